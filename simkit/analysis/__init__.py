@@ -1,0 +1,1 @@
+"""Questions over a snapshot, answered as DataFrames and graphs."""

@@ -1,0 +1,1 @@
+"""The facade that users hold, and the only place that assembles concrete parts."""

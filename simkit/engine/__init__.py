@@ -1,0 +1,1 @@
+"""The API server. Read seams.py first, then pipeline."""

@@ -1,0 +1,1 @@
+"""Group-versions that another server answers for."""

@@ -1,0 +1,1 @@
+"""May they, and because of what?"""

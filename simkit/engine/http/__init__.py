@@ -1,0 +1,1 @@
+"""Bytes to request and back: the only asynchronous code."""

@@ -1,0 +1,1 @@
+"""In what order, and what a verb means here."""

@@ -1,0 +1,1 @@
+"""Object rules: defaulted, valid, versioned, owned."""

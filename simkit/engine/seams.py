@@ -1,0 +1,237 @@
+"""Every protocol of the engine. Read this first: one small question each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NewType, Protocol
+
+from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.identity import Identity
+from simkit.meta.message import Credentials
+from simkit.meta.names import GroupResource, GroupVersionKind, Key, Revision
+from simkit.meta.objects import Object
+
+ABSENT: Final = Revision(-1)
+"""``expect=ABSENT``: the key must not exist yet."""
+
+Encodings = dict[str, bytes]
+
+
+class Entry:
+    """One stored object at one revision.
+
+    ``object`` is in the storage version and carries its ``metadata.resourceVersion``. ``encodings`` keeps what was
+    made of it for the wire, by served version, so that it is made once; whoever makes it puts it there.
+    """
+
+    __slots__ = ("encodings", "key", "object", "revision")
+
+    def __init__(self, key: Key, revision: Revision, obj: Object) -> None:
+        self.key, self.revision, self.object = key, revision, obj
+        self.encodings: Encodings = {}
+
+    def __repr__(self) -> str:
+        return f"<Entry {self.key} at {self.revision}>"
+
+
+ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One step of history. For DELETED, ``entry`` is the last state under the revision of its removal."""
+
+    type: ChangeType
+    entry: Entry
+    previous: Entry | None
+
+    @property
+    def revision(self) -> Revision:
+        return self.entry.revision
+
+
+class Stale(Exception):
+    """A compare-and-set that failed; ``current`` is what is stored now, None for nothing."""
+
+    def __init__(self, key: Key, current: Entry | None) -> None:
+        super().__init__(f"{key} is at {current.revision if current else 'no revision'}")
+        self.current = current
+
+
+class Compacted(Exception):
+    """History before ``oldest`` is gone."""
+
+    def __init__(self, requested: Revision, oldest: Revision) -> None:
+        super().__init__(f"revision {requested} is gone; the oldest is {oldest}")
+        self.requested, self.oldest = requested, oldest
+
+
+class Future(Exception):
+    """A revision that has not come yet."""
+
+    def __init__(self, requested: Revision, current: Revision) -> None:
+        super().__init__(f"revision {requested} has not come yet; the current one is {current}")
+        self.requested, self.current = requested, current
+
+
+class Store(Protocol):
+    """What is true, at which revision. Reads take no lock; writes are compare-and-set.
+
+    An implementation must give out entries that never change, must number revisions without reuse, and must call
+    listeners after the change can be read, in order of revisions.
+    """
+
+    @property
+    def revision(self) -> Revision:
+        """The revision of the latest change."""
+        ...
+
+    @property
+    def oldest(self) -> Revision:
+        """The oldest revision whose state can still be read; changes after it can be replayed."""
+        ...
+
+    def get(self, key: Key, *, at: Revision | None = None) -> Entry | None:
+        """The entry of a key, now or at a revision. Raises Compacted or Future for a revision out of reach."""
+        ...
+
+    def scan(
+        self,
+        resource: GroupResource,
+        namespace: str | None = None,
+        *,
+        at: Revision | None = None,
+        after: Key | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Entry]:
+        """Entries in key order, after a key if given. Raises as ``get`` does."""
+        ...
+
+    def count(self, resource: GroupResource) -> int:
+        """How many objects of a resource there are now, in constant time."""
+        ...
+
+    def put(self, key: Key, value: Object, *, expect: Revision | None) -> Entry:
+        """Store an object under a new revision, which is written into its metadata.
+
+        ``expect`` is the revision that must be stored now, ABSENT for none, None for whatever there is. Raises Stale.
+        The caller gives the object away: it must not be changed afterwards.
+        """
+        ...
+
+    def delete(self, key: Key, *, expect: Revision | None) -> Change:
+        """Remove an object; the removal has a revision of its own. Raises Stale, also where nothing is stored."""
+        ...
+
+    def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
+        """Put objects under an empty store as they are, resourceVersion kept where it is a number.
+
+        The store's revision becomes at least the highest of them. No change is announced or kept.
+        """
+        ...
+
+    def changes(self, *, after: Revision) -> Iterator[Change]:
+        """All changes after a revision up to now, oldest first. Raises Compacted or Future."""
+        ...
+
+    def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
+        """Be told of changes from now on, in the writer's thread; returns how to stop. A listener must not write."""
+        ...
+
+    def compact(self, *, through: Revision) -> None:
+        """Forget the states before a revision: ``oldest`` becomes it."""
+        ...
+
+    def fork(self) -> Store:
+        """An independent store that starts with this one's present state, made in constant time."""
+        ...
+
+
+class Authenticator(Protocol):
+    """Who asks? None: not my kind of credential. Raises a 401 StatusError: mine, and bad."""
+
+    def authenticate(self, credentials: Credentials) -> Identity | None: ...
+
+
+class Authorizer(Protocol):
+    """May they? An implementation must not raise for a question that it does not understand: it has no opinion."""
+
+    def authorize(self, ask: Attributes) -> Decision: ...
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        """What the identity may do in a namespace, as far as this authorizer can list it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RuleList:
+    """Answer to a rules review: resource rules, non-resource rules, and whether the list may miss something."""
+
+    resource_rules: Sequence[Mapping[str, Any]] = ()
+    path_rules: Sequence[Mapping[str, Any]] = ()
+    incomplete: bool = False
+    error: str = ""
+
+
+Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What admission is asked about: the write as it is about to be stored.
+
+    ``object`` is None on DELETE, ``old`` on CREATE. ``kind`` and both objects are of the request's version.
+    ``warnings`` and ``annotations`` are where a plugin leaves warnings for the client and notes for the audit log.
+    """
+
+    identity: Identity
+    operation: Operation
+    resource: GroupResource
+    version: str
+    subresource: str
+    kind: GroupVersionKind
+    namespace: str
+    name: str
+    object: Object | None
+    old: Object | None
+    options: Object = field(default_factory=dict)
+    dry_run: bool = False
+    warnings: list[str] = field(default_factory=list)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+
+class Mutator(Protocol):
+    """An admission plugin that may change the object: it returns the new one and never edits the old."""
+
+    def mutate(self, review: Review) -> Object: ...
+
+
+class Validator(Protocol):
+    """An admission plugin that may refuse: it raises a StatusError or returns nothing."""
+
+    def validate(self, review: Review) -> None: ...
+
+
+Intent = Callable[[Object | None], Object]
+"""From the live object (None: there is none) to the wanted one. PUT, every patch and apply are all this."""
+
+Token = NewType("Token", str)
+
+
+class TokenIssuer(Protocol):
+    """Makes service account tokens: what the registry needs of authentication."""
+
+    def issue(self, claims: Mapping[str, Any]) -> Token: ...
+
+
+class EscalationGuard(Protocol):
+    """Whether an identity may write these rules or this binding: what the registry needs of authorization."""
+
+    def check_role(self, identity: Identity, role: Object, old: Object | None) -> None:
+        """Raises the 403 StatusError that the real server gives when the role holds more than the identity does."""
+        ...
+
+    def check_binding(self, identity: Identity, binding: Object, old: Object | None) -> None:
+        """Raises the 403 (or 404 for a missing role) StatusError when the binding grants more than the identity has."""
+        ...

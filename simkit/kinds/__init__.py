@@ -1,0 +1,1 @@
+"""What is special about each built-in kind, one file per kind."""

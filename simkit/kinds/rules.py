@@ -1,0 +1,104 @@
+"""What is special about a kind: a record of functions, each with a default that does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from simkit.meta.fielderror import FieldError
+from simkit.meta.format import dns_subdomain
+from simkit.meta.objects import Draft, Object
+
+NameRule = Callable[[str, bool], Sequence[str]]
+"""Takes a name and whether it is only a prefix (generateName); gives back what is wrong with it."""
+
+
+class Rows(Protocol):
+    """Makes the cells of a Table row for an object; ``now`` is in seconds since the epoch."""
+
+    def __call__(self, obj: Object, now: float) -> Sequence[Any]: ...
+
+
+def _nothing(draft: Draft) -> None:
+    """Change nothing."""
+
+
+def _no_preparation(draft: Draft, old: Object | None) -> None:
+    """Change nothing."""
+
+
+def _all_well(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return ()
+
+
+def _identical(obj: Object) -> Object:
+    return obj
+
+
+def _no_fields(obj: Object) -> Mapping[str, str]:
+    return {}
+
+
+def spec_differs(obj: Object, old: Object) -> bool:
+    """The usual rule for generation: whatever is neither metadata nor status has changed."""
+    names = (obj.keys() | old.keys()) - {"metadata", "status", "apiVersion", "kind"}
+    return any(obj.get(name) != old.get(name) for name in names)
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """A subresource that is a view of its parent (status, approval, ephemeralcontainers, ...).
+
+    ``merge`` takes the draft that the client wants and the live object, and leaves in the draft only what this
+    subresource may change. ``validate`` is the check of such a write.
+    """
+
+    merge: Callable[[Draft, Object], None]
+    validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
+
+
+@dataclass(frozen=True, slots=True)
+class KindRules:
+    """The behaviour of one kind. Functions see objects in the storage version, unless told otherwise.
+
+    A draft belongs to the function for the time of the call: it is changed in place. An Object is never changed.
+    """
+
+    name: NameRule = dns_subdomain
+    """What a name must look like."""
+    default: Callable[[Draft], None] = _nothing
+    """Fill in what was left out. Called on every write, and on objects read from a body, in the storage version."""
+    prepare: Callable[[Draft, Object | None], None] = _no_preparation
+    """Before validation: reset what the client may not set, derive what the server sets. ``old`` is None on create.
+    The registry has already taken care of metadata, generation and, where it is a subresource, ``status``."""
+    validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
+    """All that is wrong, in the real server's order; with ``old`` also what may not change."""
+    generation: Callable[[Object, Object], bool] | None = None
+    """Whether an update raises ``metadata.generation``; None: the kind has no generation."""
+    fields: Callable[[Object], Mapping[str, str]] = _no_fields
+    """Values for field selectors besides ``metadata.name`` and ``metadata.namespace``."""
+    row: Rows | None = None
+    """Cells of a Table row; None: the table that the catalogue derives from ``datasets``."""
+    subresources: Mapping[str, Subresource] | None = None
+    """Special subresources by name; ``status`` works without an entry here."""
+    warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
+    """Warnings that a write gives to the client."""
+    put_creates: bool = False
+    """Whether PUT of an absent object creates it."""
+    needs_version: bool = False
+    """Whether an update must carry a resourceVersion."""
+    delete_returns_object: bool = False
+    """Whether DELETE answers with the object instead of a Status."""
+    keeps_status: bool = False
+    """Whether a status given on create is kept (the kind has a status field but resets nothing)."""
+    to_storage: Mapping[str, Callable[[Object], Object]] | None = None
+    """For kinds served in several versions: how to come from another version to the storage version."""
+    from_storage: Mapping[str, Callable[[Object], Object]] | None = None
+    """... and how to go back."""
+    default_version: Mapping[str, Callable[[Draft], None]] | None = None
+    """Defaults of the other versions, applied before ``to_storage``."""
+
+
+PLAIN = KindRules()
+"""A kind with nothing special about it."""

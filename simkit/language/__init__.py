@@ -1,0 +1,1 @@
+"""What an expression, a patch or an applied intent means."""

@@ -1,0 +1,1 @@
+"""Patches, field sets and server-side apply."""

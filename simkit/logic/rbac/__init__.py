@@ -1,0 +1,1 @@
+"""Role-based access control: does it match, who grants, is it covered."""

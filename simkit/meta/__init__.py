@@ -1,0 +1,1 @@
+"""Names, objects, identities, messages, errors, time: what everything else speaks in."""

@@ -1,0 +1,68 @@
+"""What is asked of an authorizer, and what it says."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from simkit.meta.identity import Identity
+from simkit.meta.names import Key
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """One question: may this identity do this? Resource questions leave ``path`` empty, others only have it.
+
+    ``resource`` is the plural, ``subresource`` is apart from it, the core group and "all namespaces" are empty
+    strings. A list or watch limited to one name by a field selector carries that name.
+    """
+
+    identity: Identity
+    verb: str
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+    is_resource: bool = True
+
+    @property
+    def resource_path(self) -> str:
+        """``pods`` or ``pods/log``: the form in which rules name resources."""
+        return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+
+
+class Verdict(enum.Enum):
+    """The three answers of an authorizer. NO_OPINION leaves it to the next one; at the end it means no."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    NO_OPINION = "no opinion"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What spoke for a decision: the binding, the role it names, and the index of the rule in that role."""
+
+    binding: Key
+    role: Key
+    rule: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An authorizer's answer: ``reason`` in the real server's words, ``error`` for what went wrong on the way."""
+
+    verdict: Verdict
+    reason: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    error: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        return self.verdict is Verdict.ALLOW
+
+
+ALLOW, DENY, NO_OPINION = Verdict.ALLOW, Verdict.DENY, Verdict.NO_OPINION

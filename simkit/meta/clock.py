@@ -1,0 +1,88 @@
+"""The only sources of time and chance. Everything that expires, ages or is named at random asks them."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import uuid
+from datetime import UTC, datetime
+from typing import Protocol
+
+SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+"""Letters of generated names: no vowels, so that no words come out."""
+
+
+class Clock(Protocol):
+    """Tells the time. An implementation must never go backwards."""
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> float:
+        return time.time()
+
+
+class SimulatedClock:
+    """A clock that stands still until it is turned, for notebooks and tests that must repeat.
+
+    Examples
+    --------
+    >>> clock = SimulatedClock(start=0)
+    >>> clock.advance(minutes=5)
+    >>> clock.now()
+    300.0
+    """
+
+    def __init__(self, start: float | datetime = datetime(2024, 4, 17, tzinfo=UTC)) -> None:
+        self._now = start.timestamp() if isinstance(start, datetime) else float(start)
+
+    def now(self) -> float:
+        return self._now
+
+    def advance(self, seconds: float = 0, *, minutes: float = 0, hours: float = 0, days: float = 0) -> None:
+        """Turn the clock forward. A negative sum raises ValueError."""
+        step = seconds + 60 * minutes + 3600 * hours + 86400 * days
+        if step < 0:
+            raise ValueError(f"a clock cannot be turned back (by {-step} seconds); start another cluster instead")
+        self._now += step
+
+
+class Chance:
+    """Uids and name suffixes; with a seed the same sequence every time."""
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._random = random.Random(seed)
+        self._lock = threading.Lock()
+
+    def uid(self) -> str:
+        """A random (version 4) UUID as text."""
+        with self._lock:
+            bits = self._random.getrandbits(128)
+        return str(uuid.UUID(int=bits, version=4))
+
+    def suffix(self, length: int = 5) -> str:
+        """What is appended to a ``generateName``."""
+        with self._lock:
+            return "".join(self._random.choices(SUFFIX_LETTERS, k=length))
+
+    def child(self) -> Chance:
+        """An independent source that is as repeatable as this one, for a fork."""
+        with self._lock:
+            return Chance(self._random.getrandbits(64))
+
+
+def timestamp(seconds: float) -> str:
+    """A moment as API objects write it: RFC 3339 in UTC, whole seconds.
+
+    Examples
+    --------
+    >>> timestamp(0)
+    '1970-01-01T00:00:00Z'
+    """
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,36 @@
+"""The one door to ``datasets/``: at the top of a checkout, inside the package in an installed wheel."""
+
+from __future__ import annotations
+
+import gzip
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from simkit.meta.errors import SimkitError
+
+
+@cache
+def root() -> Path:
+    """The folder that holds the bundled tables."""
+    package = Path(__file__).resolve().parents[1]
+    for candidate in (package / "datasets", package.parent / "datasets"):
+        if candidate.is_dir():
+            return candidate
+    raise SimkitError(f"the bundled datasets are missing beside {package}; reinstall simkit")
+
+
+def path(name: str) -> Path:
+    """The path of one bundled file, such as ``rbac/defaults-1.30.json``; SimkitError where there is none."""
+    found = root() / name
+    if not found.exists():
+        raise SimkitError(f"there is no bundled dataset {name!r} under {root()}")
+    return found
+
+
+def load(name: str) -> Any:
+    """The decoded content of one bundled JSON file (``.json`` or ``.json.gz``). Each call decodes anew."""
+    raw = path(name).read_bytes()
+    return orjson.loads(gzip.decompress(raw) if name.endswith(".gz") else raw)

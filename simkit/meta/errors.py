@@ -1,0 +1,175 @@
+"""Two families of errors: what a client would receive, and wrong use of the toolkit."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from simkit.meta.fielderror import FieldError
+from simkit.meta.names import GroupKind, GroupResource
+
+
+class SimkitError(Exception):
+    """Wrong use of the toolkit. The message says what was wrong, where, and what to try."""
+
+
+class UnknownResource(SimkitError):
+    """A word that names no resource of the release."""
+
+    def __init__(self, word: str, release: str, known: Iterable[str] = ()) -> None:
+        near = difflib.get_close_matches(word.lower(), list(known), n=2)
+        hint = f"; did you mean {' or '.join(repr(name) for name in near)}?" if near else ""
+        super().__init__(f"no resource {word!r} at release {release}{hint}")
+
+
+class IncompleteSnapshot(SimkitError):
+    """A question about objects that the snapshot does not hold because they were not captured."""
+
+    def __init__(self, missing: Iterable[GroupResource]) -> None:
+        self.missing = tuple(sorted(set(missing)))
+        names = ",".join(str(resource) for resource in self.missing)
+        super().__init__(
+            f"the snapshot does not hold {names}, which this question needs; "
+            f"capture them too: kubectl get {names} -A -o yaml"
+        )
+
+
+class StatusError(Exception):
+    """A refusal as a client receives it: a Status object with its code, reason, details and causes."""
+
+    def __init__(
+        self,
+        code: int,
+        reason: str,
+        message: str,
+        *,
+        details: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        headers: Sequence[tuple[str, str]] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code, self.reason, self.message = code, reason, message
+        self.details = details
+        self.metadata = metadata or {}
+        self.headers = tuple(headers)
+
+    def status(self) -> dict[str, Any]:
+        """The Status object, its fields in the real server's order."""
+        body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": dict(self.metadata)}
+        body |= {"status": "Failure", "message": self.message}
+        if self.reason:
+            body["reason"] = self.reason
+        if self.details is not None:
+            body["details"] = dict(self.details)
+        return {**body, "code": self.code}
+
+
+class PlainError(Exception):
+    """A refusal that the real server gives as plain text, without a Status."""
+
+    def __init__(self, code: int, text: str, headers: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(text.strip())
+        self.code, self.text, self.headers = code, text, tuple(headers)
+
+
+def _details(resource: GroupResource | GroupKind, name: str, **more: Any) -> dict[str, Any]:
+    parts = {"name": name, "group": resource.group, "kind": resource[1], **more}
+    return {key: value for key, value in parts.items() if value}
+
+
+def bad_request(message: str) -> StatusError:
+    return StatusError(400, "BadRequest", message)
+
+
+def unauthorized() -> StatusError:
+    return StatusError(401, "Unauthorized", "Unauthorized")
+
+
+def forbidden(resource: GroupResource, name: str, why: str, *, causes: Sequence[Mapping[str, str]] = ()) -> StatusError:
+    """403. Without a resource (a non-resource path) the details stay empty."""
+    if not resource.resource:
+        return StatusError(403, "Forbidden", f"forbidden: {why}", details={})
+    what = f'{resource} "{name}"' if name else str(resource)
+    return StatusError(
+        403, "Forbidden", f"{what} is forbidden: {why}", details=_details(resource, name, causes=list(causes))
+    )
+
+
+def not_found(resource: GroupResource, name: str) -> StatusError:
+    return StatusError(404, "NotFound", f'{resource} "{name}" not found', details=_details(resource, name))
+
+
+def no_route() -> StatusError:
+    """404 of a known group's unknown version or resource."""
+    return StatusError(404, "NotFound", "the server could not find the requested resource", details={})
+
+
+def no_path() -> PlainError:
+    """404 of an unknown group or path."""
+    return PlainError(404, "404 page not found\n")
+
+
+def method_not_allowed() -> StatusError:
+    message = "the server does not allow this method on the requested resource"
+    return StatusError(405, "MethodNotAllowed", message, details={})
+
+
+def already_exists(resource: GroupResource, name: str) -> StatusError:
+    return StatusError(409, "AlreadyExists", f'{resource} "{name}" already exists', details=_details(resource, name))
+
+
+STALE = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def conflict(resource: GroupResource | GroupKind, name: str, why: str = STALE) -> StatusError:
+    message = f'Operation cannot be fulfilled on {resource} "{name}": {why}'
+    return StatusError(409, "Conflict", message, details=_details(resource, name))
+
+
+def expired(message: str, *, continue_token: str = "") -> StatusError:
+    metadata = {"continue": continue_token} if continue_token else {}
+    return StatusError(410, "Expired", message, metadata=metadata)
+
+
+def invalid(kind: GroupKind, name: str, errors: Sequence[FieldError]) -> StatusError:
+    """422 with a cause for every field error; repeated texts stand once in the message."""
+    texts = list(dict.fromkeys(str(error) for error in errors))
+    summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    message = f'{kind} "{name}" is invalid' + (f": {summary}" if texts else "")
+    causes = [error.cause() for error in errors]
+    return StatusError(422, "Invalid", message, details=_details(kind, name, causes=causes))
+
+
+def internal(message: str) -> StatusError:
+    """500 with the message as its one cause."""
+    return StatusError(
+        500, "InternalError", f"Internal error occurred: {message}", details={"causes": [{"message": message}]}
+    )
+
+
+def unexplained(message: str) -> StatusError:
+    """500 without a reason: an error of the real server that carries nothing but its text."""
+    return StatusError(500, "", message)
+
+
+def too_large(limit: int) -> StatusError:
+    return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+
+
+def not_acceptable(message: str, *, route: bool = False) -> StatusError:
+    return StatusError(406, "NotAcceptable", message, details={} if route else None)
+
+
+def unsupported_media_type(message: str) -> StatusError:
+    return StatusError(415, "UnsupportedMediaType", message)
+
+
+def future_revision(requested: int, current: int) -> StatusError:
+    """504 of a read at a revision that has not come yet."""
+    details = {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }
+    message = f"Timeout: Too large resource version: {requested}, current: {current}"
+    return StatusError(504, "Timeout", message, details=details, headers=[("Retry-After", "1")])

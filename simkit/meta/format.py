@@ -1,0 +1,149 @@
+"""Formats of names and keys. Every function gives back what is wrong, worded as the real server words it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+_QUALIFIED: Final = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_LABEL_RE = re.compile(_LABEL)
+_SUBDOMAIN_RE = re.compile(_SUBDOMAIN)
+_DNS1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_DNS1035_RE = re.compile(_DNS1035)
+_QUALIFIED_RE = re.compile(_QUALIFIED)
+_LABEL_VALUE_RE = re.compile(f"({_QUALIFIED})?")
+
+
+def too_long_text(limit: int) -> str:
+    return f"must be no more than {limit} characters"
+
+
+def _regex_error(message: str, pattern: str, *examples: str) -> str:
+    if not examples:
+        return f"{message} (regex used for validation is '{pattern}')"
+    shown = ",  or ".join(f"'{example}'" for example in examples)  # two spaces, as the real server has it
+    return f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
+
+
+def _masked(name: str, prefix: bool) -> str:
+    """A prefix may end in a dash, since letters follow it."""
+    return name[:-2] + "a" if prefix and len(name) > 1 and name.endswith("-") else name
+
+
+def dns_subdomain(name: str, prefix: bool = False) -> Sequence[str]:
+    """What is wrong with a lower-case RFC 1123 subdomain."""
+    name = _masked(name, prefix)
+    wrong = [] if len(name) <= 253 else [too_long_text(253)]
+    if not _SUBDOMAIN_RE.fullmatch(name):
+        wrong.append(
+            _regex_error(
+                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+                "and must start and end with an alphanumeric character",
+                _SUBDOMAIN,
+                "example.com",
+            )
+        )
+    return wrong
+
+
+def dns_label(name: str, prefix: bool = False) -> Sequence[str]:
+    """What is wrong with a lower-case RFC 1123 label."""
+    name = _masked(name, prefix)
+    wrong = [] if len(name) <= 63 else [too_long_text(63)]
+    if not _LABEL_RE.fullmatch(name):
+        wrong.append(
+            _regex_error(
+                "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+                "and must start and end with an alphanumeric character",
+                _LABEL,
+                "my-name",
+                "123-abc",
+            )
+        )
+    return wrong
+
+
+def dns1035_label(name: str, prefix: bool = False) -> Sequence[str]:
+    """What is wrong with an RFC 1035 label: one that starts with a letter."""
+    name = _masked(name, prefix)
+    wrong = [] if len(name) <= 63 else [too_long_text(63)]
+    if not _DNS1035_RE.fullmatch(name):
+        wrong.append(
+            _regex_error(
+                "a DNS-1035 label must consist of lower case alphanumeric characters or '-', "
+                "start with an alphabetic character, and end with an alphanumeric character",
+                _DNS1035,
+                "my-name",
+                "abc-123",
+            )
+        )
+    return wrong
+
+
+def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
+    """What is wrong with a name that only has to fit into a path."""
+    if not prefix and name in (".", ".."):
+        return [f"may not be '{name}'"]
+    return [f"may not contain '{text}'" for text in ("/", "%") if text in name]
+
+
+def qualified_name(key: str) -> Sequence[str]:
+    """What is wrong with a label or annotation key: an optional subdomain, a slash, a name."""
+    parts = key.split("/")
+    wrong: list[str] = []
+    if len(parts) > 2:
+        return [
+            "a qualified name "
+            + _regex_error(
+                "must consist of alphanumeric characters, '-', '_' or '.', "
+                "and must start and end with an alphanumeric character",
+                _QUALIFIED,
+                "MyName",
+                "my.name",
+                "123-abc",
+            )
+            + " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ]
+    if len(parts) == 2:
+        if not parts[0]:
+            wrong.append("prefix part must be non-empty")
+        else:
+            wrong += [f"prefix part {text}" for text in dns_subdomain(parts[0])]
+    name = parts[-1]
+    if not name:
+        wrong.append("name part must be non-empty")
+    elif len(name) > 63:
+        wrong.append(f"name part {too_long_text(63)}")
+    if not _QUALIFIED_RE.fullmatch(name):
+        wrong.append(
+            "name part "
+            + _regex_error(
+                "must consist of alphanumeric characters, '-', '_' or '.', "
+                "and must start and end with an alphanumeric character",
+                _QUALIFIED,
+                "MyName",
+                "my.name",
+                "123-abc",
+            )
+        )
+    return wrong
+
+
+def label_value(value: str) -> Sequence[str]:
+    """What is wrong with the value of a label."""
+    wrong = [] if len(value) <= 63 else [too_long_text(63)]
+    if not _LABEL_VALUE_RE.fullmatch(value):
+        wrong.append(
+            _regex_error(
+                "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+                "and must start and end with an alphanumeric character",
+                f"({_QUALIFIED})?",
+                "MyValue",
+                "my_value",
+                "12345",
+            )
+        )
+    return wrong

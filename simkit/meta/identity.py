@@ -1,0 +1,58 @@
+"""Who asks: the four attributes that an authenticator attaches to a request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+ANONYMOUS: Final = "system:anonymous"
+AUTHENTICATED: Final = "system:authenticated"
+UNAUTHENTICATED: Final = "system:unauthenticated"
+MASTERS: Final = "system:masters"
+SERVICE_ACCOUNTS: Final = "system:serviceaccounts"
+SERVICE_ACCOUNT_PREFIX: Final = "system:serviceaccount:"
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A user name with its uid, groups and extra attributes. The values mean nothing to authentication."""
+
+    user: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, Sequence[str]] = field(default_factory=dict, hash=False)
+
+    @property
+    def service_account(self) -> tuple[str, str] | None:
+        """Namespace and name where the user is a service account, else None."""
+        return split_service_account(self.user)
+
+
+def service_account_user(namespace: str, name: str) -> str:
+    """The user name of a service account."""
+    return f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}"
+
+
+def split_service_account(user: str) -> tuple[str, str] | None:
+    """Namespace and name of a service account's user name, None for any other user."""
+    if not user.startswith(SERVICE_ACCOUNT_PREFIX):
+        return None
+    parts = user[len(SERVICE_ACCOUNT_PREFIX) :].split(":")
+    return (parts[0], parts[1]) if len(parts) == 2 and all(parts) else None
+
+
+def service_account_groups(namespace: str) -> tuple[str, str]:
+    """The groups that every service account of a namespace belongs to."""
+    return (SERVICE_ACCOUNTS, f"{SERVICE_ACCOUNTS}:{namespace}")
+
+
+def service_account(namespace: str, name: str, *, uid: str = "") -> Identity:
+    """The identity of a service account as its token authenticates it."""
+    groups = (*service_account_groups(namespace), AUTHENTICATED)
+    return Identity(service_account_user(namespace, name), groups, uid)
+
+
+def administrator(user: str = "simkit-admin") -> Identity:
+    """A member of ``system:masters``, whom no authorizer refuses; what the facade acts as unless told otherwise."""
+    return Identity(user, (MASTERS, AUTHENTICATED))

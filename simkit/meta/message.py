@@ -1,0 +1,83 @@
+"""A request and its response, as they are between the wire and the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs
+
+import orjson
+
+from simkit.meta.objects import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a connection and its headers offer as proof of identity."""
+
+    bearer: str = ""
+    certificates: tuple[bytes, ...] = ()
+    """The peer's certificate chain, DER, leaf first."""
+    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """All request headers, for authenticators that trust a proxy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One HTTP request. Header names are in lower case; ``path`` is still percent-encoded, without the query."""
+
+    method: str
+    path: str
+    query: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    body: bytes = b""
+    certificates: tuple[bytes, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        method: str,
+        target: str,
+        body: Object | Sequence[Any] | bytes | None = None,
+        *,
+        content_type: str = "application/json",
+        headers: Mapping[str, str] | None = None,
+    ) -> Request:
+        """A request for a path with its query, whose body is encoded as JSON unless it is bytes already."""
+        path, _, query = target.partition("?")
+        sent: dict[str, Sequence[str]] = {name.lower(): (value,) for name, value in (headers or {}).items()}
+        encoded = body if isinstance(body, bytes) else b"" if body is None else orjson.dumps(body)
+        if encoded:
+            sent.setdefault("content-type", (content_type,))
+        return cls(method, path, parse_qs(query, keep_blank_values=True), sent, encoded)
+
+    def header(self, name: str) -> str:
+        """The first value of a header, or the empty string."""
+        values = self.headers.get(name)
+        return values[0] if values else ""
+
+    def option(self, name: str) -> str:
+        """The first value of a query parameter, or the empty string."""
+        values = self.query.get(name)
+        return values[0] if values else ""
+
+
+@dataclass(slots=True)
+class Response:
+    """One HTTP answer. A watch has a ``stream`` instead of a body; in process, read it with ``next`` and close it."""
+
+    status: int
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    stream: Any = None
+
+    @property
+    def object(self) -> Any:
+        """The decoded JSON body: a copy that belongs to the caller. None for an empty body."""
+        return orjson.loads(self.body) if self.body else None
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status < 400

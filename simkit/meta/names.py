@@ -1,0 +1,94 @@
+"""What things are called: groups, versions, resources, kinds and the key of an object."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, NewType
+
+Revision = NewType("Revision", int)
+"""A point in the history of a store. Revisions only grow; 0 stands for "before everything"."""
+
+
+class GroupResource(NamedTuple):
+    """A resource type without its version; the core group is the empty string."""
+
+    group: str
+    resource: str
+
+    def __str__(self) -> str:
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+
+class GroupKind(NamedTuple):
+    """A kind without its version."""
+
+    group: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+
+class GroupVersion(NamedTuple):
+    """What ``apiVersion`` says."""
+
+    group: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @classmethod
+    def parse(cls, text: str) -> GroupVersion:
+        """The group and version that ``apiVersion`` names; a text without a slash is the core group."""
+        group, _, version = text.rpartition("/")
+        return cls(group, version)
+
+
+class GroupVersionKind(NamedTuple):
+    """The schema of an object, exactly."""
+
+    group: str
+    version: str
+    kind: str
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return GroupKind(self.group, self.kind)
+
+    def __str__(self) -> str:
+        return f"{self.api_version}, Kind={self.kind}"
+
+
+class GroupVersionResource(NamedTuple):
+    """The path of a resource type, exactly."""
+
+    group: str
+    version: str
+    resource: str
+
+    @property
+    def group_version(self) -> GroupVersion:
+        return GroupVersion(self.group, self.version)
+
+    @property
+    def group_resource(self) -> GroupResource:
+        return GroupResource(self.group, self.resource)
+
+
+class Key(NamedTuple):
+    """Where an object is stored. Cluster-scoped objects have the empty namespace.
+
+    Keys sort by namespace, then name, within a resource: the order in which lists answer.
+    """
+
+    resource: GroupResource
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        where = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.resource} {where}{self.name}"

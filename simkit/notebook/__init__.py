@@ -1,0 +1,1 @@
+"""Representations, widgets and reports for notebooks."""

@@ -1,0 +1,1 @@
+"""Which kinds exist at which release, and what is valid: data and one pass over it."""

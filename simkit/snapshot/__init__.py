@@ -1,0 +1,1 @@
+"""The read-only door to objects: memory, dumps, overlays, differences."""

@@ -1,0 +1,1 @@
+"""What tests of other projects use: a pytest plugin and in-process transports."""
