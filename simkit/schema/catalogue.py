@@ -1,0 +1,254 @@
+"""Which resources exist at a release: found by path, by kind, or by whatever word a person uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, Final
+
+from simkit.meta import data
+from simkit.meta.errors import SimkitError, UnknownResource
+from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
+from simkit.schema.definitions import Definitions, definitions
+from simkit.schema.resources import Resource, SubresourceInfo, from_row
+from simkit.schema.structural import Schema
+from simkit.schema.versions import version_rank
+
+__all__ = ["Catalogue", "Group", "Resource", "SchemaProvider", "SubresourceInfo"]
+
+RELEASES: Final = ("1.30",)
+"""Releases with a whole catalogue."""
+
+SchemaProvider = Callable[[GroupVersionKind], Schema]
+"""Gives the schema of a kind that the definitions of the release do not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group with its served versions, the preferred one first."""
+
+    name: str
+    versions: tuple[str, ...]
+
+    @property
+    def preferred(self) -> str:
+        return self.versions[0]
+
+
+class Catalogue:
+    """The resources that a server offers. Never changes: ``with_resources`` and ``without`` give another one.
+
+    Examples
+    --------
+    >>> catalogue = Catalogue.for_release("1.30")
+    >>> catalogue.lookup("deploy").gvr.resource
+    'deployments'
+    >>> catalogue.find("", "v1", "pods").subresources["eviction"].kind
+    'Eviction'
+    """
+
+    def __init__(
+        self,
+        release: str,
+        resources: Mapping[GroupVersionResource, Resource],
+        order: Sequence[tuple[str, Sequence[str]]],
+        paths: Sequence[str],
+        providers: Mapping[GroupVersionKind, SchemaProvider],
+    ) -> None:
+        self.release = release
+        self.paths: tuple[str, ...] = tuple(paths)
+        """Non-resource paths of a server with default settings."""
+        self._resources = resources
+        self._order = order
+        self._providers = providers
+
+    @classmethod
+    def for_release(cls, release: str, *, everything: bool = False) -> Catalogue:
+        """The catalogue of a release as it is by default, or with all that is off by default. Made once."""
+        return _for_release(release, everything)
+
+    # Finding
+
+    def find(self, group: str, version: str, resource: str) -> Resource | None:
+        """The resource behind a path, or None. O(1)."""
+        return self._resources.get(GroupVersionResource(group, version, resource))
+
+    def resources(self, group: str | None = None, version: str | None = None) -> Sequence[Resource]:
+        """The resources of a group, of a group version, or all: in server order, by name within a version."""
+        if group is None:
+            return [resource for each in self.groups() for resource in self.resources(each.name)]
+        if version is None:
+            versions = self._groups[group].versions if group in self._groups else ()
+            return [resource for each in versions for resource in self.resources(group, each)]
+        return self._by_version.get(GroupVersion(group, version), ())
+
+    def groups(self) -> Sequence[Group]:
+        """Groups in the order in which the server lists them, the core group (an empty name) first."""
+        return tuple(self._groups.values())
+
+    def group(self, name: str) -> Group | None:
+        return self._groups.get(name)
+
+    def preferred(self, resource: GroupResource) -> Resource | None:
+        """The resource in the first version of its group that serves it, or None."""
+        return self._preferred.get(resource)
+
+    def kind(self, gvk: GroupVersionKind) -> Resource | None:
+        """The resource whose objects have this kind, or None (also for kinds of subresources alone)."""
+        return self._kinds.get(gvk)
+
+    def stored(self) -> Sequence[Resource]:
+        """One resource for every place where objects are stored, in the version that is stored if it is served."""
+        return self._stored
+
+    def lookup(self, word: str) -> Resource:
+        """The preferred resource that a word names.
+
+        Takes plural, singular, short name or kind, alone or with its group (``deployments.apps``) or version and group
+        (``deployments.v1.apps``), in any case. Several groups with the same word: the first in server order wins.
+
+        Raises
+        ------
+        UnknownResource
+            When nothing has that name; the error suggests near ones.
+        """
+        found = self._words.get(word) or self._words.get(word.lower())
+        if found is None:
+            raise UnknownResource(word, self.release, self._words)
+        return found
+
+    # Schemas
+
+    @property
+    def definitions(self) -> Definitions:
+        """The type definitions of the release."""
+        return definitions(self.release)
+
+    def schema(self, gvk: GroupVersionKind) -> Schema:
+        """The schema of a kind, custom or built-in. SimkitError where there is none."""
+        provider = self._providers.get(gvk)
+        if provider is not None:
+            return provider(gvk)
+        name = self.definitions.name_of(gvk)
+        if name is None:
+            raise SimkitError(f"there is no schema of {gvk} at release {self.release}")
+        return self.definitions.node(name)
+
+    def definition(self, name: str) -> Schema:
+        """The schema of a type by its full name, such as ``io.k8s.api.core.v1.PodSpec``."""
+        try:
+            return self.definitions.node(name)
+        except KeyError:
+            raise SimkitError(f"there is no type {name!r} at release {self.release}") from None
+
+    def provider(self, gvk: GroupVersionKind) -> SchemaProvider | None:
+        """What gives the schema of a custom kind, None for built-in kinds."""
+        return self._providers.get(gvk)
+
+    # Other catalogues
+
+    def with_resources(self, resources: Iterable[Resource], schemas: SchemaProvider | None = None) -> Catalogue:
+        """A catalogue with some resources more (or instead: the same group, version and plural are replaced).
+
+        ``schemas`` gives the schemas of their kinds; leave it out for kinds that the release has definitions of.
+        """
+        added = {resource.gvr: resource for resource in resources}
+        providers = self._providers
+        if schemas is not None:
+            providers = {**providers, **{resource.gvk: schemas for resource in added.values()}}
+        return self._with({**self._resources, **added}, providers)
+
+    def without(self, predicate: Callable[[Resource], bool]) -> Catalogue:
+        """A catalogue without the resources for which the predicate holds."""
+        kept = {gvr: resource for gvr, resource in self._resources.items() if not predicate(resource)}
+        kinds = {resource.gvk for resource in kept.values()}
+        return self._with(kept, {gvk: provider for gvk, provider in self._providers.items() if gvk in kinds})
+
+    def _with(
+        self,
+        resources: Mapping[GroupVersionResource, Resource],
+        providers: Mapping[GroupVersionKind, SchemaProvider],
+    ) -> Catalogue:
+        return Catalogue(self.release, resources, self._order, self.paths, providers)
+
+    # Indexes, each made when it is first needed
+
+    @cached_property
+    def _by_version(self) -> Mapping[GroupVersion, Sequence[Resource]]:
+        found: dict[GroupVersion, list[Resource]] = {}
+        for resource in sorted(self._resources.values(), key=lambda resource: resource.resource):
+            found.setdefault(resource.group_version, []).append(resource)
+        return {group_version: tuple(resources) for group_version, resources in found.items()}
+
+    @cached_property
+    def _groups(self) -> Mapping[str, Group]:
+        """Groups of the release in its own order, then the others by name, their versions by rank."""
+        served: dict[str, set[str]] = {}
+        for group, version in self._by_version:
+            served.setdefault(group, set()).add(version)
+        known = {group: tuple(versions) for group, versions in self._order}
+        names = [group for group in known if group in served] + sorted(served.keys() - known.keys())
+        return {name: Group(name, self._versions(served[name], known.get(name, ()))) for name in names}
+
+    @staticmethod
+    def _versions(served: set[str], known: Sequence[str]) -> tuple[str, ...]:
+        ordered = [version for version in known if version in served]
+        return (*ordered, *sorted(served.difference(known), key=version_rank))
+
+    @cached_property
+    def _preferred(self) -> Mapping[GroupResource, Resource]:
+        found: dict[GroupResource, Resource] = {}
+        for resource in self.resources():
+            found.setdefault(resource.group_resource, resource)
+        return found
+
+    @cached_property
+    def _kinds(self) -> Mapping[GroupVersionKind, Resource]:
+        return {resource.gvk: resource for resource in self._resources.values()}
+
+    @cached_property
+    def _stored(self) -> Sequence[Resource]:
+        found: dict[GroupResource, Resource] = {}
+        for resource in self.resources():
+            if resource.stored and (resource.storage not in found or resource.gvk == resource.storage_gvk):
+                found[resource.storage] = resource
+        return tuple(found.values())
+
+    @cached_property
+    def _words(self) -> Mapping[str, Resource]:
+        """Every name of every resource. Plurals of all groups come before singulars, kinds and short names."""
+        ordered = self.resources()
+        plain: dict[str, Resource] = {}
+        for names in (_plurals, _other_names):
+            for resource in ordered:
+                for name in names(resource):
+                    plain.setdefault(name, resource)
+        full: dict[str, Resource] = {}
+        for resource in ordered:
+            for name in (*_plurals(resource), *_other_names(resource)):
+                full.setdefault(f"{name}.{resource.version}.{resource.group}".rstrip("."), resource)
+                full.setdefault(f"{name}.{resource.group}".rstrip("."), resource)
+        return {**full, **plain}
+
+    def __repr__(self) -> str:
+        return f"<Catalogue of {self.release}: {len(self._resources)} resources in {len(self._groups)} groups>"
+
+
+def _plurals(resource: Resource) -> Sequence[str]:
+    return (resource.resource,)
+
+
+def _other_names(resource: Resource) -> Sequence[str]:
+    return (resource.singular, resource.kind.lower(), *resource.short_names)
+
+
+@cache
+def _for_release(release: str, everything: bool) -> Catalogue:
+    if release not in RELEASES:
+        raise SimkitError(f"there is no catalogue of release {release!r}; known: {', '.join(RELEASES)}")
+    if not everything:
+        return _for_release(release, True).without(lambda resource: not resource.enabled_by_default)
+    table: Mapping[str, Any] = data.load(f"api/{release}/catalogue.json")
+    resources = [from_row(key, row) for key, row in table["resources"].items()]
+    return Catalogue(release, {each.gvr: each for each in resources}, table["groups"], table["paths"], {})

@@ -1,0 +1,60 @@
+"""The type definitions of a release by name, made into schema nodes when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from typing import Any
+
+from simkit.meta import data
+from simkit.meta.names import GroupVersionKind
+from simkit.schema.structural import Schema
+
+
+class Definitions:
+    """All definitions of one release. The table is read at the first question, a node made at its first use."""
+
+    def __init__(self, release: str) -> None:
+        self.release = release
+        self._nodes: dict[str, Schema] = {}
+
+    @cached_property
+    def _table(self) -> Mapping[str, Mapping[str, Any]]:
+        table: Mapping[str, Mapping[str, Any]] = data.load(f"api/{self.release}/schemas.json")
+        return table
+
+    @property
+    def rows(self) -> Mapping[str, Mapping[str, Any]]:
+        """The table rows by definition name; they must not be changed."""
+        return self._table["definitions"]
+
+    def node(self, name: str) -> Schema:
+        """The schema node of a definition; the same one every time. KeyError for an unknown name."""
+        node = self._nodes.get(name)
+        if node is None:
+            node = self._nodes.setdefault(name, Schema(self.rows[name], self.node, name))
+        return node
+
+    def name_of(self, gvk: GroupVersionKind) -> str | None:
+        """The name of a kind's definition, None for a kind without one."""
+        name: str | None = self._table["kinds"].get(f"{gvk.api_version}/{gvk.kind}")
+        return name
+
+    def kinds_of(self, name: str) -> Iterator[GroupVersionKind]:
+        """The kinds that a definition describes."""
+        yield from self._kinds.get(name, ())
+
+    @cached_property
+    def _kinds(self) -> Mapping[str, list[GroupVersionKind]]:
+        found: dict[str, list[GroupVersionKind]] = {}
+        for text, name in self._table["kinds"].items():
+            head, _, kind = text.rpartition("/")
+            group, _, version = head.rpartition("/")
+            found.setdefault(name, []).append(GroupVersionKind(group, version, kind))
+        return found
+
+
+@cache
+def definitions(release: str) -> Definitions:
+    """The definitions of a release, shared by everything that asks."""
+    return Definitions(release)

@@ -1,0 +1,147 @@
+"""One served resource of one group version: its names, verbs, subresources and where its objects are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final
+
+from simkit.meta.names import (
+    GroupKind,
+    GroupResource,
+    GroupVersion,
+    GroupVersionKind,
+    GroupVersionResource,
+)
+
+ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+"""The verbs of a resource that is served in full, in the order of discovery."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubresourceInfo:
+    """What discovery says of a subresource. ``group_version`` is empty where it is the parent's own."""
+
+    kind: str
+    verbs: tuple[str, ...]
+    namespaced: bool
+    group_version: str = ""
+
+
+_NO_SUBRESOURCES: Final[Mapping[str, SubresourceInfo]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource type as one group version serves it. Equal descriptions are equal; make a changed one anew.
+
+    ``storage_version`` is empty for resources that are never stored (access reviews, component statuses). Two
+    resources with the same ``storage`` share their objects, as the two kinds of events do.
+    """
+
+    group: str
+    version: str
+    resource: str
+    kind: str
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    namespaced: bool = True
+    verbs: tuple[str, ...] = ALL_VERBS
+    subresources: Mapping[str, SubresourceInfo] = field(default_factory=lambda: _NO_SUBRESOURCES, hash=False)
+    storage_version: str = ""
+    enabled_by_default: bool = True
+    storage_group: str | None = None
+    """The group under which objects are stored; None means the resource's own."""
+    custom: bool = False
+    """Whether a CustomResourceDefinition defines it."""
+    list_kind: str = ""
+    """The kind of lists where it is not the kind with ``List`` after it."""
+
+    group_resource: GroupResource = field(init=False, repr=False, compare=False)
+    group_kind: GroupKind = field(init=False, repr=False, compare=False)
+    group_version: GroupVersion = field(init=False, repr=False, compare=False)
+    gvr: GroupVersionResource = field(init=False, repr=False, compare=False)
+    gvk: GroupVersionKind = field(init=False, repr=False, compare=False)
+    api_version: str = field(init=False, repr=False, compare=False)
+    """What ``apiVersion`` says in its objects."""
+    storage: GroupResource = field(init=False, repr=False, compare=False)
+    """The resource under whose name objects are stored."""
+
+    def __post_init__(self) -> None:
+        group, version, resource = self.group, self.version, self.resource
+        derived = {
+            "group_resource": GroupResource(group, resource),
+            "group_kind": GroupKind(group, self.kind),
+            "group_version": GroupVersion(group, version),
+            "gvr": GroupVersionResource(group, version, resource),
+            "gvk": GroupVersionKind(group, version, self.kind),
+            "api_version": f"{group}/{version}" if group else version,
+            "storage": GroupResource(group if self.storage_group is None else self.storage_group, resource),
+        }
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def list_gvk(self) -> GroupVersionKind:
+        return GroupVersionKind(self.group, self.version, self.list_kind or f"{self.kind}List")
+
+    @property
+    def stored(self) -> bool:
+        """Whether objects of it exist beyond a request."""
+        return bool(self.storage_version)
+
+    @property
+    def storage_gvk(self) -> GroupVersionKind:
+        """The kind that is stored."""
+        return GroupVersionKind(self.storage.group, self.storage_version, self.kind)
+
+    @property
+    def listable(self) -> bool:
+        return "list" in self.verbs
+
+    @property
+    def has_status(self) -> bool:
+        return "status" in self.subresources
+
+    @property
+    def path(self) -> str:
+        """The path of the group version: ``/api/v1`` or ``/apis/<group>/<version>``."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def subresource_gvk(self, name: str) -> GroupVersionKind:
+        """The kind that a subresource takes and gives. KeyError where there is no such subresource."""
+        info = self.subresources[name]
+        group, version = GroupVersion.parse(info.group_version) if info.group_version else self.group_version
+        return GroupVersionKind(group, version, info.kind)
+
+    def __str__(self) -> str:
+        return str(self.group_resource)
+
+
+def from_row(key: str, row: Mapping[str, Any]) -> Resource:
+    """The resource that a line of the catalogue's table describes; its key reads ``apps/v1 deployments``."""
+    group_version, _, plural = key.partition(" ")
+    group, version = GroupVersion.parse(group_version)
+    namespaced = row.get("namespaced", False)
+    subresources = {
+        name: SubresourceInfo(kind, tuple(verbs), namespaced, other)
+        for name, (kind, other, verbs) in row.get("subresources", {}).items()
+    }
+    storage_group, storage_version = row.get("stored", (None, ""))
+    return Resource(
+        group,
+        version,
+        plural,
+        row["kind"],
+        row["singular"],
+        tuple(row.get("shortNames", ())),
+        tuple(row.get("categories", ())),
+        namespaced,
+        tuple(row["verbs"]),
+        subresources or _NO_SUBRESOURCES,
+        storage_version,
+        not row.get("off", False),
+        None if storage_group == group else storage_group,
+    )
