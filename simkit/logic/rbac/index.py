@@ -1,0 +1,287 @@
+"""Who may do what: all bindings of a cluster, found by the subjects that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from simkit.logic.rbac.binding import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    GROUP,
+    ROLE_BINDINGS,
+    ROLES,
+    USER,
+    Binding,
+    Grant,
+    Subject,
+    key_of,
+    missing_text,
+)
+from simkit.logic.rbac.layered import Layered, LayeredGroups
+from simkit.logic.rbac.question import Question
+from simkit.logic.rbac.rule import Rule, rules_of
+from simkit.logic.rbac.ruleset import RuleSet, mentions_of
+from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Decision, Evidence
+from simkit.meta.identity import Identity
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object
+from simkit.snapshot.protocol import Snapshot
+
+RESOURCES: Final = (CLUSTER_ROLES, ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS)
+"""The resources that decide about access; an index must be told of every change of theirs."""
+NOTHING: Final = Decision(NO_OPINION)
+
+Principal = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The rules that somebody has in a namespace, and the roles that were bound but not found."""
+
+    rules: tuple[Rule, ...]
+    missing: tuple[Key, ...]
+
+
+class Answer(NamedTuple):
+    """One way in which a subject is granted what was asked: the grant, and which of its rules allows it."""
+
+    grant: Grant
+    rule: int
+
+
+class AccessIndex:
+    """Roles and bindings, arranged for questions. It follows a store by ``put`` and ``remove``, and forks.
+
+    Reading needs no lock beside one writer. ``fork`` must not run at the same time as a write.
+
+    Notes
+    -----
+    A decision costs O(bindings that name the subject, cluster-wide or in the namespace asked for). Where several
+    bindings grant, the first one speaks: cluster-wide ones first, by name. The real server names whichever comes
+    first out of its cache.
+    """
+
+    __slots__ = ("_bindings", "_bindings_of_role", "_bound", "_mentioned", "_role_keys", "_roles", "_scopes")
+
+    def __init__(self) -> None:
+        self._roles: Layered[Key, RuleSet] = Layered()
+        self._bindings: Layered[Key, Binding] = Layered()
+        self._bound: LayeredGroups[tuple[str, str, str], Key, Binding] = LayeredGroups()
+        """By kind and name of the principal and the namespace where the binding grants."""
+        self._scopes: LayeredGroups[Principal, str, str] = LayeredGroups()
+        """The namespaces where anything is bound to a principal."""
+        self._bindings_of_role: LayeredGroups[Key, Key, Binding] = LayeredGroups()
+        self._role_keys: LayeredGroups[RuleSet, Key, Key] = LayeredGroups()
+        """The roles that have these rules."""
+        self._mentioned: LayeredGroups[str, RuleSet, RuleSet] = LayeredGroups()
+        """The rules that name a resource."""
+
+    @classmethod
+    def of(cls, snapshot: Snapshot) -> AccessIndex:
+        """The index of a snapshot. Raises IncompleteSnapshot where it does not hold all roles and bindings."""
+        index = cls()
+        for resource in RESOURCES:
+            for obj in snapshot.scan(resource):
+                index.put(key_of(obj, resource), obj)
+        return index
+
+    def fork(self) -> AccessIndex:
+        """An independent index with the same content, in constant time."""
+        copy = AccessIndex.__new__(AccessIndex)
+        for name in AccessIndex.__slots__:
+            setattr(copy, name, getattr(self, name).fork())
+        return copy
+
+    def put(self, key: Key, obj: Object) -> None:
+        """Take note that a role or binding was created or changed; other resources are ignored."""
+        if key.resource in (ROLES, CLUSTER_ROLES):
+            self._put_role(key, RuleSet.of(rules_of(obj)))
+        elif key.resource in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
+            self._put_binding(Binding.of(key, obj))
+
+    def remove(self, key: Key) -> None:
+        """Take note that a role or binding is gone; other resources are ignored."""
+        if key.resource in (ROLES, CLUSTER_ROLES):
+            self._forget_role(key)
+        elif key.resource in (ROLE_BINDINGS, CLUSTER_ROLE_BINDINGS):
+            self._forget_binding(key)
+
+    def authorize(self, ask: Attributes) -> Decision:
+        """ALLOW with the binding, role and rule that speak for it, or NO_OPINION.
+
+        The reason is worded as the real server does it; bindings without a role show in the reason of a refusal.
+        """
+        identity = ask.identity
+        mentions = mentions_of(ask)
+        missing: dict[str, None] = {}
+        for namespace in ("", ask.namespace) if ask.is_resource and ask.namespace else ("",):
+            for binding in self._bound_to(identity, namespace):
+                rules = self._roles.get(binding.role)
+                if rules is None:
+                    missing[missing_text(binding.role)] = None
+                    continue
+                index = rules.first_mentioned(ask, mentions)
+                if index >= 0:
+                    return _allowed(binding, identity, index)
+        return Decision(NO_OPINION, f"RBAC: {_aggregated(missing)}") if missing else NOTHING
+
+    def held(self, identity: Identity, namespace: str) -> Held:
+        """All rules that an identity has in a namespace (empty: in the whole cluster), in the order of bindings."""
+        rules: list[Rule] = []
+        missing: list[Key] = []
+        for scope in ("", namespace) if namespace else ("",):
+            for binding in self._bound_to(identity, scope):
+                found = self._roles.get(binding.role)
+                if found is None:
+                    missing.append(binding.role)
+                else:
+                    rules.extend(found.rules)
+        return Held(tuple(rules), tuple(dict.fromkeys(missing)))
+
+    def bindings_for(self, user: str, groups: Iterable[str]) -> Iterator[Grant]:
+        """Every grant that a user with these groups has, anywhere: one per binding and subject that is met."""
+        yield from self._grants_of((USER, user))
+        for group in dict.fromkeys(groups):
+            yield from self._grants_of((GROUP, group))
+
+    def grants(self, identity: Identity) -> Iterator[Grant]:
+        """Every grant that an identity has, anywhere."""
+        return self.bindings_for(identity.user, identity.groups)
+
+    def grants_of_subject(self, subject: Subject) -> Iterator[Grant]:
+        """Every grant made to a subject itself, without those to the groups that it belongs to."""
+        return self._grants_of(subject.principal)
+
+    def all_grants(self) -> Iterator[Grant]:
+        """Every grant there is: one per binding and subject."""
+        for binding in self._bindings.values():
+            for subject in binding.subjects:
+                yield self._grant(binding, subject)
+
+    def bindings(self) -> Iterator[Binding]:
+        """Every binding, also those without subjects or without a role."""
+        return iter(self._bindings.values())
+
+    def bindings_of(self, role: Key) -> list[Binding]:
+        """The bindings that name a role, whether it exists or not."""
+        return self._bindings_of_role.members(role)
+
+    def rules(self, role: Key) -> tuple[Rule, ...] | None:
+        """The rules of a role, None where there is no such role."""
+        found = self._roles.get(role)
+        return None if found is None else found.rules
+
+    def subjects(self) -> list[Subject]:
+        """Every subject that a binding names, sorted."""
+        return sorted({subject for binding in self._bindings.values() for subject in binding.subjects})
+
+    def who(self, question: Question) -> Iterator[Answer]:
+        """Every grant that allows what is asked, with its first rule that does.
+
+        Members of ``system:masters`` are not among them: they need no grant.
+
+        Notes
+        -----
+        O(distinct rules that name the resource, plus answers).
+        """
+        for mention in question.mentions:
+            for rules in self._mentioned.members(mention):
+                index = question.first_allowing(rules, mention)
+                if index >= 0:
+                    for role in self._role_keys.members(rules):
+                        for binding in self._bindings_of_role.members(role):
+                            if question.reaches(binding.namespace):
+                                yield from (Answer(self._grant(binding, one), index) for one in binding.subjects)
+
+    def _bound_to(self, identity: Identity, namespace: str) -> list[Binding]:
+        """Bindings that name the identity and grant in just this scope, by name."""
+        found = self._bound.members((USER, identity.user, namespace))
+        for group in identity.groups:
+            found += self._bound.members((GROUP, group, namespace))
+        if len(found) > 1:
+            found.sort(key=_name)
+        return found
+
+    def _grants_of(self, principal: Principal) -> Iterator[Grant]:
+        for namespace in sorted(self._scopes.members(principal)):
+            for binding in sorted(self._bound.members((*principal, namespace)), key=_name):
+                for subject in binding.subjects:
+                    if subject.principal == principal:
+                        yield self._grant(binding, subject)
+
+    def _grant(self, binding: Binding, subject: Subject) -> Grant:
+        rules = self._roles.get(binding.role)
+        return Grant(binding.key, binding.role, binding.namespace, subject, rules.rules if rules else (), rules is None)
+
+    def _put_role(self, key: Key, rules: RuleSet) -> None:
+        before = self._roles.get(key)
+        if before is rules:
+            return
+        self._roles.put(key, rules)  # in one step: no reader may miss a role that is only changed
+        self._role_keys.put(rules, key, key)
+        for mention in rules.mentions():
+            self._mentioned.put(mention, rules, rules)
+        if before is not None:
+            self._forget_rules(key, before)
+
+    def _forget_role(self, key: Key) -> None:
+        rules = self._roles.get(key)
+        if rules is not None:
+            self._roles.remove(key)
+            self._forget_rules(key, rules)
+
+    def _forget_rules(self, key: Key, rules: RuleSet) -> None:
+        self._role_keys.remove(rules, key)
+        if not self._role_keys.has(rules):
+            for mention in rules.mentions():
+                self._mentioned.remove(mention, rules)
+
+    def _put_binding(self, binding: Binding) -> None:
+        before = self._bindings.get(binding.key)
+        self._bindings.put(binding.key, binding)
+        self._bindings_of_role.put(binding.role, binding.key, binding)
+        principals = {subject.principal for subject in binding.subjects}
+        for principal in principals:
+            self._bound.put((*principal, binding.namespace), binding.key, binding)
+            self._scopes.put(principal, binding.namespace, binding.namespace)
+        if before is not None:
+            if before.role != binding.role:
+                self._bindings_of_role.remove(before.role, binding.key)
+            self._unbind(before, {subject.principal for subject in before.subjects} - principals)
+
+    def _forget_binding(self, key: Key) -> None:
+        binding = self._bindings.get(key)
+        if binding is not None:
+            self._bindings.remove(key)
+            self._bindings_of_role.remove(binding.role, key)
+            self._unbind(binding, {subject.principal for subject in binding.subjects})
+
+    def _unbind(self, binding: Binding, principals: Iterable[Principal]) -> None:
+        for principal in principals:
+            group = (*principal, binding.namespace)
+            self._bound.remove(group, binding.key)
+            if not self._bound.has(group):
+                self._scopes.remove(principal, binding.namespace)
+
+
+def is_access_resource(resource: GroupResource) -> bool:
+    """Whether changes of a resource change who may do what."""
+    return resource in RESOURCES
+
+
+def _name(binding: Binding) -> str:
+    return binding.key.name
+
+
+def _allowed(binding: Binding, identity: Identity, rule: int) -> Decision:
+    subject = binding.names(identity.user, identity.groups)
+    reason = binding.reason(subject) if subject else ""
+    return Decision(ALLOW, reason, (Evidence(binding.key, binding.role, rule),))
+
+
+def _aggregated(texts: Iterable[str]) -> str:
+    """Several errors in one text, as the real server joins them."""
+    listed = list(texts)
+    return listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"

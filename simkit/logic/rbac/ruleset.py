@@ -1,0 +1,91 @@
+"""The rules of a role, arranged so that a question meets only those which name its resource."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from weakref import WeakValueDictionary
+
+from simkit.logic.rbac.match import group_matches, name_matches, path_matches, verb_matches
+from simkit.logic.rbac.rule import ALL, Rule
+from simkit.meta.attributes import Attributes
+
+PATHS = "/"
+"""The mention under which rules about non-resource URLs are found; no resource is called so."""
+
+_known: WeakValueDictionary[tuple[Rule, ...], RuleSet] = WeakValueDictionary()
+_knowing = threading.Lock()
+
+
+class RuleSet:
+    """Rules that roles share: two roles with equal rules have the same RuleSet. Make one with ``RuleSet.of``."""
+
+    __slots__ = ("__weakref__", "_by_mention", "rules")
+
+    def __init__(self, rules: tuple[Rule, ...]) -> None:
+        self.rules = rules
+        self._by_mention: dict[str, list[tuple[int, Rule]]] | None = None
+
+    @classmethod
+    def of(cls, rules: tuple[Rule, ...]) -> RuleSet:
+        """The one RuleSet of these rules."""
+        with _knowing:
+            known = _known.get(rules)
+            if known is None:
+                known = _known[rules] = cls(rules)
+            return known
+
+    def mentions(self) -> Iterator[str]:
+        """The resources that the rules name, as they name them, and ``PATHS`` where they name paths."""
+        return iter(self._arranged())
+
+    def mentioned(self, mention: str) -> bool:
+        """Whether a rule names a resource in just this form."""
+        return mention in self._arranged()
+
+    def first(self, ask: Attributes) -> int:
+        """The index of the first rule that allows what is asked, -1 for none."""
+        return self.first_mentioned(ask, mentions_of(ask))
+
+    def first_mentioned(self, ask: Attributes, mentions: tuple[str, ...]) -> int:
+        """As ``first``, with ``mentions_of(ask)`` at hand."""
+        arranged = self._by_mention or self._arranged()
+        found = -1
+        for mention in mentions:
+            for index, rule in arranged.get(mention, ()):
+                if 0 <= found < index:
+                    break
+                if _allows_mentioned(rule, ask):
+                    found = index
+                    break
+        return found
+
+    def _arranged(self) -> dict[str, list[tuple[int, Rule]]]:
+        if self._by_mention is None:
+            arranged: dict[str, list[tuple[int, Rule]]] = {}
+            for index, rule in enumerate(self.rules):
+                for mention in dict.fromkeys((*rule.resources, *((PATHS,) if rule.paths else ()))):
+                    arranged.setdefault(mention, []).append((index, rule))
+            self._by_mention = arranged
+        return self._by_mention
+
+    def __repr__(self) -> str:
+        return f"<RuleSet of {len(self.rules)} rules>"
+
+
+def mentions_of(ask: Attributes) -> tuple[str, ...]:
+    """How rules may name what is asked for."""
+    if not ask.is_resource:
+        return (PATHS,)
+    if ask.subresource:
+        return (ask.resource_path, ALL, f"*/{ask.subresource}")
+    return (ask.resource, ALL)
+
+
+def _allows_mentioned(rule: Rule, ask: Attributes) -> bool:
+    """``rule_allows`` for a rule that is known to name the resource."""
+    if not verb_matches(rule, ask.verb):
+        return False
+    if not ask.is_resource:
+        return path_matches(rule, ask.path)
+    return group_matches(rule, ask.group) and name_matches(rule, ask.name)
