@@ -1,0 +1,139 @@
+"""The access control of a snapshot as tables: subjects, bindings, roles, rules."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.rbacobjects import SERVICE_ACCOUNTS, all_bindings, all_roles, columns_of, kind_of
+from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
+from simkit.logic.rbac.rule import rules_of
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import labels_of, name_of, namespace_of
+from simkit.snapshot.protocol import Snapshot
+
+SUBJECT_COLUMNS: Final = ("subject_kind", "subject", "subject_namespace", "exists", "bindings", "cluster_wide")
+BINDING_COLUMNS: Final = (
+    "binding_kind",
+    "namespace",
+    "binding",
+    "role_kind",
+    "role",
+    "role_exists",
+    "subject_kind",
+    "subject",
+    "subject_namespace",
+)
+ROLE_COLUMNS: Final = ("role_kind", "namespace", "role", "rules", "aggregated", "bootstrap", "bindings")
+RULE_COLUMNS: Final = (
+    "role_kind",
+    "namespace",
+    "role",
+    "rule",
+    "verbs",
+    "api_groups",
+    "resources",
+    "resource_names",
+    "urls",
+)
+BOOTSTRAP_LABEL: Final = label("bootstrapping")
+BOOTSTRAP_VALUE: Final = "rbac-defaults"
+
+
+def table(rows: Iterable[tuple[Any, ...]], columns: tuple[str, ...]) -> pd.DataFrame:
+    """A DataFrame that has its columns even where there is no row."""
+    return pd.DataFrame(list(rows), columns=list(columns))
+
+
+def subjects(snapshot: Snapshot) -> pd.DataFrame:
+    """Everybody the snapshot knows of: service accounts, and whoever a binding names.
+
+    Returns
+    -------
+    DataFrame
+        One row per subject: subject_kind, subject, subject_namespace; exists (False for a service account that
+        bindings name and nobody made; None for users and groups, which the cluster does not keep, and for service
+        accounts when they were not captured); bindings and cluster_wide, the number of bindings and of cluster-wide
+        ones that name the subject itself.
+
+    Raises
+    ------
+    IncompleteSnapshot
+        Where bindings were not captured.
+    """
+    wide: Counter[Subject] = Counter()
+    local: Counter[Subject] = Counter()
+    for binding in all_bindings(snapshot):
+        (local if binding.namespace else wide).update(set(binding.subjects))
+    captured = SERVICE_ACCOUNTS in snapshot.captured()
+    accounts = {Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj)) for obj in _accounts(snapshot)}
+    rows = []
+    for subject in sorted(accounts | wide.keys() | local.keys()):
+        exists = subject in accounts if captured and subject.kind == SERVICE_ACCOUNT else None
+        rows.append((*columns_of(subject), exists, wide[subject] + local[subject], wide[subject]))
+    return table(rows, SUBJECT_COLUMNS)
+
+
+def _accounts(snapshot: Snapshot) -> Iterable[Any]:
+    return snapshot.scan(SERVICE_ACCOUNTS) if SERVICE_ACCOUNTS in snapshot.captured() else ()
+
+
+def bindings(snapshot: Snapshot) -> pd.DataFrame:
+    """Who is bound to what.
+
+    Returns
+    -------
+    DataFrame
+        One row per binding and subject: binding_kind, namespace (empty: cluster-wide), binding, role_kind, role,
+        role_exists, subject_kind, subject, subject_namespace. A binding without subjects has one row whose subject
+        columns are empty.
+    """
+    known = {key for key, _ in all_roles(snapshot)}
+    rows = []
+    for binding in all_bindings(snapshot):
+        key, role = binding.key, binding.role
+        start = (kind_of(key), key.namespace, key.name, kind_of(role), role.name, role in known)
+        named = [columns_of(subject) for subject in binding.subjects] or [("", "", "")]
+        rows += [(*start, *columns) for columns in named]
+    return table(rows, BINDING_COLUMNS)
+
+
+def roles(snapshot: Snapshot) -> pd.DataFrame:
+    """All roles.
+
+    Returns
+    -------
+    DataFrame
+        One row per role: role_kind, namespace, role, rules (their number), aggregated (its rules are collected from
+        other roles), bootstrap (it carries the label of the server's own defaults), bindings (how many name it).
+    """
+    used: Counter[Key] = Counter(binding.role for binding in all_bindings(snapshot))
+    rows = []
+    for key, role in all_roles(snapshot):
+        bootstrap = labels_of(role).get(BOOTSTRAP_LABEL) == BOOTSTRAP_VALUE
+        aggregated = bool(role.get("aggregationRule"))
+        count = len(role.get("rules") or ())
+        rows.append((kind_of(key), key.namespace, key.name, count, aggregated, bootstrap, used[key]))
+    return table(rows, ROLE_COLUMNS)
+
+
+def rules(snapshot: Snapshot) -> pd.DataFrame:
+    """All rules of all roles.
+
+    Returns
+    -------
+    DataFrame
+        One row per rule: role_kind, namespace, role, rule (its index in the role), and verbs, api_groups, resources,
+        resource_names and urls as tuples of strings.
+    """
+    rows = []
+    for key, role in all_roles(snapshot):
+        start = (kind_of(key), key.namespace, key.name)
+        for index, rule in enumerate(rules_of(role)):
+            named = (rule.verbs, rule.api_groups, rule.resources, rule.resource_names, rule.paths)
+            rows.append((*start, index, *named))
+    return table(rows, RULE_COLUMNS)

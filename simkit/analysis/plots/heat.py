@@ -1,0 +1,45 @@
+"""A heat map: how many subjects hold which sensitive permission in which namespace."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+
+from simkit.analysis.plots.style import INK, figure, shortened, title
+
+COLOURS = "cividis_r"
+"""Looks the same to colour-blind readers and in grey."""
+
+
+def access_heat_map(matrix: pd.DataFrame) -> Figure:
+    """Namespaces by permissions; the darker a field, the more subjects hold the permission there.
+
+    Parameters
+    ----------
+    matrix
+        A table of ``exposure``: one row a namespace, one column a permission, numbers of subjects.
+    """
+    rows, columns = max(matrix.shape[0], 1), max(matrix.shape[1], 1)
+    made, axes = figure(3.2 + 0.42 * columns, 2.6 + 0.21 * rows)
+    highest = max(int(matrix.to_numpy().max(initial=0)), 2)
+    image = axes.imshow(matrix.where(matrix > 0), aspect="auto", cmap=COLOURS, norm=LogNorm(1, highest))
+    axes.set_yticks(range(len(matrix.index)), [shortened(str(name), 32) for name in matrix.index])
+    axes.set_xticks(range(len(matrix.columns)), list(matrix.columns), rotation=60, ha="left", rotation_mode="anchor")
+    axes.xaxis.tick_top()
+    for row in range(matrix.shape[0]):
+        for column in range(matrix.shape[1]):
+            _write_number(axes, row, column, int(matrix.iat[row, column]), highest)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    bar = made.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
+    bar.set_label("subjects", fontsize=9)
+    bar.ax.tick_params(labelsize=8)
+    title(axes, "Who can do what where: number of subjects per permission and namespace")
+    return made
+
+
+def _write_number(axes: object, row: int, column: int, number: int, highest: int) -> None:
+    if number:
+        colour = "white" if number > highest**0.55 else INK
+        axes.text(column, row, str(number), ha="center", va="center", fontsize=6.5, color=colour)  # type: ignore[attr-defined]

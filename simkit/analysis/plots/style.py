@@ -1,0 +1,57 @@
+"""Colours and paper of all figures. The palette is Okabe and Ito's, which colour-blind readers can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+BLUE: Final = "#0072B2"
+ORANGE: Final = "#E69F00"
+VERMILION: Final = "#D55E00"
+GREEN: Final = "#009E73"
+SKY: Final = "#56B4E9"
+PURPLE: Final = "#CC79A7"
+GREY: Final = "#8C8C8C"
+INK: Final = "#222222"
+
+SEVERITY_COLOURS: Final[Mapping[str, str]] = {
+    "critical": "#7A2E00",
+    "high": VERMILION,
+    "medium": ORANGE,
+    "low": SKY,
+    "info": GREY,
+}
+
+
+def figure(width: float, height: float) -> tuple[Figure, Axes]:
+    """An empty figure of a size in inches with its one axes, drawn by Agg whatever the session's backend is."""
+    made = Figure(figsize=(width, height), layout="constrained", dpi=110)
+    FigureCanvasAgg(made)
+    axes = made.subplots()
+    axes.tick_params(labelsize=8, colors=INK, length=0)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return made, axes
+
+
+def title(axes: Axes, text: str) -> None:
+    """Set the figure's heading: what it shows, at the left."""
+    axes.set_title(text, loc="left", fontsize=11, color=INK)
+
+
+def shortened(text: str, width: int = 48) -> str:
+    """A label cut in its middle, so that both ends can be read.
+
+    Examples
+    --------
+    >>> shortened("ClusterRole system:controller:generic-garbage-collector", 21)
+    'ClusterRol…-collector'
+    """
+    if len(text) <= width:
+        return text
+    half = (width - 1) // 2
+    return f"{text[: width - 1 - half]}…{text[-half:]}"

@@ -1,0 +1,74 @@
+"""The objects of access control as this floor reads them: roles and bindings with their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from simkit.logic.rbac.binding import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    ROLE_BINDINGS,
+    ROLES,
+    Binding,
+    Subject,
+    key_of,
+)
+from simkit.meta.errors import IncompleteSnapshot
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object
+from simkit.snapshot.protocol import Snapshot
+
+RBAC: Final = (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS, ROLES, ROLE_BINDINGS)
+SERVICE_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
+NAMESPACES: Final = GroupResource("", "namespaces")
+PODS: Final = GroupResource("", "pods")
+
+KINDS: Final = {
+    ROLES: "Role",
+    CLUSTER_ROLES: "ClusterRole",
+    ROLE_BINDINGS: "RoleBinding",
+    CLUSTER_ROLE_BINDINGS: "ClusterRoleBinding",
+}
+
+
+def require(snapshot: Snapshot, resources: Iterable[GroupResource] = RBAC) -> None:
+    """Nothing where the snapshot holds all of these resources; IncompleteSnapshot where it does not."""
+    missing = set(resources) - set(snapshot.captured())
+    if missing:
+        raise IncompleteSnapshot(missing)
+
+
+def all_bindings(snapshot: Snapshot) -> Iterator[Binding]:
+    """Every binding, cluster-wide ones first."""
+    for resource in (CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS):
+        for obj in snapshot.scan(resource):
+            yield Binding.of(key_of(obj, resource), obj)
+
+
+def all_roles(snapshot: Snapshot) -> Iterator[tuple[Key, Object]]:
+    """Every role with its key, cluster roles first."""
+    for resource in (CLUSTER_ROLES, ROLES):
+        for obj in snapshot.scan(resource):
+            yield key_of(obj, resource), obj
+
+
+def kind_of(key: Key) -> str:
+    """The kind of a role or binding."""
+    return KINDS.get(key.resource, key.resource.resource)
+
+
+def written(key: Key) -> str:
+    """A role or binding as a person writes it: ``RoleBinding dev/readers``.
+
+    Examples
+    --------
+    >>> written(Key(ROLE_BINDINGS, "dev", "readers"))
+    'RoleBinding dev/readers'
+    """
+    return f"{kind_of(key)} {key.namespace}/{key.name}" if key.namespace else f"{kind_of(key)} {key.name}"
+
+
+def columns_of(subject: Subject) -> tuple[str, str, str]:
+    """The subject as three columns of a table: kind, name, namespace."""
+    return subject.kind, subject.name, subject.namespace

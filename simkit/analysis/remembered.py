@@ -1,0 +1,32 @@
+"""Values that are made once for a snapshot and forgotten with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+from simkit.snapshot.protocol import Snapshot
+
+V = TypeVar("V")
+
+
+class Remembered(Generic[V]):
+    """One value per snapshot. A snapshot does not change, so what was derived from it stays right.
+
+    Snapshots are told apart by identity or by what their class calls equal; one that cannot be referred to weakly is
+    not remembered.
+    """
+
+    def __init__(self) -> None:
+        self._values: WeakKeyDictionary[Snapshot, V] = WeakKeyDictionary()
+
+    def of(self, snapshot: Snapshot, make: Callable[[Snapshot], V]) -> V:
+        """The value of a snapshot, made now if it was not made before."""
+        try:
+            known = self._values.get(snapshot)
+        except TypeError:
+            return make(snapshot)
+        if known is None:
+            known = self._values[snapshot] = make(snapshot)
+        return known

@@ -1,0 +1,119 @@
+"""Whom an answer is about: users, groups and service accounts, as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    SERVICE_ACCOUNTS,
+    UNAUTHENTICATED,
+    Identity,
+    service_account,
+    split_service_account,
+)
+
+EVERYONE: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
+"""Names that stand for everybody, everybody without a credential, or every workload."""
+
+Members = Mapping[str, Iterable[str]]
+"""Who belongs to groups that the cluster does not keep: group name to subjects, as ``parse`` reads them."""
+
+
+def parse(subject: Subject | str) -> Subject:
+    """The subject that a text names.
+
+    ``alice`` and ``user:alice`` are users, ``group:devs`` a group, ``sa:ns/name`` and
+    ``system:serviceaccount:ns:name`` a service account. Other names that begin with ``system:`` are users.
+
+    Raises
+    ------
+    SimkitError
+        Where the text is empty or a service account lacks its namespace.
+
+    Examples
+    --------
+    >>> parse("sa:ci/runner")
+    Subject(kind='ServiceAccount', name='runner', namespace='ci')
+    >>> text_of(parse("alice"))
+    'user:alice'
+    """
+    if isinstance(subject, Subject):
+        return subject
+    kind, _, rest = subject.partition(":")
+    if kind == "sa":
+        return _parse_service_account(subject, rest)
+    if kind == "group" and rest:
+        return Subject(GROUP, rest)
+    name = rest if kind == "user" else subject
+    if not name or kind == "group":
+        raise SimkitError(f"{subject!r} names no subject; write alice, user:alice, group:devs or sa:namespace/name")
+    return normal(Subject(USER, name))
+
+
+def _parse_service_account(text: str, rest: str) -> Subject:
+    namespace, slash, name = rest.partition("/") if "/" in rest else rest.partition(":")
+    if not (namespace and slash and name):
+        raise SimkitError(f"{text!r} lacks the namespace or the name of the service account; write sa:namespace/name")
+    return Subject(SERVICE_ACCOUNT, name, namespace)
+
+
+def text_of(subject: Subject) -> str:
+    """The subject as ``parse`` reads it."""
+    if subject.kind == SERVICE_ACCOUNT:
+        return f"sa:{subject.namespace}/{subject.name}"
+    return f"{subject.kind.lower()}:{subject.name}"
+
+
+def normal(subject: Subject) -> Subject:
+    """The subject, with a service account that is written as a user turned into the service account that it is."""
+    account = split_service_account(subject.name) if subject.kind == USER else None
+    return Subject(SERVICE_ACCOUNT, account[1], account[0]) if account else subject
+
+
+def identity_of(subject: Subject | str, groups: Iterable[str] = ()) -> Identity:
+    """The identity that requests of the subject carry, with the groups that the server adds by itself.
+
+    A group becomes some member of it, without a name of its own.
+
+    Examples
+    --------
+    >>> identity_of("group:devs").groups
+    ('devs', 'system:authenticated')
+    """
+    subject, extra = parse(subject), tuple(groups)
+    if subject.kind == SERVICE_ACCOUNT:
+        known = service_account(subject.namespace, subject.name)
+        return Identity(known.user, _merged(extra, known.groups))
+    if subject.kind == GROUP:
+        return Identity("", _merged((subject.name, *extra), implied_groups(subject.name)))
+    implied = UNAUTHENTICATED if subject.name == ANONYMOUS else AUTHENTICATED
+    return Identity(subject.name, _merged(extra, (implied,)))
+
+
+def implied_groups(group: str) -> tuple[str, ...]:
+    """What every member of a group is in besides: all but the nameless are authenticated."""
+    if group == UNAUTHENTICATED:
+        return ()
+    if group.startswith(f"{SERVICE_ACCOUNTS}:"):
+        return (SERVICE_ACCOUNTS, AUTHENTICATED)
+    return (AUTHENTICATED,)
+
+
+def groups_in(members: Members, subject: Subject) -> tuple[str, ...]:
+    """The groups of a membership table that name the subject.
+
+    Examples
+    --------
+    >>> groups_in({"devs": ["alice", "sa:ci/runner"]}, parse("alice"))
+    ('devs',)
+    """
+    return tuple(group for group, names in members.items() if subject in map(parse, names))
+
+
+def _merged(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))

@@ -1,0 +1,145 @@
+"""What an access question is about: a person's words turned into what the authorizer is asked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from simkit.analysis.custom import catalogue_of
+from simkit.meta.attributes import Attributes
+from simkit.meta.domain import AUTHENTICATION_GROUP, CERTIFICATES_GROUP
+from simkit.meta.errors import SimkitError, UnknownResource
+from simkit.meta.identity import Identity
+from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.protocol import Snapshot
+
+ALL: Final = "*"
+REQUEST_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy")
+URL_VERBS: Final = ("get", "head", "post", "put", "patch", "delete", "options")
+SPECIAL_VERBS: Final = ("impersonate", "bind", "escalate", "use", "approve", "sign", "attest")
+"""Verbs that no request has: the server itself asks whether an identity has them."""
+
+NOBODY: Final = Identity("")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A verb on a resource or a URL. ``namespaced`` tells whether requests for the resource carry a namespace."""
+
+    verb: str
+    group: str = ""
+    resource: str = ""
+    subresource: str = ""
+    name: str = ""
+    url: str = ""
+    namespaced: bool = False
+
+    @property
+    def is_namespace(self) -> bool:
+        """Whether it is a namespace itself, whose requests carry its own name as their namespace."""
+        return not self.group and self.resource == "namespaces"
+
+    def ask(self, namespace: str, identity: Identity = NOBODY, *, name: str | None = None) -> Attributes:
+        """The authorizer's question in a namespace (empty: for the whole cluster)."""
+        if self.url:
+            return Attributes(identity, self.verb, path=self.url, is_resource=False)
+        asked = self.name if name is None else name
+        return Attributes(identity, self.verb, self.group, "", self.resource, self.subresource, namespace, asked)
+
+    def __str__(self) -> str:
+        if self.url:
+            return f"{self.verb} {self.url}"
+        path = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        what = f"{path}.{self.group}" if self.group else path
+        return f"{self.verb} {what}" + (f" {self.name!r}" if self.name else "")
+
+
+VIRTUAL: Final = {
+    "users": Target("", "", "users"),
+    "groups": Target("", "", "groups"),
+    "uids": Target("", AUTHENTICATION_GROUP, "uids"),
+    "userextras": Target("", AUTHENTICATION_GROUP, "userextras"),
+    "signers": Target("", CERTIFICATES_GROUP, "signers"),
+}
+"""Resources that nothing serves and no discovery lists; rules name them for the special verbs."""
+
+
+def target(
+    snapshot: Snapshot,
+    verb: str,
+    resource: str = "",
+    *,
+    subresource: str = "",
+    name: str = "",
+    url: str = "",
+    group: str | None = None,
+) -> Target:
+    """The target that the words name at the snapshot's release, its custom resources included.
+
+    Parameters
+    ----------
+    resource
+        Plural, singular, short name or kind, with its subresource (``pods/log``) or group (``deployments.apps``) if
+        wanted, or ``*``.
+    group
+        The API group; given, the resource is taken as it is written, whether the release has it or not.
+    url
+        A path that is no resource, such as ``/metrics``, instead of a resource.
+
+    Raises
+    ------
+    UnknownResource
+        Where the release has no such resource; it suggests near names.
+    SimkitError
+        Where both or none of ``resource`` and ``url`` are given.
+    """
+    if bool(resource) == bool(url):
+        raise SimkitError("say either a resource (who_can('get', 'pods')) or a url (who_can('get', url='/metrics'))")
+    if url:
+        return Target(verb, url=url)
+    word, _, behind = resource.partition("/")
+    behind, _, dotted = behind.partition(".")
+    word = f"{word}.{dotted}" if dotted else word
+    found = _resource(catalogue_of(snapshot), verb, word, group)
+    found = replace(found, verb=verb, subresource=subresource or behind, name=name)
+    return _checked(found, resource) if subresource and behind and subresource != behind else found
+
+
+def _checked(found: Target, resource: str) -> Target:
+    raise SimkitError(f"{resource!r} names another subresource than {found.subresource!r}; give one of them")
+
+
+def _resource(catalogue: Catalogue, verb: str, word: str, group: str | None) -> Target:
+    plural = word.partition(".")[0].lower()
+    if group is not None:
+        return Target(verb, group, word, namespaced=_namespaced(catalogue, group, word))
+    if word == ALL:
+        return Target(verb, ALL, ALL, namespaced=True)
+    virtual = VIRTUAL.get(plural)
+    if virtual is not None and word in (plural, f"{plural}.{virtual.group}"):
+        if verb in SPECIAL_VERBS or verb == ALL:
+            return virtual
+        try:
+            catalogue.lookup(word)
+        except UnknownResource:
+            return virtual
+    known = catalogue.lookup(word)
+    return Target(verb, known.group, known.resource, namespaced=known.namespaced)
+
+
+def _namespaced(catalogue: Catalogue, group: str, resource: str) -> bool:
+    """Whether a resource that may be unknown is namespaced; what nobody knows of is asked for everywhere."""
+    matching = [known for known in catalogue.resources(group) if known.resource == resource] if group != ALL else []
+    return matching[0].namespaced if matching else resource not in VIRTUAL
+
+
+def check_verb(verb: str, used: Iterable[str]) -> None:
+    """Nothing for a verb that requests have or some rule names; SimkitError with near verbs for any other."""
+    known = {*REQUEST_VERBS, *URL_VERBS, *SPECIAL_VERBS, ALL}
+    if verb in known or verb in used:
+        return
+    near = difflib.get_close_matches(verb.lower(), sorted(known), n=2)
+    hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    raise SimkitError(f"there is no verb {verb!r}, and no rule of the snapshot names it{hint}")
