@@ -23,10 +23,11 @@ def test_a_path_finds_its_resource() -> None:
     assert CATALOGUE.find("apps", "v1beta1", "deployments") is None
 
 
-@pytest.mark.parametrize(
-    "word",
-    "deployments deployment deploy Deployment DEPLOY deployments.apps deploy.apps deployments.v1.apps".split(),
-)
+NAMES = ("deployments", "deployment", "deploy", "Deployment", "DEPLOY")
+QUALIFIED = ("deployments.apps", "deploy.apps", "deployments.v1.apps", "Deployment.v1.apps")
+
+
+@pytest.mark.parametrize("word", [*NAMES, *QUALIFIED])
 def test_lookup_takes_every_name(word: str) -> None:
     """Plural, singular, short name and kind work alone or qualified, in any case."""
     assert CATALOGUE.lookup(word).gvr == ("apps", "v1", "deployments")
