@@ -1,0 +1,145 @@
+"""The history of a store: its changes in order of revisions, and how any state within it is found again.
+
+Changes stand in chapters. A chapter keeps the state in which it began, so a state is found by going at most half a
+chapter forwards from a beginning or backwards from the next::
+
+    chapter from 1                chapter from 513
+    state 1, changes 2 to 513     state 513, changes 514 ...
+
+    at 3   = state 1 with changes 2 and 3 made
+    at 511 = state 513 with changes 513 and 512 undone
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simkit.engine.seams import Change, Compacted
+from simkit.engine.storage.state import State
+from simkit.meta.names import Revision
+
+LENGTH: Final = 512
+"""Changes in a chapter: more make old states slower to find, fewer keep more copies of blocks alive."""
+
+REMEMBERED: Final = 4
+"""Old states kept once they have been found, since a list in pages asks for the same one again and again."""
+
+
+class _Chapter:
+    """Some changes in a row, when they came, and the state before the first of them."""
+
+    __slots__ = ("changes", "state", "times")
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.changes: list[Change] = []
+        self.times = array("d")
+
+    @property
+    def start(self) -> Revision:
+        return self.state.revision
+
+
+class Log:
+    """All changes of a store that are not forgotten yet. One thread at a time writes; readers take no lock."""
+
+    def __init__(self, state: State) -> None:
+        self._chapters: tuple[_Chapter, ...] = (_Chapter(state),)
+        self._floor = state.revision
+        self._remembered: tuple[State, ...] = ()
+
+    def append(self, change: Change, now: float, before: State, cutoff: float) -> None:
+        """Take in a change, made at a moment on a state; forget what was superseded before ``cutoff``."""
+        chapter = self._chapters[-1]
+        if len(chapter.changes) >= LENGTH:
+            chapter = _Chapter(before)
+            self._chapters = (*self._chapters, chapter)
+            self._forget(self.oldest(cutoff))
+        chapter.changes.append(change)
+        chapter.times.append(now)
+
+    def oldest(self, cutoff: float) -> Revision:
+        """The revision that was the latest one at a moment, or the first one known where that is later."""
+        chapters = self._chapters
+        index = bisect_right(chapters, cutoff, key=_first_time) - 1
+        if index < 0:
+            return self._floor
+        chapter = chapters[index]
+        return max(self._floor, Revision(chapter.start + bisect_right(chapter.times, cutoff)))
+
+    def compact(self, through: Revision, current: State) -> None:
+        """Forget the states before a revision."""
+        self._floor = max(self._floor, through)
+        if self._floor == current.revision:
+            self._chapters, self._remembered = (_Chapter(current),), ()
+        else:
+            self._forget(self._floor)
+
+    def _forget(self, oldest: Revision) -> None:
+        keep = max(bisect_right(self._chapters, oldest, key=_start) - 1, 0)
+        if keep:
+            self._chapters = self._chapters[keep:]
+            self._floor = max(self._floor, self._chapters[0].start)
+            self._remembered = ()
+
+    def between(self, after: Revision, through: Revision) -> Iterator[Change]:
+        """The changes after one revision up to another, oldest first."""
+        chapters = self._chapters
+        first = _chapter_index(chapters, after)
+        return _slices(chapters[first:], after, through)
+
+    def state_at(self, revision: Revision, current: State) -> State:
+        """The state at a revision before the current one. Raises Compacted where it is forgotten."""
+        for state in self._remembered:
+            if state.revision == revision:
+                return state
+        found = self._find(revision, current)
+        self._remembered = (found, *self._remembered[: REMEMBERED - 1])
+        return found
+
+    def _find(self, revision: Revision, current: State) -> State:
+        chapters = self._chapters
+        index = _chapter_index(chapters, revision)
+        chapter = chapters[index]
+        end = chapters[index + 1].state if index + 1 < len(chapters) else current
+        steps = revision - chapter.start
+        if steps <= end.revision - revision:
+            return _made(chapter.state, chapter.changes[:steps])
+        return _undone(end, chapter.changes[steps : end.revision - chapter.start])
+
+
+def _start(chapter: _Chapter) -> Revision:
+    return chapter.start
+
+
+def _first_time(chapter: _Chapter) -> float:
+    return chapter.times[0] if chapter.times else float("inf")
+
+
+def _chapter_index(chapters: Sequence[_Chapter], revision: Revision) -> int:
+    index = bisect_right(chapters, revision, key=_start) - 1
+    if index < 0:
+        raise Compacted(revision, chapters[0].start)
+    return index
+
+
+def _slices(chapters: Sequence[_Chapter], after: Revision, through: Revision) -> Iterator[Change]:
+    for chapter in chapters:
+        yield from chapter.changes[max(after - chapter.start, 0) : max(through - chapter.start, 0)]
+
+
+def _made(state: State, changes: Sequence[Change]) -> State:
+    for change in changes:
+        new = None if change.type == "DELETED" else change.entry
+        state = state.replaced(change.revision, change.entry.key, change.previous, new)
+    return state
+
+
+def _undone(state: State, changes: Sequence[Change]) -> State:
+    for change in reversed(changes):
+        old = None if change.type == "DELETED" else change.entry
+        state = state.replaced(Revision(change.revision - 1), change.entry.key, old, change.previous)
+    return state
