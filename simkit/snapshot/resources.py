@@ -1,0 +1,199 @@
+"""Which resource an object belongs to: by the catalogue of a release, by definitions at hand, or by guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from simkit.meta.domain import DEFAULT_NAMESPACE, EXTENSIONS_GROUP
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupKind, GroupResource, GroupVersion, GroupVersionKind, Key
+from simkit.meta.objects import Object, at, metadata, with_metadata
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.resources import Resource
+from simkit.schema.versions import version_rank
+
+DEFINITIONS = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
+"""The resource whose objects define further resources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where objects of one kind and version belong.
+
+    ``resource`` is what the object's own group calls it, ``stored`` what its objects are kept under (both kinds of
+    events are kept as one). ``served`` is None where the release does not serve the kind; then the plural is a guess
+    and ``namespaced`` is None. ``version_served`` is False for a version which the release has given up.
+    """
+
+    resource: GroupResource
+    stored: GroupResource
+    namespaced: bool | None
+    served: Resource | None
+    version_served: bool
+    kept: bool
+    """Whether a server keeps such objects; False for access reviews and the like."""
+
+
+class ResourceIndex:
+    """The resources of a release and of the custom resource definitions that came along.
+
+    Examples
+    --------
+    >>> index = ResourceIndex("1.30")
+    >>> index.place("apps/v1", "Deployment").resource
+    GroupResource(group='apps', resource='deployments')
+    >>> index.place("example.com/v1", "Policy").resource.resource
+    'policies'
+    """
+
+    def __init__(self, release: str = "1.30", definitions: Iterable[Object] = ()) -> None:
+        self.release = release
+        custom = [resource for definition in definitions for resource in custom_resources(definition)]
+        whole = Catalogue.for_release(release, everything=True)
+        self.catalogue = whole.with_resources(custom) if custom else whole
+        self._places: dict[tuple[str, str], Place] = {}
+
+    @classmethod
+    def of(cls, objects: Iterable[Object], release: str = "1.30") -> ResourceIndex:
+        """The index of a release and of those definitions that are among the objects."""
+        kind = "CustomResourceDefinition"
+        return cls(release, [obj for obj in objects if obj.get("kind") == kind and _is_definition(obj)])
+
+    def place(self, api_version: str, kind: str) -> Place:
+        """Where objects of this kind and version belong. O(1) after the first of them."""
+        place = self._places.get((api_version, kind))
+        if place is None:
+            place = self._places[api_version, kind] = self._find(api_version, kind)
+        return place
+
+    def _find(self, api_version: str, kind: str) -> Place:
+        group, version = GroupVersion.parse(api_version)
+        exact = self.catalogue.kind(GroupVersionKind(group, version, kind))
+        served = exact or self._kinds.get(GroupKind(group, kind))
+        if served is None:
+            guess = GroupResource(group, guess_plural(kind))
+            return Place(guess, guess, None, None, False, True)
+        resource = served.group_resource
+        return Place(resource, served.storage, served.namespaced, served, exact is not None, served.stored)
+
+    @cached_property
+    def _kinds(self) -> dict[GroupKind, Resource]:
+        found: dict[GroupKind, Resource] = {}
+        for resource in self.catalogue.resources():
+            found.setdefault(resource.group_kind, resource)
+        return found
+
+    def seat(self, obj: Object) -> tuple[Key, Object]:
+        """The key under which an object is kept, and the object with its namespace filled in where it needs one.
+
+        Raises
+        ------
+        SimkitError
+            Where the object has no kind, version or name.
+        """
+        api_version, kind = obj.get("apiVersion"), obj.get("kind")
+        if not api_version or not kind:
+            raise SimkitError(f"an object needs apiVersion and kind; got apiVersion {api_version!r}, kind {kind!r}")
+        place = self.place(api_version, kind)
+        meta = metadata(obj)
+        name, namespace = meta.get("name"), meta.get("namespace") or ""
+        if not name:
+            raise SimkitError(f"a {kind} needs metadata.name to be kept in a snapshot")
+        if place.namespaced is False and namespace:
+            obj, namespace = with_metadata(obj, namespace=None), ""
+        elif place.namespaced and not namespace:
+            obj, namespace = with_metadata(obj, namespace=DEFAULT_NAMESPACE), DEFAULT_NAMESPACE
+        return Key(place.stored, namespace, name), obj
+
+    def key(self, obj: Object) -> Key:
+        """The key under which an object is kept. SimkitError as in ``seat``."""
+        return self.seat(obj)[0]
+
+    def stored(self, resource: GroupResource) -> GroupResource:
+        """The resource under whose name the objects of a resource are kept: itself, but for doubled ones."""
+        known = self.catalogue.preferred(resource)
+        return known.storage if known else resource
+
+    def views(self, stored: GroupResource) -> tuple[GroupResource, ...]:
+        """All resources that show what is kept under this one, itself among them."""
+        return self._views.get(stored, (stored,))
+
+    @cached_property
+    def _views(self) -> dict[GroupResource, tuple[GroupResource, ...]]:
+        found: dict[GroupResource, dict[GroupResource, None]] = {}
+        for resource in self.catalogue.resources():
+            found.setdefault(resource.storage, {})[resource.group_resource] = None
+        return {stored: tuple(names) for stored, names in found.items()}
+
+    def named(self, words: Iterable[str | GroupResource]) -> frozenset[GroupResource]:
+        """The kept resources that words name: ``roles``, ``deploy``, ``leases.coordination.<domain>``, ``*`` for all.
+
+        Raises
+        ------
+        UnknownResource
+            For a word that names nothing.
+        """
+        found: set[GroupResource] = set()
+        for word in words:
+            if isinstance(word, GroupResource):
+                found.add(self.stored(word))
+            elif word == "*":
+                found.update(resource.storage for resource in self.catalogue.resources() if resource.stored)
+            else:
+                found.add(self.catalogue.lookup(word).storage)
+        return frozenset(found)
+
+
+def custom_resources(definition: Object) -> Iterator[Resource]:
+    """The resources that a custom resource definition makes a server offer, the preferred version first."""
+    spec: Any = definition.get("spec") or {}
+    names = spec.get("names") or {}
+    group, plural, kind = spec.get("group"), names.get("plural"), names.get("kind")
+    if not (group and plural and kind):
+        return
+    versions = [each for each in _versions(spec) if each.get("served", True)]
+    storage = next((each["name"] for each in versions if each.get("storage")), versions[0]["name"] if versions else "")
+    for version in sorted((each["name"] for each in versions), key=version_rank):
+        yield Resource(
+            group,
+            version,
+            plural,
+            kind,
+            names.get("singular") or kind.lower(),
+            tuple(names.get("shortNames") or ()),
+            tuple(names.get("categories") or ()),
+            namespaced=spec.get("scope") != "Cluster",
+            storage_version=storage,
+            custom=True,
+            list_kind=names.get("listKind") or "",
+        )
+
+
+def _versions(spec: Object) -> list[Any]:
+    """The versions of a definition; v1beta1 could name a single one in ``spec.version``."""
+    listed = [each for each in spec.get("versions") or () if isinstance(each, dict) and each.get("name")]
+    return listed or ([{"name": spec["version"], "storage": True}] if spec.get("version") else [])
+
+
+def _is_definition(obj: Object) -> bool:
+    group, _ = GroupVersion.parse(obj.get("apiVersion") or "")
+    return group == EXTENSIONS_GROUP and isinstance(at(obj, "spec", "names"), dict)
+
+
+def guess_plural(kind: str) -> str:
+    """The plural that a kind most likely has, by the rules that clients use when they cannot ask a server.
+
+    Examples
+    --------
+    >>> guess_plural("NetworkPolicy"), guess_plural("Gateway"), guess_plural("Ingress"), guess_plural("Endpoints")
+    ('networkpolicies', 'gateways', 'ingresses', 'endpoints')
+    """
+    word = kind.lower()
+    if word.endswith("endpoints"):
+        return word
+    if word.endswith("y") and word[-2:-1] not in ("a", "e", "i", "o", "u"):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
