@@ -46,12 +46,12 @@ def covered(
     The table is asked for after the entries below have been fetched: a row may appear in between, never the reverse.
     """
     found: list[Entry] = []
-    while True:
+    while limit != 0:
         page = fetch(after, limit)
         table = cells()
         whole = limit is None or len(page) < limit
-        if table is None and (whole or not found):
-            return [*found, *page] if found else page
+        if table is None:
+            return page if not found else [*found, *page][:limit]
         start, stop = Span.of(namespace, after)
         if not whole:
             after = page[-1].key
@@ -59,7 +59,8 @@ def covered(
         rows = table.rows(start, stop) if table is not None else ()
         found += islice(_merged(page, rows), None if limit is None else limit - len(found))
         if whole or len(found) == limit:
-            return found
+            break
+    return found
 
 
 def _merged(page: Sequence[Entry], rows: Iterable[tuple[str, Cell]]) -> Iterator[Entry]:

@@ -11,7 +11,7 @@ from simkit.engine.seams import Change, Compacted, Entry, Store
 from simkit.engine.storage.layer import Cell, cell_of, covered, entry_of
 from simkit.engine.storage.state import order
 from simkit.engine.storage.table import Table
-from simkit.meta.names import GroupResource, Key, Revision
+from simkit.meta.names import GroupResource, Key
 
 
 class Pinned:
@@ -33,10 +33,9 @@ class Pinned:
         self._added: Counter[GroupResource] = Counter()  # how many more there are in the store than in this state
         self._counts: dict[GroupResource, int] = {}
         self._early: list[Change] | None = []
-        self._lock = (
-            threading.Lock()
-        )  # taken by a writer in the store while it tells us; never while the store is asked
-        # A finalizer stops the listening, wherever the interpreter happens to run it: stopping must not wait for a lock.
+        # A writer in the store takes the lock to tell us; under it the store is asked for nothing but its revision.
+        self._lock = threading.Lock()
+        # The interpreter may run a finalizer at any point of any thread, so stopping to listen must wait for nothing.
         weakref.finalize(self, store.listen(_teller(weakref.ref(self)))).atexit = False
         with self._lock:
             self.revision = self._heard = store.revision
