@@ -228,8 +228,12 @@ class TokenIssuer(Protocol):
 class EscalationGuard(Protocol):
     """Whether an identity may write these rules or this binding: what the registry needs of authorization."""
 
-    def check_role(self, identity: Identity, role: Object, old: Object | None) -> None:
-        """Raises the 403 StatusError that the real server gives when the role holds more than the identity does."""
+    def check_role(self, identity: Identity, role: Object, old: Object | None, *, requested_name: str = "") -> None:
+        """Raises the 403 StatusError that the real server gives when the role holds more than the identity does.
+
+        ``requested_name`` is the name in the request's path, empty on POST: ``escalate`` limited to a name counts
+        only for a request that carries it.
+        """
         ...
 
     def check_binding(self, identity: Identity, binding: Object, old: Object | None) -> None:

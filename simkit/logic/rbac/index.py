@@ -125,7 +125,7 @@ class AccessIndex:
                 index = rules.first_mentioned(ask, mentions)
                 if index >= 0:
                     return _allowed(binding, identity, index)
-        return Decision(NO_OPINION, f"RBAC: {_aggregated(missing)}") if missing else NOTHING
+        return Decision(NO_OPINION, f"RBAC: {aggregated(missing)}") if missing else NOTHING
 
     def held(self, identity: Identity, namespace: str) -> Held:
         """All rules that an identity has in a namespace (empty: in the whole cluster), in the order of bindings."""
@@ -201,6 +201,7 @@ class AccessIndex:
         for group in identity.groups:
             found += self._bound.members((GROUP, group, namespace))
         if len(found) > 1:
+            found = list(dict.fromkeys(found))  # a binding may name the user and her groups
             found.sort(key=_name)
         return found
 
@@ -281,7 +282,7 @@ def _allowed(binding: Binding, identity: Identity, rule: int) -> Decision:
     return Decision(ALLOW, reason, (Evidence(binding.key, binding.role, rule),))
 
 
-def _aggregated(texts: Iterable[str]) -> str:
-    """Several errors in one text, as the real server joins them."""
-    listed = list(texts)
-    return listed[0] if len(listed) == 1 else f"[{', '.join(listed)}]"
+def aggregated(texts: Iterable[str]) -> str:
+    """Several errors in one text, each once, as the real server joins them; empty for none."""
+    listed = list(dict.fromkeys(texts))
+    return f"[{', '.join(listed)}]" if len(listed) > 1 else "".join(listed)

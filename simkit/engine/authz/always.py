@@ -1,0 +1,30 @@
+"""The authorizers that do not look at the question."""
+
+from __future__ import annotations
+
+from simkit.engine.seams import RuleList
+from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Decision
+from simkit.meta.identity import Identity
+
+_EVERY_RESOURCE = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+_EVERY_PATH = {"verbs": ["*"], "nonResourceURLs": ["*"]}
+
+
+class AlwaysAllow:
+    """Allows everything."""
+
+    def authorize(self, ask: Attributes) -> Decision:
+        return Decision(ALLOW)
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        return RuleList([_EVERY_RESOURCE], [_EVERY_PATH])
+
+
+class AlwaysDeny:
+    """Allows nothing. Like the real server's, it only has no opinion, so that a later authorizer may still allow."""
+
+    def authorize(self, ask: Attributes) -> Decision:
+        return Decision(NO_OPINION, "Everything is forbidden.")
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        return RuleList()

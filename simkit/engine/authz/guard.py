@@ -1,0 +1,117 @@
+"""Nobody grants more than she has: the check on every write of a role or binding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from simkit.engine.seams import Authorizer
+from simkit.logic.rbac.binding import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    ROLE_BINDINGS,
+    ROLES,
+    missing_text,
+    role_key,
+)
+from simkit.logic.rbac.cover import EVERYTHING, described, uncovered
+from simkit.logic.rbac.index import AccessIndex, aggregated
+from simkit.logic.rbac.rule import Rule, quoted_list, rules_of
+from simkit.meta.attributes import Attributes
+from simkit.meta.errors import StatusError, forbidden, not_found, unexplained
+from simkit.meta.fielderror import quoted
+from simkit.meta.identity import MASTERS, Identity
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, metadata, name_of, namespace_of
+
+_OF_COLLECTOR: Final = {"ownerReferences", "finalizers", "managedFields", "selfLink"}
+"""What the garbage collector changes of an object; a write of nothing else is not checked."""
+_ROLE_RESOURCES: Final = {"Role": ROLES, "ClusterRole": CLUSTER_ROLES}
+
+
+class RoleGuard:
+    """Compares what a write would grant with what the writer holds, as the roles and bindings are now.
+
+    Members of ``system:masters`` may write anything; so may, per role, whoever may ``escalate`` it, and per binding,
+    whoever may ``bind`` its role.
+    """
+
+    def __init__(self, index: AccessIndex, authorizer: Authorizer) -> None:
+        self._index, self._authorizer = index, authorizer
+
+    def check_role(self, identity: Identity, role: Object, old: Object | None, *, requested_name: str = "") -> None:
+        """Raises the 403 of a role that holds more than the identity does. Any change re-checks all rules."""
+        resource = ROLES if namespace_of(role) else CLUSTER_ROLES
+        key = Key(resource, namespace_of(role), name_of(role))
+        name = requested_name or (name_of(old) if old else "")
+        if MASTERS in identity.groups or self._may(identity, "escalate", Key(resource, key.namespace, name)):
+            return
+        if old is not None and _only_collector_fields(role, old):
+            return
+        self._confirm(identity, rules_of(role), key)
+        aggregates = _aggregates(role) or (old is not None and _aggregates(old))
+        if aggregates and uncovered(self._index.held(identity, "").rules, EVERYTHING):
+            raise forbidden(resource, key.name, "must have cluster-admin privileges to use the aggregationRule")
+
+    def check_binding(self, identity: Identity, binding: Object, old: Object | None) -> None:
+        """Raises the 403 of a binding that grants more than the identity has, the 404 of a role that is missing."""
+        if MASTERS in identity.groups or (old is not None and _only_collector_fields(binding, old)):
+            return
+        namespace = namespace_of(binding)
+        reference = binding.get("roleRef") or {}
+        if self._may_bind(identity, reference, namespace):
+            return
+        role = role_key(reference, namespace)
+        rules = self._index.rules(role)
+        if rules is None:
+            raise _missing(role)
+        resource = ROLE_BINDINGS if namespace else CLUSTER_ROLE_BINDINGS
+        self._confirm(identity, rules, Key(resource, namespace, name_of(binding)))
+
+    def _confirm(self, identity: Identity, rules: Sequence[Rule], written: Key) -> None:
+        held = self._index.held(identity, written.namespace)
+        missing = uncovered(held.rules, rules)
+        if missing:
+            groups = quoted_list(identity.groups)
+            who = f"user {quoted(identity.user)} (groups={groups})"
+            why = f"{who} is attempting to grant RBAC permissions not currently held:\n{described(missing)}"
+            raise forbidden(written.resource, written.name, why + _resolution_errors(held.missing))
+
+    def _may_bind(self, identity: Identity, reference: Object, namespace: str) -> bool:
+        resource = _ROLE_RESOURCES.get(reference.get("kind") or "")
+        if resource is None:
+            return False
+        named = GroupResource(reference.get("apiGroup") or "", resource.resource)
+        return self._may(identity, "bind", Key(named, namespace, reference.get("name") or ""))
+
+    def _may(self, identity: Identity, verb: str, role: Key) -> bool:
+        group, resource = role.resource
+        ask = Attributes(identity, verb, group, "*", resource, namespace=role.namespace, name=role.name)
+        return self._authorizer.authorize(ask).allowed
+
+
+def _missing(role: Key) -> StatusError:
+    if role.resource in (ROLES, CLUSTER_ROLES):
+        return not_found(role.resource, role.name)
+    return unexplained(missing_text(role))
+
+
+def _resolution_errors(missing: Iterable[Key]) -> str:
+    """The roles that could not be looked up while the writer's rules were gathered; here by their plural names."""
+    texts = aggregated(str(_missing(role)) for role in missing)
+    return f"; resolution errors: [{texts}]" if texts else ""
+
+
+def _aggregates(role: Object) -> bool:
+    return bool((role.get("aggregationRule") or {}).get("clusterRoleSelectors"))
+
+
+def _only_collector_fields(obj: Object, old: Object) -> bool:
+    return _without_collector_fields(obj) == _without_collector_fields(old)
+
+
+def _without_collector_fields(obj: Object) -> dict[str, Any]:
+    """An object without what the garbage collector changes; an empty list or mapping is as good as none."""
+    kept = {name: value for name, value in metadata(obj).items() if name not in _OF_COLLECTOR}
+    whole = {**obj, "metadata": {name: value for name, value in kept.items() if value}}
+    return {name: value for name, value in whole.items() if value and name not in ("kind", "apiVersion")}

@@ -1,0 +1,50 @@
+"""The authorizer that reads roles and bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simkit.engine.seams import Change, RuleList
+from simkit.logic.rbac.binding import missing_text
+from simkit.logic.rbac.index import AccessIndex, aggregated, is_access_resource
+from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.identity import Identity
+
+
+class RoleAuthorizer:
+    """Allows what a bound role allows; has no opinion about anything else.
+
+    ``follow`` is the listener that keeps its index in step with a store.
+    """
+
+    def __init__(self, index: AccessIndex) -> None:
+        self.index = index
+
+    def authorize(self, ask: Attributes) -> Decision:
+        return self.index.authorize(ask)
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        held = self.index.held(identity, namespace)
+        resource_rules, path_rules = [], []
+        for rule in held.rules:
+            entry = rule.entry()
+            if rule.resources:
+                resource_rules.append({name: entry[name] for name in entry if name != "nonResourceURLs"})
+            if rule.paths:
+                path_rules.append({"verbs": entry["verbs"], "nonResourceURLs": entry["nonResourceURLs"]})
+        return RuleList(resource_rules, path_rules, error=aggregated(map(missing_text, held.missing)))
+
+    def follow(self, changes: Sequence[Change]) -> None:
+        """Take the changes of a store into the index. Most are of other resources and cost nothing."""
+        for change in changes:
+            key = change.entry.key
+            if not is_access_resource(key.resource):
+                continue
+            if change.type == "DELETED":
+                self.index.remove(key)
+            else:
+                self.index.put(key, change.entry.object)
+
+    def fork(self) -> RoleAuthorizer:
+        """An authorizer for a fork of the store; it has to listen to that one."""
+        return RoleAuthorizer(self.index.fork())

@@ -1,0 +1,43 @@
+"""Several authorizers, one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simkit.engine.seams import Authorizer, RuleList
+from simkit.logic.rbac.index import aggregated
+from simkit.meta.attributes import NO_OPINION, Attributes, Decision
+from simkit.meta.identity import Identity
+
+
+class UnionAuthorizer:
+    """The first ALLOW or DENY decides. Without one, the reasons of all stand on a line each.
+
+    Examples
+    --------
+    >>> from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
+    >>> UnionAuthorizer([AlwaysDeny(), AlwaysAllow()]).authorize(Attributes(Identity("ann"), "get", path="/")).allowed
+    True
+    """
+
+    def __init__(self, authorizers: Iterable[Authorizer]) -> None:
+        self._authorizers = tuple(authorizers)
+
+    def authorize(self, ask: Attributes) -> Decision:
+        undecided: list[Decision] = []
+        for authorizer in self._authorizers:
+            decision = authorizer.authorize(ask)
+            if decision.verdict is not NO_OPINION:
+                return decision
+            undecided.append(decision)
+        reason = "\n".join(decision.reason for decision in undecided if decision.reason)
+        return Decision(NO_OPINION, reason, error=aggregated(one.error for one in undecided if one.error))
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        lists = [authorizer.rules_for(identity, namespace) for authorizer in self._authorizers]
+        return RuleList(
+            [rule for one in lists for rule in one.resource_rules],
+            [rule for one in lists for rule in one.path_rules],
+            any(one.incomplete for one in lists),
+            aggregated(one.error for one in lists if one.error),
+        )

@@ -1,0 +1,89 @@
+"""Are rules within other rules? What stops a user from granting more than she has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from simkit.logic.rbac.match import path_covers
+from simkit.logic.rbac.rule import ALL, Rule
+
+EVERYTHING: Final = (
+    Rule(verbs=(ALL,), api_groups=(ALL,), resources=(ALL,)),
+    Rule(verbs=(ALL,), paths=(ALL,)),
+)
+"""The rules of a cluster administrator, needed to write an aggregation rule."""
+
+
+def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
+    """Whether whoever has the owned rules may do all that the wanted ones allow.
+
+    Examples
+    --------
+    >>> pods = Rule(("get", "list"), ("",), ("pods", "pods/log"))
+    >>> covers([pods], [Rule(("get",), ("",), ("pods/log",))]), covers([pods], [Rule(("*",), ("",), ("pods",))])
+    (True, False)
+    """
+    return not uncovered(owned, wanted)
+
+
+def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
+    """What the wanted rules allow beyond the owned ones: one rule per verb, group, resource and name, or path.
+
+    Rules are compared piece by piece: two owned rules which only together make up a wildcard do not cover it.
+    """
+    return [piece for rule in wanted for piece in pieces(rule) if not any(_covers_piece(own, piece) for own in owned)]
+
+
+def pieces(rule: Rule) -> Iterator[Rule]:
+    """The rule, broken down to one verb on one resource of one group (and of one name), or on one path."""
+    names: tuple[tuple[str, ...], ...] = tuple((name,) for name in rule.resource_names) or ((),)
+    for group in rule.api_groups:
+        for resource in rule.resources:
+            for verb in rule.verbs:
+                yield from (Rule((verb,), (group,), (resource,), name) for name in names)
+    for path in rule.paths:
+        for verb in rule.verbs:
+            yield Rule(verbs=(verb,), paths=(path,))
+
+
+def compacted(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules, with those which differ only in their verbs put together.
+
+    Only rules about one resource of one group, and at most one name, take part, as on the real server.
+    """
+    simple: dict[Rule, Rule] = {}
+    others: list[Rule] = []
+    for rule in rules:
+        if len(rule.api_groups) != 1 or len(rule.resources) != 1 or len(rule.resource_names) > 1 or rule.paths:
+            others.append(rule)
+            continue
+        place = replace(rule, verbs=())
+        found = simple.get(place)
+        simple[place] = replace(rule, verbs=(*found.verbs, *rule.verbs)) if found else rule
+    return [*others, *simple.values()]
+
+
+def described(missing: Iterable[Rule]) -> str:
+    """The missing rules as the 403 lists them: compacted, one a line, sorted, each once."""
+    return "\n".join(sorted({str(rule) for rule in compacted(missing)}))
+
+
+def _covers_piece(own: Rule, piece: Rule) -> bool:
+    if own.resource_names and not (piece.resource_names and piece.resource_names[0] in own.resource_names):
+        return False
+    if ALL not in own.verbs and piece.verbs[0] not in own.verbs:
+        return False
+    if piece.paths:
+        return any(path_covers(pattern, piece.paths[0]) for pattern in own.paths)
+    if ALL not in own.api_groups and piece.api_groups[0] not in own.api_groups:
+        return False
+    return _covers_resource(own, piece.resources[0])
+
+
+def _covers_resource(own: Rule, resource: str) -> bool:
+    if ALL in own.resources or resource in own.resources:
+        return True
+    _, slash, subresource = resource.partition("/")
+    return bool(slash) and f"*/{subresource}" in own.resources
