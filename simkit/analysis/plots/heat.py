@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
@@ -27,9 +29,8 @@ def access_heat_map(matrix: pd.DataFrame) -> Figure:
     axes.set_yticks(range(len(matrix.index)), [shortened(str(name), 32) for name in matrix.index])
     axes.set_xticks(range(len(matrix.columns)), list(matrix.columns), rotation=60, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
-    for row in range(matrix.shape[0]):
-        for column in range(matrix.shape[1]):
-            _write_number(axes, row, column, int(matrix.iat[row, column]), highest)
+    for (row, column), number in np.ndenumerate(matrix.to_numpy(dtype=int)):
+        _write_number(axes, row, column, int(number), highest)
     for spine in axes.spines.values():
         spine.set_visible(False)
     bar = made.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
@@ -39,7 +40,7 @@ def access_heat_map(matrix: pd.DataFrame) -> Figure:
     return made
 
 
-def _write_number(axes: object, row: int, column: int, number: int, highest: int) -> None:
+def _write_number(axes: Axes, row: int, column: int, number: int, highest: int) -> None:
     if number:
         colour = "white" if number > highest**0.55 else INK
-        axes.text(column, row, str(number), ha="center", va="center", fontsize=6.5, color=colour)  # type: ignore[attr-defined]
+        axes.text(column, row, str(number), ha="center", va="center", fontsize=6.5, color=colour)

@@ -1,0 +1,80 @@
+"""The access index of a snapshot, made once, and who is in which group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.analysis.rbacobjects import RBAC, SERVICE_ACCOUNTS, require
+from simkit.analysis.remembered import Remembered
+from simkit.analysis.subject import Members, groups_in, identity_of, implied_groups, parse
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
+from simkit.logic.rbac.index import AccessIndex
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, Identity
+from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
+from simkit.meta.objects import name_of, namespace_of
+from simkit.snapshot.protocol import Snapshot
+
+NO_MEMBERS: Final[Members] = {}
+MASTERS_GROUP: Final = Subject(GROUP, MASTERS)
+"""Whose members may do everything, without any binding."""
+
+_indexes: Remembered[AccessIndex] = Remembered()
+_known: Remembered[tuple[Subject, ...]] = Remembered()
+
+
+def index_of(snapshot: Snapshot) -> AccessIndex:
+    """The access index of a snapshot, made at the first question. IncompleteSnapshot without roles or bindings."""
+    return _indexes.of(snapshot, _indexed)
+
+
+def _indexed(snapshot: Snapshot) -> AccessIndex:
+    require(snapshot, RBAC)
+    return AccessIndex.of(snapshot)
+
+
+def identity(subject: Subject | str, members: Members = NO_MEMBERS, groups: tuple[str, ...] = ()) -> Identity:
+    """The identity of a subject with the groups that the server adds, those given, and those of a membership table."""
+    if not members:
+        return identity_of(subject, groups)
+    known = parse(subject)
+    return identity_of(known, (*groups, *groups_in(members, known)))
+
+
+def known_subjects(snapshot: Snapshot) -> tuple[Subject, ...]:
+    """Users and service accounts: those that bindings name, and every service account there is."""
+    return _known.of(snapshot, _everybody)
+
+
+def _everybody(snapshot: Snapshot) -> tuple[Subject, ...]:
+    named = {subject for subject in index_of(snapshot).subjects() if subject.kind != GROUP}
+    if SERVICE_ACCOUNTS in snapshot.captured():
+        named |= {Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj)) for obj in snapshot.scan(SERVICE_ACCOUNTS)}
+    return tuple(sorted(named))
+
+
+def members_of(snapshot: Snapshot, group: str, members: Members = NO_MEMBERS) -> Iterator[Subject]:
+    """The subjects that are known to belong to a group: by the server's own rules, or by the membership table.
+
+    Notes
+    -----
+    Groups of the server itself (``system:serviceaccounts:dev``) need the service accounts in the snapshot; without
+    them only those are found which bindings name.
+    """
+    if group == UNAUTHENTICATED:
+        yield Subject(USER, ANONYMOUS)
+        return
+    listed = [parse(text) for text in members.get(group, ())]
+    yield from dict.fromkeys(listed)
+    if group == AUTHENTICATED or group.startswith(ALL_ACCOUNTS):
+        tabled = {parse(text) for texts in members.values() for text in texts}
+        for subject in dict.fromkeys((*known_subjects(snapshot), *sorted(tabled))):
+            if subject not in listed and group in identity_of(subject).groups:
+                yield subject
+
+
+def principals_of(subject: Subject, members: Members = NO_MEMBERS) -> tuple[Subject, ...]:
+    """The subject, and as subjects all groups that it is certainly in."""
+    if subject.kind == GROUP:
+        return (subject, *(Subject(GROUP, name) for name in implied_groups(subject.name)))
+    return (subject, *(Subject(GROUP, name) for name in identity(subject, members).groups))

@@ -1,0 +1,174 @@
+"""May this subject do that? With the evidence of a yes, and of a no what came near it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+
+from simkit.analysis.access import NO_MEMBERS, identity, index_of, principals_of
+from simkit.analysis.graph import rule_text
+from simkit.analysis.nearmiss import NearMiss, near_misses
+from simkit.analysis.rbacobjects import written
+from simkit.analysis.remembered import Remembered
+from simkit.analysis.subject import Members, parse, text_of
+from simkit.analysis.target import Target, check_verb, target
+from simkit.analysis.who_can import SINGLE_OBJECT_VERBS
+from simkit.logic.rbac.binding import Subject
+from simkit.logic.rbac.index import AccessIndex
+from simkit.meta.attributes import ALLOW, Attributes, Decision, Evidence, Verdict
+from simkit.meta.identity import MASTERS
+from simkit.snapshot.protocol import Snapshot
+
+MASTERS_DECISION = Decision(ALLOW)
+"""What the server says to members of ``system:masters``: yes, and no reason."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A decision about one question, and what explains it. It is true in a condition exactly if it is a yes.
+
+    ``decision`` is the authorizer's own, with its reason and evidence.
+    """
+
+    subject: Subject
+    target: Target
+    namespace: str
+    decision: Decision
+    ask: Attributes = field(repr=False)
+    index: AccessIndex = field(repr=False, compare=False)
+    members: Members = field(repr=False, compare=False, default_factory=dict)
+
+    @property
+    def allowed(self) -> bool:
+        return self.decision.allowed
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.decision.verdict
+
+    @property
+    def reason(self) -> str:
+        return self.decision.reason
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        return self.decision.evidence
+
+    def __bool__(self) -> bool:
+        return self.allowed
+
+    @cached_property
+    def near_misses(self) -> tuple[NearMiss, ...]:
+        """What would almost have allowed it, the nearest first; nothing for a yes."""
+        if self.allowed:
+            return ()
+        return near_misses(self.index, principals_of(self.subject, self.members), self.ask, self.target)
+
+    @property
+    def question(self) -> str:
+        """The question in words."""
+        where = f" in {self.namespace}" if self.namespace else ""
+        return f"{text_of(self.subject)}: {self.target}{where}"
+
+    def lines(self) -> Iterator[str]:
+        """The explanation, line by line."""
+        yield f"{'yes' if self.allowed else 'no'}  {self.question}"
+        if self.allowed and not self.evidence:
+            yield "  members of system:masters may do everything, without a binding"
+        for evidence in self.evidence:
+            rule = (self.index.rules(evidence.role) or ())[evidence.rule]
+            yield f"  {written(evidence.binding)} gives {written(evidence.role)}"
+            yield f"  rule {evidence.rule}: {rule_text(rule)}"
+        if not self.allowed and not self.near_misses:
+            yield "  no binding that names the subject or its groups has anything to do with this"
+        for miss in self.near_misses:
+            yield f"  near miss: {miss}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head, *more = self.lines()
+        colour = "#009E73" if self.allowed else "#D55E00"
+        items = "".join(f"<li>{escape(line.strip())}</li>" for line in more)
+        return f'<p style="color:{colour}"><b>{escape(head)}</b></p><ul>{items}</ul>'
+
+
+def can(
+    snapshot: Snapshot,
+    subject: Subject | str,
+    verb: str,
+    resource: str = "",
+    *,
+    subresource: str = "",
+    name: str = "",
+    namespace: str = "",
+    url: str = "",
+    group: str | None = None,
+    groups: tuple[str, ...] = (),
+    members: Members = NO_MEMBERS,
+) -> Answer:
+    """Whether a subject may do something, with the evidence or the near misses.
+
+    Parameters
+    ----------
+    subject
+        ``alice``, ``user:alice``, ``group:devs`` (some member of it), ``sa:ns/name`` or a ``Subject``. The groups
+        that the server adds by itself count.
+    verb, resource, subresource, name, url, group
+        As for ``who_can``; an empty name is a request that names no object.
+    namespace
+        Where; empty for all namespaces at once. It is not looked at for resources without a namespace.
+    groups, members
+        Groups that the subject is in besides, as its identity provider says: by name, or as a table of their members.
+
+    Returns
+    -------
+    Answer
+        True in a condition if allowed; printed, it explains itself.
+
+    Notes
+    -----
+    The decision is the one of the access control authorizer, preceded by that for ``system:masters``. O(bindings that
+    name the subject or its groups).
+
+    Examples
+    --------
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> bool(can(MemorySnapshot([], captured=["*"]), "group:system:masters", "delete", "nodes"))
+    True
+    """
+    index = index_of(snapshot)
+    who = parse(subject)
+    asked = _target(snapshot, index, (verb, resource, subresource, name, url, group))
+    where = namespace_of_request(asked, namespace)
+    ask = asked.ask(where, identity(who, members, groups))
+    decision = MASTERS_DECISION if MASTERS in ask.identity.groups else index.authorize(ask)
+    return Answer(who, asked, where, decision, ask, index, {**members, **{name: [text_of(who)] for name in groups}})
+
+
+Words = tuple[str, str, str, str, str, str | None]
+_targets: Remembered[dict[Words, Target]] = Remembered()
+
+
+def _target(snapshot: Snapshot, index: AccessIndex, words: Words) -> Target:
+    """The target of the words, which are looked up once per snapshot."""
+    known = _targets.of(snapshot, lambda _: {})
+    found = known.get(words)
+    if found is None:
+        verb, resource, subresource, name, url, group = words
+        found = target(snapshot, verb, resource, subresource=subresource, name=name, url=url, group=group)
+        check_verb(verb, (one for grant in index.all_grants() for rule in grant.rules for one in rule.verbs))
+        known[words] = found
+    return found
+
+
+def namespace_of_request(asked: Target, namespace: str) -> str:
+    """The namespace that a request for the target carries: none for a cluster's own resources, save a namespace's."""
+    if asked.is_namespace and (asked.verb in SINGLE_OBJECT_VERBS or asked.subresource):
+        return asked.name or namespace
+    return namespace if asked.namespaced else ""

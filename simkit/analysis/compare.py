@@ -1,0 +1,83 @@
+"""What changed between two snapshots in who may do what, whatever way it came about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.access import index_of
+from simkit.analysis.frames import table
+from simkit.analysis.rbacobjects import columns_of
+from simkit.analysis.subject import normal
+from simkit.analysis.who_can import EVERYWHERE
+from simkit.logic.rbac.binding import Subject
+from simkit.logic.rbac.cover import uncovered
+from simkit.logic.rbac.index import AccessIndex
+from simkit.logic.rbac.rule import Rule
+from simkit.snapshot.protocol import Snapshot
+
+COLUMNS: Final = (
+    "change",
+    "subject_kind",
+    "subject",
+    "subject_namespace",
+    "scope",
+    "verb",
+    "api_group",
+    "resource",
+    "name",
+    "url",
+)
+
+Holdings = dict[Subject, dict[str, tuple[Rule, ...]]]
+"""The rules of each subject by namespace, the empty one being the whole cluster."""
+
+
+def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
+    """The permissions that subjects gained and lost.
+
+    What is compared is access, not objects: a permission that comes by another binding or another role than before,
+    or that a wider one includes, has not changed.
+
+    Returns
+    -------
+    DataFrame
+        One row per change (``gained`` or ``lost``), subject and single permission: change, subject_kind, subject,
+        subject_namespace, scope (a namespace, or ``*``), verb, api_group, resource, name (empty: all), url.
+
+    Notes
+    -----
+    Subjects are compared by the bindings that name them, not by those which name their groups: a group's change is the
+    group's row. Wildcards are kept: who gained ``*`` has one row for it. O(changed subjects x their rules squared).
+    """
+    old, new = _holdings(index_of(before)), _holdings(index_of(after))
+    rows = []
+    for subject in sorted(old.keys() | new.keys()):
+        was, now = old.get(subject, {}), new.get(subject, {})
+        if was != now:
+            rows += [("gained", *row) for row in _beyond(subject, was, now)]
+            rows += [("lost", *row) for row in _beyond(subject, now, was)]
+    return table(rows, COLUMNS)
+
+
+def _holdings(index: AccessIndex) -> Holdings:
+    held: Holdings = {}
+    for grant in index.all_grants():
+        scopes = held.setdefault(normal(grant.subject), {})
+        scopes[grant.namespace] = (*scopes.get(grant.namespace, ()), *grant.rules)
+    return held
+
+
+def _beyond(
+    subject: Subject, less: dict[str, tuple[Rule, ...]], more: dict[str, tuple[Rule, ...]]
+) -> Iterator[tuple[Any, ...]]:
+    """The single permissions in ``more`` that ``less`` does not include."""
+    for scope in sorted(more):
+        rules = more[scope] if not scope else tuple(rule for rule in more[scope] if rule.resources)
+        owned = less.get("", ()) + (less.get(scope, ()) if scope else ())
+        for piece in dict.fromkeys(uncovered(owned, rules)):
+            resource, group = (piece.resources or ("",))[0], (piece.api_groups or ("",))[0]
+            name, url = (piece.resource_names or ("",))[0], (piece.paths or ("",))[0]
+            yield (*columns_of(subject), scope or EVERYWHERE, piece.verbs[0], group, resource, name, url)

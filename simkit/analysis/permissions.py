@@ -1,0 +1,105 @@
+"""What a subject may do: all its rules, and where they come from."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.access import MASTERS_GROUP, NO_MEMBERS, index_of, principals_of
+from simkit.analysis.custom import catalogue_of
+from simkit.analysis.frames import table
+from simkit.analysis.rbacobjects import kind_of
+from simkit.analysis.subject import Members, parse
+from simkit.analysis.target import VIRTUAL
+from simkit.analysis.who_can import EVERYWHERE, NO_BINDING
+from simkit.logic.rbac.binding import GROUP, Grant, Subject
+from simkit.logic.rbac.rule import ALL, Rule
+from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.protocol import Snapshot
+
+COLUMNS: Final = (
+    "scope",
+    "verbs",
+    "api_groups",
+    "resources",
+    "resource_names",
+    "urls",
+    "effective",
+    "via_group",
+    "binding_kind",
+    "binding",
+    "role_kind",
+    "role",
+    "rule",
+)
+
+
+def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members = NO_MEMBERS) -> pd.DataFrame:
+    """All rules that a subject has, in any namespace, by itself or by a group.
+
+    Parameters
+    ----------
+    subject
+        ``alice``, ``group:devs``, ``sa:ns/name`` or a ``Subject``.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
+
+    Returns
+    -------
+    DataFrame
+        One row per grant and rule: scope (a namespace, or ``*`` for everywhere); verbs, api_groups, resources,
+        resource_names, urls as tuples; effective, False for a rule that does nothing where it is bound (URLs and
+        resources without a namespace in a RoleBinding); via_group, empty where a binding names the subject itself;
+        binding_kind, binding, role_kind, role, rule. A binding whose role is missing has one row with rule -1.
+        Members of ``system:masters`` have a row for that.
+
+    Notes
+    -----
+    O(rules of the grants of the subject and its groups).
+    """
+    index, who, catalogue = index_of(snapshot), parse(subject), catalogue_of(snapshot)
+    rows: list[tuple[Any, ...]] = []
+    for principal in principals_of(who, members):
+        via = principal.name if principal.kind == GROUP and principal != who else ""
+        if principal == MASTERS_GROUP:
+            rows.append((EVERYWHERE, *[(ALL,)] * 3, (), (ALL,), True, via, "", NO_BINDING, "", "", -1))
+        for grant in index.grants_of_subject(principal):
+            rows += _rows(grant, via, catalogue)
+    return table(rows, COLUMNS)
+
+
+def _rows(grant: Grant, via: str, catalogue: Catalogue) -> list[tuple[Any, ...]]:
+    scope, binding, role = grant.namespace or EVERYWHERE, grant.binding, grant.role
+    end = (via, kind_of(binding), binding.name, kind_of(role), role.name)
+    if grant.missing:
+        return [(scope, (), (), (), (), (), False, *end, -1)]
+    return [
+        (
+            *(scope, rule.verbs, rule.api_groups, rule.resources, rule.resource_names, rule.paths),
+            *(is_effective(rule, grant.namespace, catalogue), *end, number),
+        )
+        for number, rule in enumerate(grant.rules)
+    ]
+
+
+def is_effective(rule: Rule, namespace: str, catalogue: Catalogue) -> bool:
+    """Whether a rule allows anything where it is bound.
+
+    In a namespace neither URLs nor resources without a namespace can be granted, except the namespace itself.
+    """
+    if not namespace:
+        return True
+    if not rule.resources:
+        return False
+    return any(_lives_in_namespaces(resource, rule.api_groups, catalogue) for resource in rule.resources)
+
+
+def _lives_in_namespaces(resource: str, groups: tuple[str, ...], catalogue: Catalogue) -> bool:
+    """Whether requests for the resource carry a namespace; what the catalogue does not know may."""
+    plural = resource.partition("/")[0]
+    if ALL in (plural, *groups) or (plural == "namespaces" and "" in groups):
+        return True
+    known = [one for group in groups for one in catalogue.resources(group) if one.resource == plural]
+    virtual = plural in VIRTUAL and VIRTUAL[plural].group in groups
+    return any(one.namespaced for one in known) if known else not virtual

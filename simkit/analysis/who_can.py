@@ -1,0 +1,178 @@
+"""Who may do something: every subject, with the grant that lets it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.access import MASTERS_GROUP, NO_MEMBERS, index_of, members_of
+from simkit.analysis.frames import table
+from simkit.analysis.rbacobjects import columns_of, kind_of
+from simkit.analysis.subject import Members, normal
+from simkit.analysis.target import Target, check_verb, target
+from simkit.logic.rbac.binding import GROUP, Grant
+from simkit.logic.rbac.index import Answer
+from simkit.logic.rbac.question import Question
+from simkit.snapshot.protocol import Snapshot
+
+COLUMNS: Final = (
+    "subject_kind",
+    "subject",
+    "subject_namespace",
+    "via_group",
+    "scope",
+    "binding_kind",
+    "binding",
+    "role_kind",
+    "role",
+    "rule",
+    "names",
+)
+EVERYWHERE: Final = "*"
+"""The scope of a grant that holds in the whole cluster."""
+NO_BINDING: Final = "(no binding)"
+"""Stands for the binding of those whom the server allows everything without one."""
+
+SINGLE_OBJECT_VERBS: Final = ("get", "update", "patch", "delete")
+"""The verbs that ask for one object: those for which a namespace's own name is the request's namespace."""
+
+
+def who_can(
+    snapshot: Snapshot,
+    verb: str,
+    resource: str = "",
+    *,
+    subresource: str = "",
+    name: str | None = "",
+    namespace: str | None = None,
+    url: str = "",
+    group: str | None = None,
+    expand_groups: bool = False,
+    members: Members = NO_MEMBERS,
+) -> pd.DataFrame:
+    """Every subject that may do something, with the binding, role and rule that allow it.
+
+    Parameters
+    ----------
+    snapshot
+        What to look at. Roles and bindings of both kinds must be in it.
+    verb
+        A verb of requests, or one that the server asks about by itself: bind, escalate, impersonate, use, approve,
+        sign, attest.
+    resource
+        Plural, singular, short name or kind, with group or subresource if wanted: ``pods``, ``po``,
+        ``deployments.apps``, ``pods/log``. For the special verbs also users, groups, uids, userextras/KEY, signers.
+    name
+        One object. Empty: requests that name none, so that grants for single names do not count. None: any object,
+        even if only one; the column ``names`` tells which.
+    namespace
+        Where. None: in any namespace or in all; the empty string: only in the whole cluster. It has no meaning for
+        resources without a namespace and is not looked at there.
+    url
+        A path that is no resource, instead of a resource: ``/metrics``.
+    group
+        The API group, to ask for a resource that the release does not have.
+    expand_groups, members
+        Whether to list, after each group, the subjects known to be in it: by the server's rules, and by the table
+        ``members`` of groups that an identity provider keeps.
+
+    Returns
+    -------
+    DataFrame
+        One row per subject and grant: subject_kind, subject, subject_namespace; via_group, the group by which an
+        expanded row has it; scope (a namespace, or ``*`` for everywhere); binding_kind, binding; role_kind, role;
+        rule, the index of the rule in the role; names, the only objects it holds for (empty: all). Members of
+        ``system:masters`` come first: no binding lets them, no binding can stop them.
+
+    Raises
+    ------
+    UnknownResource, SimkitError
+        For words that name nothing, with near ones.
+    IncompleteSnapshot
+        Where roles or bindings were not captured.
+
+    Notes
+    -----
+    The answers are the authorizer's own: a subject is in the table exactly if a request of it, or of some member of
+    the group, would be allowed by access control. O(distinct rule lists that name the resource, plus rows).
+
+    Examples
+    --------
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> who_can(MemorySnapshot([], captured=["*"]), "get", "po")[["subject_kind", "subject", "binding"]].values.tolist()
+    [['Group', 'system:masters', '(no binding)']]
+    """
+    index = index_of(snapshot)
+    asked = target(snapshot, verb, resource, subresource=subresource, name=name or "", url=url, group=group)
+    check_verb(verb, _verbs_of(index.all_grants()))
+    question = question_of(asked, namespace, any_name=name is None)
+    rows = [_MASTERS_ROW, *sorted(_rows(index.who(question), question, asked), key=_order)]
+    if expand_groups:
+        rows = [each for row in rows for each in (row, *_expanded(snapshot, row, members))]
+    found = table(rows, COLUMNS)
+    found.attrs["question"] = str(asked)
+    return found
+
+
+def question_of(asked: Target, namespace: str | None = None, *, any_name: bool = False) -> Question:
+    """The index's question about a target in a namespace (None: anywhere).
+
+    Requests for resources without a namespace carry none, so that grants in a namespace never count; but a namespace
+    itself is asked for under its own name.
+    """
+    where = namespace if asked.namespaced else ""
+    if asked.is_namespace and (asked.verb in SINGLE_OBJECT_VERBS or asked.subresource):
+        where = asked.name or namespace or None
+        if not asked.name and namespace == "":
+            where = ""
+    name = None if any_name else asked.name
+    if asked.url:
+        return Question(asked.verb, path=asked.url)
+    return Question(asked.verb, asked.group, asked.resource, asked.subresource, where, name)
+
+
+def _verbs_of(grants: Iterable[Grant]) -> Iterator[str]:
+    return (verb for grant in grants for rule in grant.rules for verb in rule.verbs)
+
+
+_MASTERS_ROW: Final[tuple[Any, ...]] = (*columns_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "", -1, ())
+
+
+def _rows(answers: Iterable[Answer], question: Question, asked: Target) -> Iterator[tuple[Any, ...]]:
+    for grant, first in answers:
+        rule, names = limits(grant, first, question)
+        if names and asked.is_namespace and grant.namespace and grant.namespace not in names:
+            continue  # a request for another namespace never meets this binding
+        subject = normal(grant.subject)
+        binding, role = grant.binding, grant.role
+        where = grant.namespace or EVERYWHERE
+        yield (*columns_of(subject), "", where, kind_of(binding), binding.name, kind_of(role), role.name, rule, names)
+
+
+def limits(grant: Grant, first: int, question: Question) -> tuple[int, tuple[str, ...]]:
+    """The rule of a grant that allows the most of what is asked, and the only names it holds for (empty: all).
+
+    ``first`` is the index of the first rule that allows it.
+    """
+    if not grant.rules[first].resource_names:
+        return first, ()
+    matching = [(index, rule) for index, rule in enumerate(grant.rules) if question.allowed_by(rule)]
+    for index, rule in matching:
+        if not rule.resource_names:
+            return index, ()
+    return first, tuple(dict.fromkeys(name for _, rule in matching for name in rule.resource_names))
+
+
+def _order(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Cluster-wide grants first, then by namespace; groups, service accounts, users; by name."""
+    kind, name, namespace, _, scope, *rest = row
+    return (scope != EVERYWHERE, scope, kind, namespace, name, rest[1], rest[0])
+
+
+def _expanded(snapshot: Snapshot, row: tuple[Any, ...], members: Members) -> Iterator[tuple[Any, ...]]:
+    kind, name = row[:2]
+    if kind == GROUP:
+        for subject in members_of(snapshot, name, members):
+            yield (*columns_of(subject), name, *row[4:])
