@@ -1,1 +1,1 @@
-"""Patches, field sets and server-side apply."""
+"""What a patch or an applied intent means: patches, field sets, field ownership."""

@@ -1,0 +1,181 @@
+"""Who owns which fields: ``metadata.managedFields`` as values, and its order and cap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from simkit.language.merge.fieldset import EMPTY, BadFields, Fields, decoded, encoded, union
+from simkit.meta.objects import Object, metadata
+
+APPLY: Final = "Apply"
+UPDATE: Final = "Update"
+FIELDS_TYPE: Final = "FieldsV1"
+ANCIENT: Final = "ancient-changes"
+"""The manager that the oldest entries are merged into when there are too many."""
+MAX_UPDATERS: Final = 10
+
+Record = Mapping[str, Any]
+"""One entry of managedFields as an object carries it."""
+
+
+class BadClaims(ValueError):
+    """A list of managed fields that cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who claims fields. Updates in several versions are several owners; applies in several versions are one."""
+
+    manager: str
+    operation: str
+    api_version: str = ""
+    subresource: str = ""
+
+    def __str__(self) -> str:
+        """As conflict messages name the owner: ``"ann" with subresource "status" using v1``."""
+        quoted = _quoted(self.manager)
+        if self.subresource:
+            quoted += f" with subresource {_quoted(self.subresource)}"
+        return f"{quoted} using {self.api_version}" if self.operation == UPDATE else quoted
+
+    @property
+    def rank(self) -> str:
+        """What owners sort by where the real server sorts by its own identifiers of them."""
+        parts = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
+        parts["subresource"] = self.subresource
+        return "{" + ",".join(f"{_quoted(name)}:{_quoted(value)}" for name, value in parts.items() if value) + "}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The fields of one owner, in the version in which it named them.
+
+    ``record`` is the entry that the claim was read from, as long as nothing about it has changed.
+    """
+
+    fields: Fields
+    api_version: str
+    time: str = ""
+    record: Record | None = None
+
+    def having(self, fields: Fields) -> Claim:
+        """The same claim on other fields."""
+        return self if fields == self.fields else replace(self, fields=fields, record=None)
+
+
+Claims = dict[Owner, Claim]
+
+
+def read(records: Iterable[Record], *, stored: bool = False) -> Claims:
+    """The claims that managedFields record. Stored ones are taken as this package writes them.
+
+    Raises
+    ------
+    BadClaims
+        Where an entry lacks its operation, version or type of fields, or its fields cannot be decoded.
+    """
+    claims: Claims = {}
+    for index, record in enumerate(records):
+        operation, version = record.get("operation") or "", record.get("apiVersion") or ""
+        if operation not in (APPLY, UPDATE):
+            raise BadClaims("operation must be `Apply` or `Update`")
+        if not version:
+            raise BadClaims("apiVersion must not be empty")
+        _check_type(record.get("fieldsType") or "", index)
+        owner = Owner(
+            record.get("manager") or "",
+            operation,
+            version if operation == UPDATE else "",
+            record.get("subresource") or "",
+        )
+        claims[owner] = _read_one(record, version, stored=stored)
+    return claims
+
+
+def _check_type(fields_type: str, index: int) -> None:
+    if not fields_type:
+        raise BadClaims(f"missing fieldsType in managed fields entry {index}")
+    if fields_type != FIELDS_TYPE:
+        raise BadClaims(f"invalid fieldsType {_quoted(fields_type)} in managed fields entry {index}")
+
+
+def _read_one(record: Record, version: str, *, stored: bool) -> Claim:
+    time = record.get("time") or ""
+    if stored:
+        return Claim(record.get("fieldsV1") or {}, version, time, record)
+    try:
+        return Claim(decoded(record.get("fieldsV1")), version, time)
+    except BadFields as wrong:
+        raise BadClaims(f"error decoding set: {wrong}") from wrong
+
+
+def records_of(obj: Object | None) -> Sequence[Record]:
+    """The managedFields of an object, empty where it has none."""
+    return (metadata(obj).get("managedFields") or ()) if obj else ()
+
+
+def claims_of(obj: Object | None) -> Claims:
+    """The claims on a stored object; none where its managedFields cannot be read."""
+    try:
+        return read(records_of(obj), stored=True)
+    except BadClaims:
+        return {}
+
+
+def written(claims: Claims) -> list[Record]:
+    """The managedFields that record the claims: by operation, then time, then manager."""
+    if len(claims) == 1:
+        return [_record(*next(iter(claims.items())))]
+    return sorted((_record(owner, claim) for owner, claim in claims.items()), key=_record_rank)
+
+
+def _record_rank(record: Record) -> tuple[str, ...]:
+    names = ("operation", "time", "manager", "apiVersion", "subresource")
+    return tuple(record.get(name) or "" for name in names)
+
+
+def _record(owner: Owner, claim: Claim) -> Record:
+    if claim.record is not None:
+        return claim.record
+    record: dict[str, Any] = {"manager": owner.manager} if owner.manager else {}
+    record |= {"operation": owner.operation, "apiVersion": claim.api_version}
+    if claim.time:
+        record["time"] = claim.time
+    record |= {"fieldsType": FIELDS_TYPE, "fieldsV1": encoded(claim.fields)}
+    if owner.subresource:
+        record["subresource"] = owner.subresource
+    return record
+
+
+def capped(claims: Claims, limit: int = MAX_UPDATERS) -> Claims:
+    """The claims with the oldest updaters of each version merged into one, as long as there are too many."""
+    updaters = [owner for owner in claims if owner.operation == UPDATE]
+    if len(updaters) <= limit:
+        return claims
+    out, count = dict(claims), len(updaters)
+    first_of_version: dict[str, Owner] = {}
+    for owner in sorted(updaters, key=lambda owner: (claims[owner].time, owner.rank)):
+        if count <= limit:
+            break
+        version = claims[owner].api_version
+        first = first_of_version.setdefault(version, owner)
+        if first is not owner:
+            _merge_into_bucket(out, Owner(ANCIENT, UPDATE, version), first, owner)
+            count -= 1
+    return out
+
+
+def _merge_into_bucket(claims: Claims, bucket: Owner, first: Owner, owner: Owner) -> None:
+    """Merge an owner into the bucket of its version, which begins with the oldest owner of that version."""
+    latest = claims[owner]
+    merged: Fields = EMPTY
+    for member in (owner, bucket) if bucket in claims and bucket != owner else (owner, first):
+        merged = union(merged, claims.pop(member).fields)
+    claims[bucket] = replace(latest, fields=merged, record=None)

@@ -1,0 +1,312 @@
+"""Sets of fields: which paths of an object somebody owns, or which of them changed.
+
+A set has the shape of its JSON form (FieldsV1): nested mappings whose keys are path elements. An empty mapping is a
+member; a mapping with ``"."`` is a member that has members below it; any other mapping only leads to members. So
+decoding and encoding cost nothing, and the algebra is recursion over mappings::
+
+    {"f:spec": {"f:replicas": {}, "f:template": {".": {}, "f:metadata": {}}}}
+
+Path elements are ``f:<name>`` for fields and map keys, ``k:<JSON object>`` for elements of keyed lists, ``v:<JSON>``
+for elements of sets, ``i:<number>`` for positions. Sets are never changed in place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+import orjson
+
+Fields = Mapping[str, Any]
+"""A field set. The empty mapping is the empty set (and, below the top, a member without members below it)."""
+Node = dict[str, Any]
+
+SELF: Final = "."
+MEMBER: Final[Node] = {}
+"""What stands under the path element of a member that has no members below it."""
+EMPTY: Final[Node] = {}
+
+
+class BadFields(ValueError):
+    """A JSON value that is no field set."""
+
+
+def is_member(node: Fields) -> bool:
+    """Whether the path that leads to this node is itself in the set."""
+    return not node or SELF in node
+
+
+def below(node: Fields) -> Fields:
+    """The node without its own membership."""
+    if SELF not in node:
+        return node
+    return {key: child for key, child in node.items() if key != SELF}
+
+
+def has(fields: Fields, *path: str) -> bool:
+    """Whether a path of elements is in the set.
+
+    Examples
+    --------
+    >>> has({"f:spec": {"f:replicas": {}}}, "f:spec", "f:replicas")
+    True
+    >>> has({"f:spec": {"f:replicas": {}}}, "f:spec")
+    False
+    """
+    for element in path:
+        if element not in fields:
+            return False
+        fields = fields[element]
+    return bool(path) and is_member(fields)
+
+
+def of_paths(*paths: tuple[str, ...]) -> Fields:
+    """The set of some paths.
+
+    Examples
+    --------
+    >>> of_paths(("f:spec", "f:replicas"), ("f:status",))
+    {'f:spec': {'f:replicas': {}}, 'f:status': {}}
+    """
+    built: Fields = EMPTY
+    for path in paths:
+        node: Node = MEMBER
+        for element in reversed(path):
+            node = {element: node}
+        built = union(built, node)
+    return built
+
+
+def _node(member: bool, children: Node) -> Node | None:
+    """A node, or None where nothing is left of it."""
+    if not children:
+        return MEMBER if member else None
+    return {SELF: MEMBER, **children} if member else children
+
+
+def union(one: Fields, other: Fields) -> Fields:
+    """The fields in either set."""
+    if not one:
+        return other
+    if not other:
+        return one
+    return _united(one, other)
+
+
+def _united(one: Fields, other: Fields) -> Node:
+    out = dict(one)
+    for key, child in other.items():
+        mine = out.get(key)
+        if mine is None:
+            out[key] = child
+        elif mine is not child and key != SELF:
+            out[key] = _united_below(mine, child)
+    return out
+
+
+def _united_below(one: Fields, other: Fields) -> Fields:
+    if not one:
+        return other if not other or SELF in other else {SELF: MEMBER, **other}
+    if not other:
+        return one if SELF in one else {SELF: MEMBER, **one}
+    return _united(one, other)
+
+
+def intersection(one: Fields, other: Fields) -> Fields:
+    """The fields in both sets."""
+    out: Node = {}
+    for key, child in one.items():
+        theirs = other.get(key)
+        if theirs is None or key == SELF:
+            continue
+        member = is_member(child) and is_member(theirs)
+        node = _node(member, dict(intersection(child, theirs))) if child and theirs else _node(member, {})
+        if node is not None:
+            out[key] = node
+    return out
+
+
+def difference(one: Fields, other: Fields) -> Fields:
+    """The fields of the first set that are not in the second; fields below those of the second stay."""
+    if not other or not one:
+        return one
+    out: Node = {}
+    for key, child in one.items():
+        theirs = other.get(key)
+        if key == SELF:
+            continue
+        if theirs is None:
+            out[key] = child
+            continue
+        member = is_member(child) and not is_member(theirs)
+        node = _node(member, dict(difference(below(child), theirs)))
+        if node is not None:
+            out[key] = node
+    return out
+
+
+def recursive_difference(one: Fields, other: Fields) -> Fields:
+    """The fields of the first set that are neither in the second nor below a field of it."""
+    if not other or not one:
+        return one
+    out: Node = {}
+    for key, child in one.items():
+        theirs = other.get(key)
+        if key == SELF:
+            continue
+        if theirs is None:
+            out[key] = child
+        elif not is_member(theirs):
+            node = _node(is_member(child), dict(recursive_difference(below(child), theirs)))
+            if node is not None:
+                out[key] = node
+    return out
+
+
+def leaves(fields: Fields) -> Fields:
+    """The fields that have no fields of the set below them."""
+    return {key: leaves(child) for key, child in fields.items() if key != SELF}
+
+
+def paths(fields: Fields) -> Iterator[tuple[str, ...]]:
+    """Every path in the set: at each level its own members first, in order, then those below them, in order.
+
+    This is the order in which conflicts are told.
+    """
+    for key in _in_order(fields):
+        if is_member(fields[key]):
+            yield (key,)
+    for key in _in_order(fields):
+        for path in paths(fields[key]):
+            yield (key, *path)
+
+
+def path_text(path: tuple[str, ...]) -> str:
+    """A path as messages show it.
+
+    Examples
+    --------
+    >>> path_text(("f:spec", "f:containers", 'k:{"name":"a"}', "f:image"))
+    '.spec.containers[name="a"].image'
+    """
+    return "".join(map(element_text, path))
+
+
+def element_text(element: str) -> str:
+    """One path element as messages show it: ``.name``, ``[key="value"]``, ``[="value"]`` or ``[0]``."""
+    kind, text = element[0], element[2:]
+    if kind == "f":
+        return f".{text}"
+    if kind == "k":
+        parts = (f"{name}={_shown(value)}" for name, value in orjson.loads(text).items())
+        return f"[{','.join(parts)}]"
+    return f"[={_shown(orjson.loads(text))}]" if kind == "v" else f"[{text}]"
+
+
+def _shown(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+_HTML: Final = re.compile("[<>&\u2028\u2029]")
+
+
+def _escaped(text: str) -> str:
+    """JSON text with the characters escaped that the real server's encoder escapes."""
+    return _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def key_element(keys: Mapping[str, Any]) -> str:
+    """The path element of a list element that is told from others by these keys, which must come sorted."""
+    return _escaped(f"k:{orjson.dumps(keys).decode()}")
+
+
+def value_element(value: Any) -> str:
+    """The path element of a set's element."""
+    return _escaped(f"v:{orjson.dumps(value).decode()}")
+
+
+def _in_order(fields: Fields) -> list[str]:
+    """The keys of a node in their fixed order, without its own membership."""
+    keys = [key for key in fields if key != SELF]
+    if len(keys) > 1:
+        keys.sort(key=None if keys[0][0] == "f" and all(key[0] == "f" for key in keys) else _rank)
+    return keys
+
+
+@lru_cache(maxsize=4096)
+def _rank(element: str) -> tuple[Any, ...]:
+    """What a path element sorts by: fields, keyed elements, set elements, positions; numbers by size."""
+    kind, text = element[0], element[2:]
+    if kind == "f":
+        return (0, text)
+    if kind == "i":
+        return (3, int(text))
+    if kind == "v":
+        return (2, _value_rank(orjson.loads(text)))
+    return (1, tuple((name, _value_rank(value)) for name, value in sorted(orjson.loads(text).items())))
+
+
+def _value_rank(value: Any) -> tuple[int, Any]:
+    if isinstance(value, bool):
+        return (2, value)
+    if isinstance(value, int | float):
+        return (0, value)
+    return (1, value) if isinstance(value, str) else (3, orjson.dumps(value))
+
+
+def encoded(fields: Fields) -> Node:
+    """The JSON form with all keys in their fixed order: membership, fields, keyed elements, set elements.
+
+    Examples
+    --------
+    >>> encoded({"f:b": {}, "f:a": {"f:c": {}, ".": {}}})
+    {'f:a': {'.': {}, 'f:c': {}}, 'f:b': {}}
+    """
+    out: Node = {SELF: {}} if SELF in fields else {}
+    for key in _in_order(fields):
+        child = fields[key]
+        out[key] = encoded(child) if child else {}
+    return out
+
+
+def decoded(value: Any) -> Fields:
+    """The set that a JSON form stands for, its path elements brought into their canonical spelling.
+
+    Raises
+    ------
+    BadFields
+        Where it is no mapping, or a key is no path element.
+    """
+    if value is None:
+        return EMPTY
+    return {key: child for key, child in _decoded(value).items() if key != SELF}
+
+
+def _decoded(value: Any) -> Node:
+    if not isinstance(value, Mapping):
+        raise BadFields(f"expected an object, got {value!r}")
+    out: Node = {}
+    for key, child in value.items():
+        out[_canonical(key)] = _decoded(child)
+    return out
+
+
+@lru_cache(maxsize=4096)
+def _canonical(element: str) -> str:
+    if element == SELF:
+        return element
+    kind, colon, text = element[:1], element[1:2], element[2:]
+    if colon != ":" or kind not in "fkvi":
+        raise BadFields(f"unknown path element {element!r}")
+    try:
+        if kind == "i":
+            return f"i:{int(text)}"
+        if kind == "v":
+            return value_element(orjson.loads(text))
+        if kind == "k":
+            return key_element(dict(sorted(orjson.loads(text).items())))
+    except (ValueError, AttributeError) as wrong:
+        raise BadFields(f"malformed path element {element!r}") from wrong
+    return element

@@ -1,0 +1,204 @@
+"""How values merge: schema nodes compiled into the few facts that merging and comparing need.
+
+Four forms cover everything: a LEAF is replaced as a whole (scalars, atomic lists and maps), a MAP has entries with
+owners of their own, a LIST has elements told apart by key fields, a SET has elements told apart by their value.
+Where the schema says nothing, ANY deduces the form from the value: mappings are granular, all else is a leaf.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from typing import Any, Final, NamedTuple
+
+from simkit.language.merge.fieldset import key_element, value_element
+from simkit.schema.structural import NO_DEFAULT, Schema
+
+
+class Form(enum.IntEnum):
+    """The forms of a value under merging."""
+
+    LEAF = 0
+    MAP = 1
+    LIST = 2
+    SET = 3
+    ANY = 4
+
+
+LEAF, MAP, LIST, SET, ANY = Form.LEAF, Form.MAP, Form.LIST, Form.SET, Form.ANY
+
+
+class _Absent:
+    """Stands for a value that is not there, apart from null."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+ABSENT: Final = _Absent()
+
+
+class BadElement(ValueError):
+    """A list element that has no path element: null, of the wrong type, or without its keys."""
+
+
+class Entry(NamedTuple):
+    """A declared field: its path element, its shape, and the value that stands for its absence."""
+
+    element: str
+    shape: Shape
+    absent: Any
+
+
+class Shape:
+    """What merging needs to know of a schema node. Children are compiled when they are first asked for.
+
+    ``structured`` says that the objects have the form of the built-in kinds: fields that are always written (nested
+    structures, required scalars) count as present with their empty value, and null counts as absent.
+    """
+
+    def __init__(self, schema: Schema | None, *, structured: bool, open_ended: bool = False) -> None:
+        self._schema = schema
+        self.structured = structured
+        self._open_ended = open_ended or bool(schema and schema.preserve_unknown)
+        """Whether fields that the schema does not name are kept, here and below."""
+        self.type = _type_of(schema) if schema else ""
+        """string, number, boolean, list, map, or empty for any: what validation expects."""
+        self.form = self._form()
+
+    def _form(self) -> Form:
+        schema = self._schema
+        if schema is None or not (self.type or schema.int_or_string or schema.format or "oneOf" in schema.row):
+            return ANY
+        if self.type == "map":
+            return LEAF if schema.map_type == "atomic" else MAP
+        if self.type != "list":
+            return LEAF
+        kind = schema.list_type
+        if not kind and "merge" in schema.patch_strategy:
+            kind = "map" if schema.patch_merge_key else "set"
+        return {"map": LIST, "set": SET}.get(kind, LEAF)
+
+    @cached_property
+    def fields(self) -> Mapping[str, Entry]:
+        """The declared fields."""
+        if self._schema is None or self.type != "map":
+            return {}
+        return {name: self._entry(name, node) for name, node in self._schema.fields.items()}
+
+    def _entry(self, name: str, node: Schema) -> Entry:
+        shape = Shape(node, structured=self.structured, open_ended=self._open_ended)
+        written = self.structured and node.default in ("", 0, {}) and node.default is not NO_DEFAULT
+        return Entry(f"f:{name}", shape, node.default if written else ABSENT)
+
+    @cached_property
+    def values(self) -> Shape | None:
+        """The shape of entries that are not declared; None where there may be none."""
+        if self.form is ANY:
+            return self
+        if self._schema is None or self.type != "map":
+            return None
+        if self._schema.values is not None:
+            return Shape(self._schema.values, structured=self.structured, open_ended=self._open_ended)
+        return DEDUCED if self._open_ended or not self._schema.fields else None
+
+    @cached_property
+    def items(self) -> Shape:
+        """The shape of a list's elements."""
+        if self._schema is None or self._schema.items is None:
+            return DEDUCED
+        return Shape(self._schema.items, structured=self.structured, open_ended=self._open_ended)
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The fields that tell elements of a LIST apart, sorted."""
+        assert self._schema is not None
+        return tuple(sorted(self._schema.list_map_keys or (self._schema.patch_merge_key,)))
+
+    @cached_property
+    def _key_defaults(self) -> Mapping[str, Any]:
+        """What a key counts as where an element leaves it out."""
+        nodes = self._schema.items.fields if self._schema and self._schema.items else {}
+        return {key: nodes[key].default for key in self.keys if key in nodes and nodes[key].default is not NO_DEFAULT}
+
+    def child(self, name: str) -> Shape | None:
+        """The shape under a field's name or a map's key; None where there may be no such field."""
+        entry = self.fields.get(name)
+        return entry.shape if entry else self.values
+
+    def element(self, item: Any) -> str:
+        """The path element of an element of this LIST or SET.
+
+        Raises
+        ------
+        BadElement
+            Where the element is null, of the wrong type, or lacks a key that has no default.
+        """
+        return self._keyed(item) if self.form is LIST else _set_element(item)
+
+    def _keyed(self, item: Any) -> str:
+        if item is None:
+            raise BadElement("associative list with keys may not have a null element")
+        if not isinstance(item, dict):
+            raise BadElement("associative list with keys may not have non-map elements")
+        key: Mapping[str, Any] = {name: item[name] for name in self.keys if name in item}
+        if len(key) < len(self.keys):
+            key = self._completed(key)
+        return key_element(key)
+
+    def _completed(self, key: Mapping[str, Any]) -> Mapping[str, Any]:
+        completed = {}
+        for name in self.keys:
+            if name in key:
+                completed[name] = key[name]
+            elif name in self._key_defaults:
+                completed[name] = self._key_defaults[name]
+            else:
+                raise BadElement(
+                    f'associative list with keys has an element that omits key field "{name}" '
+                    "(and doesn't have default value)"
+                )
+        return completed
+
+
+def _set_element(item: Any) -> str:
+    if isinstance(item, dict):
+        raise BadElement("associative list without keys has an element that's a map type")
+    if isinstance(item, list):
+        raise BadElement("not supported: associative list with lists as elements")
+    if item is None:
+        raise BadElement("associative list without keys has an element that's an explicit null")
+    return value_element(item)
+
+
+_STRICT_STRING_FORMATS: Final = ("", "byte")
+
+
+def _type_of(schema: Schema) -> str:
+    if schema.int_or_string:
+        return ""
+    if schema.type == "string":
+        return "string" if schema.format in _STRICT_STRING_FORMATS else ""
+    types = {"object": "map", "array": "list", "integer": "number"}
+    return types.get(schema.type, schema.type)
+
+
+DEDUCED: Final = Shape(None, structured=False)
+"""The shape of what no schema describes."""
+
+
+@lru_cache(maxsize=2048)
+def _compiled(schema: Schema) -> Shape:
+    return Shape(schema, structured=bool(schema.name))
+
+
+def shape_of(schema: Schema | None) -> Shape:
+    """The shape of a whole object; without a schema it is deduced from the values.
+
+    A schema with a name is a built-in kind's. Compiled once for each schema.
+    """
+    return DEDUCED if schema is None else _compiled(schema)

@@ -1,0 +1,281 @@
+"""What differs between two values, and which fields a value has: both as field sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from simkit.language.merge.fieldset import EMPTY, MEMBER, SELF, Fields, Node, recursive_difference, union
+from simkit.language.merge.shape import ABSENT, ANY, LEAF, LIST, MAP, SET, BadElement, Shape
+
+
+class Comparison(NamedTuple):
+    """The fields that only the second value has, those whose value differs, those that only the first has."""
+
+    added: Fields
+    modified: Fields
+    removed: Fields
+
+    @property
+    def changed(self) -> Fields:
+        """What was added or modified."""
+        return union(self.added, self.modified)
+
+    def without(self, ignored: Fields) -> Comparison:
+        """The comparison as if some fields, and all below them, did not exist."""
+        return Comparison(*(recursive_difference(fields, ignored) for fields in self)) if ignored else self
+
+
+NO_DIFFERENCE: Final = Comparison(EMPTY, EMPTY, EMPTY)
+
+
+def field_set(value: Any, shape: Shape) -> Fields:
+    """The fields of a value: what an applier owns who applies it."""
+    node = _fields(value, shape)
+    return {key: child for key, child in node.items() if key != SELF}
+
+
+def owned_node(value: Any, shape: Shape) -> Node:
+    """The node of a path whose owner owns the path itself and the fields of its value."""
+    node = _fields(value, shape)
+    return {SELF: MEMBER, **node} if node else MEMBER
+
+
+def _fields(value: Any, shape: Shape) -> Node:
+    """What the value has below it; the caller decides about the membership of its own path."""
+    form = shape.form
+    if isinstance(value, dict) and form in (MAP, ANY):
+        return _fields_of_map(value, shape)
+    if isinstance(value, list) and form in (LIST, SET):
+        return _fields_of_list(value, shape)
+    return {}
+
+
+def _owned_whole(value: Any, shape: Shape) -> bool:
+    """Whether a path with this value is a member for itself: leaves, null and empty maps."""
+    if value is None or value == {} or shape.form is LEAF:
+        return True
+    return shape.form is ANY and not isinstance(value, dict)
+
+
+def _fields_of_map(value: Mapping[str, Any], shape: Shape) -> Node:
+    out: Node = {}
+    declared = shape.fields
+    for name, item in value.items():
+        entry = declared.get(name)
+        child = entry.shape if entry else shape.values
+        if child is None:
+            continue
+        if entry is None or _owned_whole(item, child):
+            out[f"f:{name}"] = owned_node(item, child)
+        elif node := _fields(item, child):
+            out[entry.element] = node
+    return out
+
+
+def _fields_of_list(value: Sequence[Any], shape: Shape) -> Node:
+    out: Node = {}
+    for element, found in grouped(value, shape).items():
+        out[element] = owned_node(found[0], shape.items) if len(found) == 1 else MEMBER
+    return out
+
+
+def grouped(items: Sequence[Any] | None, shape: Shape) -> dict[str, list[Any]]:
+    """The elements of a LIST or SET under their path elements; several where a key is doubled."""
+    out: dict[str, list[Any]] = {}
+    for item in items or ():
+        try:
+            out.setdefault(shape.element(item), []).append(item)
+        except BadElement:
+            continue
+    return out
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal: numbers by size, and true is not 1."""
+    if one is other:
+        return True
+    if isinstance(one, dict):
+        if not isinstance(other, dict) or one.keys() != other.keys():
+            return False
+        return all(same(item, other[key]) for key, item in one.items())
+    if isinstance(one, list):
+        if not isinstance(other, list) or len(one) != len(other):
+            return False
+        return all(map(same, one, other))
+    return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
+
+
+def _surely_same(one: Any, other: Any, shape: Shape) -> bool:
+    """A quick look that spares the walk; objects of the built-in kinds hold no number where a boolean may stand."""
+    if one is other:
+        return True
+    return bool(one == other) and (shape.structured or orjson.dumps(one) == orjson.dumps(other))
+
+
+def compare(old: Any, new: Any, shape: Shape) -> Comparison:
+    """What changed from one object to another.
+
+    ``old`` may be None for an object that is about to be created: then everything is added, except that the empty
+    parts that every object of a built-in kind has are there before.
+
+    Notes
+    -----
+    O(size of what differs), after one look at both whole objects.
+    """
+    old = {} if old is None else old
+    if _surely_same(old, new, shape):
+        return NO_DIFFERENCE
+    return Comparison(*(fields or EMPTY for fields in _compare_maps(old, new, shape)))
+
+
+_Triple = tuple[Node | None, Node | None, Node | None]
+_SAME: Final[_Triple] = (None, None, None)
+_MODIFIED: Final[_Triple] = (None, MEMBER, None)
+
+
+def _compare(old: Any, new: Any, shape: Shape) -> _Triple:
+    """The nodes of what was added, modified and removed at one path and below; None for nothing."""
+    if old is ABSENT:
+        return (every(new, shape), None, None)
+    if new is ABSENT:
+        return (None, None, every(old, shape))
+    form = shape.form
+    if form is MAP or form is ANY:
+        if (old or new) and _maps(old, new):
+            return _compare_maps(old or {}, new or {}, shape)
+        if form is ANY:
+            return _compare_mixed(old, new, shape)
+    elif form is not LEAF and (old or new) and _lists(old, new):
+        return _compare_lists(old or (), new or (), shape)
+    return _SAME if same(old, new) else _MODIFIED
+
+
+def _compare_mixed(old: Any, new: Any, shape: Shape) -> _Triple:
+    """Values of which one at most is a map, where the schema allows both: entries come or go, the path is modified."""
+    if same(old, new):
+        return _SAME
+    added = _fields_of_map(new, shape) if isinstance(new, dict) else None
+    removed = _fields_of_map(old, shape) if isinstance(old, dict) else None
+    return (added or None, MEMBER, removed or None)
+
+
+def _maps(*values: Any) -> bool:
+    return all(value is None or isinstance(value, dict) for value in values)
+
+
+def _lists(*values: Any) -> bool:
+    return all(value is None or isinstance(value, list) for value in values)
+
+
+class _Gathered:
+    """The three nodes under construction."""
+
+    __slots__ = ("added", "modified", "removed")
+
+    def __init__(self) -> None:
+        self.added: Node = {}
+        self.modified: Node = {}
+        self.removed: Node = {}
+
+    def take(self, element: str, found: _Triple) -> None:
+        added, modified, removed = found
+        if added is not None:
+            self.added[element] = added
+        if modified is not None:
+            self.modified[element] = modified
+        if removed is not None:
+            self.removed[element] = removed
+
+    def triple(self) -> _Triple:
+        return (self.added or None, self.modified or None, self.removed or None)
+
+
+def _compare_maps(old: Mapping[str, Any], new: Mapping[str, Any], shape: Shape) -> _Triple:
+    out = _Gathered()
+    declared, structured = shape.fields, shape.structured
+    for name in new if not old else {**old, **new}:
+        entry = declared.get(name)
+        if entry:
+            element, child, absent = entry
+        elif shape.values is not None:
+            element, child, absent = f"f:{name}", shape.values, ABSENT
+        else:
+            continue
+        before, after = old.get(name, absent), new.get(name, absent)
+        if before is after:
+            continue
+        if structured and entry and (before is None or after is None) and _both_nothing(before, after, absent):
+            continue
+        if before is ABSENT or after is ABSENT or not _surely_same(before, after, child):
+            found = _compare(before, after, child)
+            if found is not _SAME:
+                out.take(element, found)
+    return out.triple()
+
+
+def _both_nothing(before: Any, after: Any, absent: Any) -> bool:
+    """Whether one is null and the other not there, which is the same in a built-in structure."""
+    other = after if before is None else before
+    return other is ABSENT or bool(other == absent)
+
+
+def _compare_lists(old: Sequence[Any], new: Sequence[Any], shape: Shape) -> _Triple:
+    out = _Gathered()
+    before, after = grouped(old, shape), grouped(new, shape)
+    for element in {**before, **after}:
+        _compare_elements(before.get(element, []), after.get(element, []), element, shape.items, out)
+    return out.triple()
+
+
+def _compare_elements(old: list[Any], new: list[Any], element: str, shape: Shape, out: _Gathered) -> None:
+    """One path element of a list. Doubled elements are one leaf: what is below them has no owner of its own."""
+    if len(old) < 2 and len(new) < 2:
+        out.take(element, _compare(old[0] if old else ABSENT, new[0] if new else ABSENT, shape))
+    elif len(old) > 1 and len(new) > 1:
+        if not same(old, new):
+            out.modified[element] = MEMBER
+    elif len(old) > 1:
+        out.removed[element] = MEMBER
+        if new:
+            out.added[element] = every(new[0], shape)
+    else:
+        out.added[element] = MEMBER
+        if old:
+            out.removed[element] = every(old[0], shape)
+
+
+def every(value: Any, shape: Shape) -> Node:
+    """The node of a value that came or went as a whole: all that is below it, and its own path."""
+    form = shape.form
+    if not value or form is LEAF:
+        return MEMBER
+    if isinstance(value, dict):
+        if form is MAP or form is ANY:
+            return _every_entry(value, shape)
+    elif isinstance(value, list) and (form is LIST or form is SET):
+        return _every_element(value, shape)
+    return MEMBER
+
+
+def _every_entry(value: Mapping[str, Any], shape: Shape) -> Node:
+    node: Node = {SELF: MEMBER}
+    declared, others = shape.fields, shape.values
+    for name, item in value.items():
+        entry = declared.get(name)
+        if entry is not None:
+            child = entry.shape
+            node[entry.element] = MEMBER if child.form is LEAF else every(item, child)
+        elif others is not None:
+            node[f"f:{name}"] = MEMBER if others.form is LEAF else every(item, others)
+    return node
+
+
+def _every_element(value: Sequence[Any], shape: Shape) -> Node:
+    node: Node = {SELF: MEMBER}
+    child = shape.items
+    for element, found in grouped(value, shape).items():
+        node[element] = every(found[0], child) if len(found) == 1 else MEMBER
+    return node

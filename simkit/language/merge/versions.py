@@ -1,0 +1,40 @@
+"""Two states of an object in all the versions in which its owners have named their fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simkit.language.merge.fieldset import EMPTY, Fields
+from simkit.language.merge.shape import Shape, shape_of
+from simkit.language.merge.typed import Comparison, compare
+from simkit.meta.objects import Object
+from simkit.schema.structural import Schema
+
+Converter = Callable[[Object, str], tuple[Object, Schema | None] | None]
+"""The object in another apiVersion, with the schema of that version; None where the version is not served."""
+
+
+class Versions:
+    """Two states of an object, compared in whatever versions its owners have used."""
+
+    def __init__(
+        self, old: Object, new: Object, shape: Shape, api_version: str, convert: Converter | None, ignored: Fields
+    ) -> None:
+        self._old, self._new, self._shape = old, new, shape
+        self._convert, self._ignored = convert, ignored
+        self._known: dict[str, Comparison | None] = {api_version: compare(old, new, shape).without(ignored)}
+        self.own = self._known[api_version] or Comparison(EMPTY, EMPTY, EMPTY)
+
+    def comparison(self, api_version: str) -> Comparison | None:
+        """What changed, in the words of a version; None where it is not served."""
+        if api_version not in self._known:
+            self._known[api_version] = self._compared(api_version)
+        return self._known[api_version]
+
+    def _compared(self, api_version: str) -> Comparison | None:
+        if self._convert is None:
+            return self.own
+        old, new = self._convert(self._old, api_version), self._convert(self._new, api_version)
+        if old is None or new is None:
+            return None
+        return compare(old[0], new[0], shape_of(new[1])).without(self._ignored)
