@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from simkit.logic.rbac.binding import (
     CLUSTER_ROLE_BINDINGS,
@@ -19,7 +19,7 @@ from simkit.logic.rbac.binding import (
     key_of,
     missing_text,
 )
-from simkit.logic.rbac.layered import Layered, LayeredGroups
+from simkit.logic.rbac.layered import Layered, ScopedGroups
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.logic.rbac.ruleset import RuleSet, mentions_of
@@ -34,6 +34,9 @@ RESOURCES: Final = (CLUSTER_ROLES, ROLES, CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS)
 NOTHING: Final = Decision(NO_OPINION)
 
 Principal = tuple[str, str]
+K = TypeVar("K")
+M = TypeVar("M")
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +66,19 @@ class AccessIndex:
     first out of its cache.
     """
 
-    __slots__ = ("_bindings", "_bindings_of_role", "_bound", "_mentioned", "_role_keys", "_roles", "_scopes")
+    __slots__ = ("_bindings", "_bound", "_mentioned", "_roles", "_sharing", "_uses")
 
     def __init__(self) -> None:
         self._roles: Layered[Key, RuleSet] = Layered()
         self._bindings: Layered[Key, Binding] = Layered()
-        self._bound: LayeredGroups[tuple[str, str, str], Key, Binding] = LayeredGroups()
-        """By kind and name of the principal and the namespace where the binding grants."""
-        self._scopes: LayeredGroups[Principal, str, str] = LayeredGroups()
-        """The namespaces where anything is bound to a principal."""
-        self._bindings_of_role: LayeredGroups[Key, Key, Binding] = LayeredGroups()
-        self._role_keys: LayeredGroups[RuleSet, Key, Key] = LayeredGroups()
-        """The roles that have these rules."""
-        self._mentioned: LayeredGroups[str, RuleSet, RuleSet] = LayeredGroups()
-        """The rules that name a resource."""
+        self._bound: ScopedGroups[Principal, Key, Binding] = ScopedGroups()
+        """Bindings by whom they name, and where they grant."""
+        self._uses: ScopedGroups[Key, Key, Binding] = ScopedGroups()
+        """Bindings by the role that they name, and where they grant."""
+        self._sharing: ScopedGroups[RuleSet, Key, Key] = ScopedGroups()
+        """Roles by their rules, and where they are."""
+        self._mentioned: ScopedGroups[str, RuleSet, RuleSet] = ScopedGroups()
+        """Rules by the resources that they name, and where there is a role that has them."""
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> AccessIndex:
@@ -166,7 +168,7 @@ class AccessIndex:
 
     def bindings_of(self, role: Key) -> list[Binding]:
         """The bindings that name a role, whether it exists or not."""
-        return self._bindings_of_role.members(role)
+        return self._uses.everywhere(role)
 
     def rules(self, role: Key) -> tuple[Rule, ...] | None:
         """The rules of a role, None where there is no such role."""
@@ -184,46 +186,55 @@ class AccessIndex:
 
         Notes
         -----
-        O(distinct rules that name the resource, plus answers).
+        O(distinct rules that name the resource in the namespace or cluster-wide, plus answers).
         """
+        for rules, index in self._allowing(question).items():
+            for role in _within(self._sharing, rules, question.namespace):
+                for binding in _within(self._uses, role, question.namespace):
+                    if question.reaches(binding.namespace):
+                        for subject in binding.subjects:
+                            grant = Grant(binding.key, role, binding.namespace, subject, rules.rules)
+                            yield Answer(grant, index)
+
+    def _allowing(self, question: Question) -> dict[RuleSet, int]:
+        """The rules that allow what is asked, each with the index of the first rule that does."""
+        found: dict[RuleSet, int] = {}
         for mention in question.mentions:
-            for rules in self._mentioned.members(mention):
+            for rules in _within(self._mentioned, mention, question.namespace):
                 index = question.first_allowing(rules, mention)
                 if index >= 0:
-                    for role in self._role_keys.members(rules):
-                        for binding in self._bindings_of_role.members(role):
-                            if question.reaches(binding.namespace):
-                                yield from (Answer(self._grant(binding, one), index) for one in binding.subjects)
+                    found[rules] = min(index, found.get(rules, index))
+        return found
 
     def _bound_to(self, identity: Identity, namespace: str) -> list[Binding]:
         """Bindings that name the identity and grant in just this scope, by name."""
-        found = self._bound.members((USER, identity.user, namespace))
+        found = self._bound.members((USER, identity.user), namespace)
         for group in identity.groups:
-            found += self._bound.members((GROUP, group, namespace))
+            found += self._bound.members((GROUP, group), namespace)
         if len(found) > 1:
             found = list(dict.fromkeys(found))  # a binding may name the user and her groups
             found.sort(key=_name)
         return found
 
     def _grants_of(self, principal: Principal) -> Iterator[Grant]:
-        for namespace in sorted(self._scopes.members(principal)):
-            for binding in sorted(self._bound.members((*principal, namespace)), key=_name):
-                for subject in binding.subjects:
-                    if subject.principal == principal:
-                        yield self._grant(binding, subject)
+        for binding in sorted(self._bound.everywhere(principal), key=_place):
+            for subject in binding.subjects:
+                if subject.principal == principal:
+                    yield self._grant(binding, subject)
 
     def _grant(self, binding: Binding, subject: Subject) -> Grant:
         rules = self._roles.get(binding.role)
-        return Grant(binding.key, binding.role, binding.namespace, subject, rules.rules if rules else (), rules is None)
+        known = rules.rules if rules else ()
+        return Grant(binding.key, binding.role, binding.namespace, subject, known, rules is None)
 
     def _put_role(self, key: Key, rules: RuleSet) -> None:
         before = self._roles.get(key)
         if before is rules:
             return
         self._roles.put(key, rules)  # in one step: no reader may miss a role that is only changed
-        self._role_keys.put(rules, key, key)
+        self._sharing.put(rules, key.namespace, key, key)
         for mention in rules.mentions():
-            self._mentioned.put(mention, rules, rules)
+            self._mentioned.put(mention, key.namespace, rules, rules)
         if before is not None:
             self._forget_rules(key, before)
 
@@ -234,37 +245,33 @@ class AccessIndex:
             self._forget_rules(key, rules)
 
     def _forget_rules(self, key: Key, rules: RuleSet) -> None:
-        self._role_keys.remove(rules, key)
-        if not self._role_keys.has(rules):
+        self._sharing.remove(rules, key.namespace, key)
+        if not self._sharing.has(rules, key.namespace):
             for mention in rules.mentions():
-                self._mentioned.remove(mention, rules)
+                self._mentioned.remove(mention, key.namespace, rules)
 
     def _put_binding(self, binding: Binding) -> None:
         before = self._bindings.get(binding.key)
         self._bindings.put(binding.key, binding)
-        self._bindings_of_role.put(binding.role, binding.key, binding)
-        principals = {subject.principal for subject in binding.subjects}
+        self._uses.put(binding.role, binding.namespace, binding.key, binding)
+        principals = _principals(binding)
         for principal in principals:
-            self._bound.put((*principal, binding.namespace), binding.key, binding)
-            self._scopes.put(principal, binding.namespace, binding.namespace)
+            self._bound.put(principal, binding.namespace, binding.key, binding)
         if before is not None:
             if before.role != binding.role:
-                self._bindings_of_role.remove(before.role, binding.key)
-            self._unbind(before, {subject.principal for subject in before.subjects} - principals)
+                self._uses.remove(before.role, binding.namespace, binding.key)
+            self._unbind(before, _principals(before) - principals)
 
     def _forget_binding(self, key: Key) -> None:
         binding = self._bindings.get(key)
         if binding is not None:
             self._bindings.remove(key)
-            self._bindings_of_role.remove(binding.role, key)
-            self._unbind(binding, {subject.principal for subject in binding.subjects})
+            self._uses.remove(binding.role, binding.namespace, key)
+            self._unbind(binding, _principals(binding))
 
     def _unbind(self, binding: Binding, principals: Iterable[Principal]) -> None:
         for principal in principals:
-            group = (*principal, binding.namespace)
-            self._bound.remove(group, binding.key)
-            if not self._bound.has(group):
-                self._scopes.remove(principal, binding.namespace)
+            self._bound.remove(principal, binding.namespace, binding.key)
 
 
 def is_access_resource(resource: GroupResource) -> bool:
@@ -274,6 +281,22 @@ def is_access_resource(resource: GroupResource) -> bool:
 
 def _name(binding: Binding) -> str:
     return binding.key.name
+
+
+def _place(binding: Binding) -> tuple[str, str]:
+    return binding.key.namespace, binding.key.name
+
+
+def _principals(binding: Binding) -> set[Principal]:
+    return {subject.principal for subject in binding.subjects}
+
+
+def _within(groups: ScopedGroups[K, M, V], group: K, namespace: str | None) -> list[V]:
+    """The members of a group that count in a namespace: its own and the cluster-wide ones; for None all of them."""
+    if namespace is None:
+        return groups.everywhere(group)
+    found = groups.members(group, "")
+    return [*found, *groups.members(group, namespace)] if namespace else found
 
 
 def _allowed(binding: Binding, identity: Identity, rule: int) -> Decision:

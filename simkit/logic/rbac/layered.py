@@ -155,6 +155,55 @@ class LayeredGroups(Generic[K, M, V]):
         return LayeredGroups(self._below)
 
 
+class ScopedGroups(Generic[K, M, V]):
+    """Groups whose members belong to a scope each (a namespace), found by group and scope or by group alone.
+
+    Examples
+    --------
+    >>> groups = ScopedGroups[str, str, str]()
+    >>> groups.put("view", "prod", "b1", "B1")
+    >>> groups.put("view", "", "b2", "B2")
+    >>> groups.members("view", "prod"), groups.everywhere("view")
+    (['B1'], ['B2', 'B1'])
+    """
+
+    __slots__ = ("_members", "_scopes")
+
+    def __init__(self) -> None:
+        self._members: LayeredGroups[tuple[K, str], M, V] = LayeredGroups()
+        self._scopes: LayeredGroups[K, str, str] = LayeredGroups()
+
+    def members(self, group: K, scope: str) -> list[V]:
+        """The members of a group in one scope, in the order in which they came."""
+        return self._members.members((group, scope))
+
+    def everywhere(self, group: K) -> list[V]:
+        """The members of a group in all scopes, by scope."""
+        scopes = sorted(self._scopes.members(group))
+        return [member for scope in scopes for member in self._members.members((group, scope))]
+
+    def has(self, group: K, scope: str) -> bool:
+        """Whether a group has any member in a scope."""
+        return self._members.has((group, scope))
+
+    def put(self, group: K, scope: str, name: M, member: V) -> None:
+        """Put a member into a group."""
+        self._members.put((group, scope), name, member)
+        self._scopes.put(group, scope, scope)
+
+    def remove(self, group: K, scope: str, name: M) -> None:
+        """Take a member out of a group, if it is there."""
+        self._members.remove((group, scope), name)
+        if not self._members.has((group, scope)):
+            self._scopes.remove(group, scope)
+
+    def fork(self) -> ScopedGroups[K, M, V]:
+        """Independent groups that start with the same members."""
+        copy = ScopedGroups[K, M, V].__new__(ScopedGroups)
+        copy._members, copy._scopes = self._members.fork(), self._scopes.fork()
+        return copy
+
+
 class _Layer(Generic[K, V]):
     """What was written between two forks; it does not change any more."""
 

@@ -63,11 +63,5 @@ class Question:
         )
 
     def first_allowing(self, rules: RuleSet, mention: str) -> int:
-        """The index of the first rule that allows what is asked.
-
-        -1 where there is none, or where the rules are found under another of the ``mentions`` before this one.
-        """
-        earlier = self.mentions[: self.mentions.index(mention)]
-        if any(rules.mentioned(one) for one in earlier):
-            return -1
-        return next((index for index, rule in enumerate(rules.rules) if self.allowed_by(rule)), -1)
+        """The index of the first rule that allows what is asked, among those which name it in this form; or -1."""
+        return next((index for index, rule in rules.naming(mention) if self.allowed_by(rule)), -1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from weakref import WeakValueDictionary
 
 from simkit.logic.rbac.match import group_matches, name_matches, path_matches, verb_matches
@@ -39,9 +39,9 @@ class RuleSet:
         """The resources that the rules name, as they name them, and ``PATHS`` where they name paths."""
         return iter(self._arranged())
 
-    def mentioned(self, mention: str) -> bool:
-        """Whether a rule names a resource in just this form."""
-        return mention in self._arranged()
+    def naming(self, mention: str) -> Sequence[tuple[int, Rule]]:
+        """The rules that name a resource in just this form, with their indexes."""
+        return self._arranged().get(mention, ())
 
     def first(self, ask: Attributes) -> int:
         """The index of the first rule that allows what is asked, -1 for none."""
