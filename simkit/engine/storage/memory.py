@@ -135,10 +135,13 @@ class MemoryStore:
         now = self._clock.now()
         self._log.append(change, now, before, now - self._history)
         self._state = after
+        self._tell((change,))
+
+    def _tell(self, changes: Sequence[Change]) -> None:
         self._announcing = True
         try:
             for listener in list(self._listeners.values()):
-                listener((change,))
+                listener(changes)
         finally:
             self._announcing = False
 
@@ -173,10 +176,12 @@ class MemoryStore:
         return stop
 
     def compact(self, *, through: Revision) -> None:
+        """Forget the states before a revision; listeners are told by an empty batch, so that they can forget too."""
         with self._lock:
             if through > self._state.revision:
                 raise Future(through, self._state.revision)
             self._log.compact(through, self._state)
+            self._tell(())
 
     def fork(self, *, clock: Clock | None = None) -> MemoryStore:
         """An independent store that starts with this one's present state, in constant time; its past starts empty."""
