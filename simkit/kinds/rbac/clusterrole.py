@@ -1,0 +1,35 @@
+"""ClusterRole: rules that hold where it is bound, perhaps gathered from other cluster roles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from simkit.kinds.parts.label_selector import validate_label_selector
+from simkit.kinds.parts.role_rules import normalize_rules, validate_rules
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.format import path_segment
+from simkit.meta.objects import Object
+
+
+def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
+    faults = [*validate_rules(role, namespaced=False), *_aggregation_faults(role)]
+    return faults if old is None else [*faults, *faults]  # the real server checks an update twice
+
+
+def _aggregation_faults(role: Object) -> Iterator[FieldError]:
+    aggregation = role.get("aggregationRule")
+    if aggregation is None:
+        return
+    path = "aggregationRule.clusterRoleSelectors"
+    selectors = aggregation.get("clusterRoleSelectors") or ()
+    if not selectors:
+        yield required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
+    for index, selector in enumerate(selectors):
+        faults = validate_label_selector(selector, f"{path}[{index}]")
+        yield from faults
+        if faults:
+            yield invalid_value(f"{path}[{index}]", "null", "invalid label selector.")
+
+
+RULES = KindRules(name=path_segment, default=normalize_rules, validate=_validate, put_creates=True)

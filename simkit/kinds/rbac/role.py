@@ -1,0 +1,19 @@
+"""Role: rules that hold in one namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simkit.kinds.parts.role_rules import normalize_rules, validate_rules
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError
+from simkit.meta.format import path_segment
+from simkit.meta.objects import Object
+
+
+def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
+    faults = validate_rules(role, namespaced=True)
+    return faults if old is None else [*faults, *faults]  # the real server checks an update twice
+
+
+RULES = KindRules(name=path_segment, default=normalize_rules, validate=_validate, put_creates=True)
