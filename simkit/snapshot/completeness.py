@@ -1,0 +1,79 @@
+"""Which resources a dump holds all objects of: "none exist" is not the same as "not in the dump"."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from simkit.meta.domain import RBAC_GROUP, SYSTEM_NAMESPACE
+from simkit.meta.errors import UnknownResource
+from simkit.meta.names import GroupResource, Key
+from simkit.snapshot.gather import Gathering
+from simkit.snapshot.report import Report
+from simkit.snapshot.resources import ResourceIndex
+
+_ACCESS: Final = tuple(
+    GroupResource(RBAC_GROUP, name) for name in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
+)
+_THE_DUMP: Final = "the dump"
+
+
+def captured_resources(
+    index: ResourceIndex,
+    gathering: Gathering,
+    keys: Collection[Key],
+    stated: Iterable[str | GroupResource],
+    report: Report,
+) -> frozenset[GroupResource]:
+    """The captured resources, under all names that show the same objects. Doubts are noted in the report.
+
+    Raises
+    ------
+    UnknownResource
+        For a stated word that names nothing.
+    """
+    said = index.named(stated)
+    listed = {index.place(*kind).stored for kind in gathering.whole if index.place(*kind).kept}
+    shown = {key.resource for key in keys} | listed | _named_by_files(index, gathering, report)
+    cut = {index.place(*kind).stored: file for kind, file in gathering.cut.items()}
+    for resource in sorted((shown & cut.keys()) - said):
+        hint = f"dump it again, or say captured=['{resource}'] if it is complete after all"
+        report.add(cut[resource], None, f"{resource} count as not captured: a list of them breaks off", hint)
+    stored = (shown - cut.keys()) | said
+    _note_missing_access(stored, report)
+    _note_one_namespace(keys, stored - said, report)
+    return frozenset(view for resource in stored for view in index.views(resource))
+
+
+def _named_by_files(index: ResourceIndex, gathering: Gathering, report: Report) -> set[GroupResource]:
+    """Empty lists do not say of what they are lists, but the names of their files may."""
+    found = set()
+    for stem, file in gathering.named.items():
+        try:
+            found.add(index.catalogue.lookup(stem).storage)
+        except UnknownResource:
+            hint = "name the file after the resource, or say captured=['roles'] or whatever it is"
+            report.add(file, None, "an empty list that does not say of what", hint, weight="note")
+    return found
+
+
+def _note_missing_access(stored: Collection[GroupResource], report: Report) -> None:
+    missing = [resource for resource in _ACCESS if resource not in stored]
+    if missing and len(missing) < len(_ACCESS):
+        names = ",".join(map(str, missing))
+        words = ", ".join(f"'{resource.resource}'" for resource in missing)
+        hint = f"dump them too: kubectl get {names} -A -o yaml; or say captured=[{words}] if there are none"
+        report.add(_THE_DUMP, None, f"there are roles or bindings, but no {names}", hint, weight="note")
+
+
+def _note_one_namespace(keys: Iterable[Key], stored: Collection[GroupResource], report: Report) -> None:
+    """Every cluster has roles and their bindings in the system namespace."""
+    spaces: dict[GroupResource, set[str]] = {}
+    for key in keys:
+        if key.resource in _ACCESS[2:] and key.resource in stored:
+            spaces.setdefault(key.resource, set()).add(key.namespace)
+    for resource, found in sorted(spaces.items()):
+        if SYSTEM_NAMESPACE not in found:
+            what = f"{resource} of {', '.join(sorted(found)[:3])} only, none of {SYSTEM_NAMESPACE}"
+            hint = "a whole cluster has some there; dump with -A to have them all"
+            report.add(_THE_DUMP, None, what, hint, weight="note")

@@ -1,0 +1,111 @@
+"""What a load gives back: objects, what they are all of, and what was wrong on the way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Final
+
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object
+from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.report import Problem
+from simkit.snapshot.resources import ResourceIndex
+
+_SHOWN: Final = 8
+"""How many resources and problems a short description shows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dump:
+    """Objects as they were written down, each key once.
+
+    Iterating gives the objects in the order of the source. ``keyed`` holds them by the key under which they are kept,
+    ``origins`` says from which file and line each came.
+    """
+
+    keyed: Mapping[Key, Object]
+    captured: frozenset[GroupResource]
+    """The resources that the dump holds all objects of, as far as it shows or the user says."""
+    problems: Sequence[Problem]
+    index: ResourceIndex
+    origins: Mapping[Key, tuple[str, int | None]]
+    withheld: int = 0
+    """How many secrets came without their values."""
+
+    @property
+    def release(self) -> str:
+        """The release by which kinds were read."""
+        return self.index.release
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """The objects in the order of the source, in the versions they came in."""
+        return tuple(self.keyed.values())
+
+    @property
+    def counts(self) -> dict[GroupResource, int]:
+        """How many objects there are of each resource, by resource; 0 for what was captured and has none."""
+        found = Counter(key.resource for key in self.keyed)
+        stored = {self.index.stored(resource) for resource in self.captured}
+        return {resource: found[resource] for resource in sorted({*found, *stored})}
+
+    @property
+    def lost(self) -> tuple[Problem, ...]:
+        """The problems that kept something out of the dump."""
+        return tuple(problem for problem in self.problems if problem.weight == "lost")
+
+    def snapshot(self) -> MemorySnapshot:
+        """The dump as analyses take it: in the preferred versions of its release."""
+        return MemorySnapshot(self.keyed.values(), captured=self.captured, index=self.index)
+
+    def __iter__(self) -> Iterator[Object]:
+        return iter(self.keyed.values())
+
+    def __len__(self) -> int:
+        return len(self.keyed)
+
+    def _headline(self) -> str:
+        counts = self.counts
+        return f"{len(self):,} objects of {len(counts)} resources, read as release {self.release}"
+
+    def _remarks(self) -> list[str]:
+        remarks = []
+        if self.withheld:
+            remarks.append(f"the values of {self.withheld:,} secrets were left out (secrets=True keeps them)")
+        for weight, words in (("lost", "not read"), ("changed", "read otherwise than written"), ("note", "to know")):
+            count = sum(problem.weight == weight for problem in self.problems)
+            if count:
+                remarks.append(f"{count:,} {words}")
+        return remarks
+
+    def _shown_problems(self) -> list[str]:
+        order = ("lost", "changed", "note")
+        ranked = sorted(self.problems, key=lambda problem: order.index(problem.weight))
+        more = len(ranked) - _SHOWN
+        return [str(problem) for problem in ranked[:_SHOWN]] + ([f"... and {more:,} more"] if more > 0 else [])
+
+    def __repr__(self) -> str:
+        largest = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
+        shown = ", ".join(f"{count:,} {resource.resource}" for resource, count in largest[:_SHOWN])
+        more = f", and {len(largest) - _SHOWN} resources more" if len(largest) > _SHOWN else ""
+        lines = [f"<Dump: {self._headline()}", f"  {shown}{more}" if shown else "", *self._lines()]
+        return "\n".join(filter(None, lines)) + ">"
+
+    def _lines(self) -> list[str]:
+        return [f"  {text}" for text in self._remarks()] + [f"    {text}" for text in self._shown_problems()]
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(resource.resource)}</td><td>{escape(resource.group)}</td><td>{count:,}</td></tr>"
+            for resource, count in self.counts.items()
+        )
+        table = f"<table><tr><th>resource</th><th>group</th><th>objects</th></tr>{rows}</table>"
+        remarks = "".join(f"<li>{escape(text)}</li>" for text in self._remarks())
+        problems = "".join(f"<li><code>{escape(text)}</code></li>" for text in self._shown_problems())
+        return (
+            f"<p><b>{escape(self._headline())}</b></p><ul>{remarks}</ul><ul>{problems}</ul>"
+            f"<details><summary>by resource</summary>{table}</details>"
+        )

@@ -1,0 +1,132 @@
+"""JSON: one document, several in a row, one a line; and what can be saved of a list that breaks off."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
+
+import orjson
+
+from simkit.snapshot.document import CUT, REPAIR, Advance, Document, named
+from simkit.snapshot.report import Report
+from simkit.snapshot.yamldocuments import yaml_documents
+
+_ITEMS: Final = re.compile(r'"items"\s*:\s*\[')
+
+
+def json_documents(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
+    """The documents of a text that begins as JSON does: one, several in a row, or one a line.
+
+    ``line`` is the line of the file on which the text begins.
+    """
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        yield from _odd_json(file, text, line, error, report, advance)
+        return
+    advance(len(text))
+    yield Document(value, line)
+
+
+def _odd_json(
+    file: str, text: str, line: int, error: orjson.JSONDecodeError, report: Report, advance: Advance
+) -> Iterator[Document]:
+    """JSON lines, several documents in a row, YAML that begins like JSON, or something broken."""
+    first = text.lstrip().partition("\n")[0]
+    if _loads(first) is not None:
+        yield from _json_lines(file, text, line, report, advance)
+    elif error.msg.startswith("unexpected content after"):
+        yield from _json_row(file, text, line, report, advance)
+    else:
+        yield from _flow_yaml_or_broken(file, text, line, error, report, advance)
+
+
+def _loads(text: str) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _json_lines(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
+    for number, each in enumerate(text.splitlines(), line):
+        advance(len(each) + 1)
+        if not each.strip():
+            continue
+        try:
+            yield Document(orjson.loads(each), number)
+        except orjson.JSONDecodeError as error:
+            report.add(file, number, f"{named(each)} that is not JSON: {error.msg}", REPAIR)
+
+
+def _json_row(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
+    """Documents one after the other, each over several lines. After a broken one, the next that begins a line."""
+    start = 0
+    while (start := _skip_space(text, start)) < len(text):
+        here = line + text.count("\n", 0, start)
+        end = _end_of_value(text, start)
+        if end is None:
+            following = text.find("\n{", start + 1)
+            end = len(text) if following < 0 else following
+            broken = text[start:end]
+            try:
+                orjson.loads(broken)
+            except orjson.JSONDecodeError as error:
+                yield from _salvaged(file, broken, here, error, report)
+        else:
+            yield Document(orjson.loads(text[start:end]), here)
+        advance(end - start)
+        start = end
+
+
+def _flow_yaml_or_broken(
+    file: str, text: str, line: int, error: orjson.JSONDecodeError, report: Report, advance: Advance
+) -> Iterator[Document]:
+    end = _end_of_value(text, _skip_space(text, 0))
+    if end is None and not re.match(r"""\s*[{\[]\s*["{\[]""", text):
+        yield from yaml_documents(file, text, line, report, advance)
+        return
+    advance(len(text))
+    yield from _salvaged(file, text, line, error, report)
+
+
+def _salvaged(file: str, text: str, line: int, error: orjson.JSONDecodeError, report: Report) -> Iterator[Document]:
+    """The items of a broken list up to where it breaks off."""
+    where = line + error.lineno - 1
+    begin = _ITEMS.search(text)
+    items = list(_items_before_break(text, begin.end())) if begin else []
+    if begin is None or not items:
+        report.add(file, where, f"{named(text)} that is not JSON: {error.msg}", REPAIR)
+        return
+    head = _loads(text[: begin.start()].rstrip().rstrip(",") + "}") or {}
+    report.add(file, where, f"the list breaks off after {len(items):,} items: {error.msg}", CUT)
+    yield Document({"apiVersion": "v1", "kind": "List", **head, "items": items}, line, whole=False)
+
+
+def _items_before_break(text: str, start: int) -> Iterator[Any]:
+    while (start := _skip_space(text, start)) < len(text) and text[start] == "{":
+        end = _end_of_value(text, start)
+        if end is None:
+            return
+        yield orjson.loads(text[start:end])
+        start = _skip_space(text, end)
+        if text[start : start + 1] != ",":
+            return
+        start += 1
+
+
+def _skip_space(text: str, start: int) -> int:
+    while start < len(text) and text[start] in " \t\r\n":
+        start += 1
+    return start
+
+
+def _end_of_value(text: str, start: int) -> int | None:
+    """Where the JSON value that begins here ends; None where it is broken."""
+    try:
+        _, end = json.JSONDecoder().raw_decode(text, start)
+    except (json.JSONDecodeError, RecursionError):
+        return None
+    return end if _loads(text[start:end]) is not None else None

@@ -1,0 +1,86 @@
+"""Reading what ``kubectl get -A -o yaml`` and its like write, in whatever shape it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simkit.meta.names import GroupResource
+from simkit.snapshot.completeness import captured_resources
+from simkit.snapshot.dump import Dump
+from simkit.snapshot.gather import Found, Gathering
+from simkit.snapshot.intake import Intake
+from simkit.snapshot.parse import documents
+from simkit.snapshot.progress import Progress
+from simkit.snapshot.report import Report
+from simkit.snapshot.resources import ResourceIndex
+from simkit.snapshot.sources import Source, pieces
+
+
+def load(
+    source: Source,
+    *,
+    release: str = "1.30",
+    captured: Iterable[str | GroupResource] = (),
+    secrets: bool = False,
+) -> Dump:
+    """The objects of a dump, with a report of what was wrong in it.
+
+    Parameters
+    ----------
+    source
+        A file, a folder (read with its subfolders), an archive, a pattern such as ``dumps/*.yaml``; text; an open
+        file; decoded objects; or several of these. JSON, JSON lines, YAML with any number of documents, ``List`` and
+        lists of one kind, compressed or not: the content decides, not the name.
+    release
+        The release by which kinds and scopes are read.
+    captured
+        What is complete in the dump although nothing in it shows that, as words: ``["roles", "secrets"]``, ``["*"]``.
+        Without it, a resource counts as captured when there is an object of it, a list of its kind (even an empty
+        one), or an empty list in a file named after it; but not when a list of it breaks off.
+    secrets
+        Whether to keep the values of secrets. Otherwise their keys stay with empty values, also in the annotation
+        that repeats what was applied last.
+
+    Raises
+    ------
+    SimkitError
+        For a path at which there is nothing. Broken content raises nothing: it is in ``problems``, and the rest is
+        loaded. Namespaced objects without a namespace are put into ``default``; of two objects with the same key the
+        later one counts; both are reported.
+
+    Notes
+    -----
+    About 5 s for 100,000 config maps of 1 KB as JSON, a minute as YAML. A bar shows after two seconds.
+
+    Examples
+    --------
+    >>> dump = load("{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot, namespace: shop}}")
+    >>> dump
+    <Dump: 1 objects of 1 resources, read as release 1.30
+      1 serviceaccounts>
+    >>> [str(resource) for resource in dump.captured]
+    ['serviceaccounts']
+    """
+    report = Report()
+    gathering = Gathering(report)
+    found = _found(source, gathering, report)
+    index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), release)
+    intake = Intake(index, report, secrets=secrets)
+    for each in found:
+        intake.take(each)
+    intake.finish()
+    complete = captured_resources(index, gathering, intake.keyed, list(captured), report)
+    return Dump(intake.keyed, complete, tuple(report), index, intake.origins, intake.withheld)
+
+
+def _found(source: Source, gathering: Gathering, report: Report) -> list[Found]:
+    """Every object of the source. Texts are let go as soon as they are read."""
+    waiting = list(pieces(source, report))
+    waiting.reverse()
+    found: list[Found] = []
+    with Progress(sum(piece.size for piece in waiting)) as progress:
+        while waiting:
+            piece = waiting.pop()
+            for document in documents(piece, report, progress.advance):
+                found += gathering.objects(document, piece.file)
+    return found

@@ -1,0 +1,42 @@
+"""From one text to its documents; what cannot be read is reported, and the rest goes on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from simkit.snapshot.document import Advance, Document
+from simkit.snapshot.jsondocuments import json_documents
+from simkit.snapshot.report import Report
+from simkit.snapshot.sources import Piece
+from simkit.snapshot.yamldocuments import yaml_documents
+
+_CHATTER: Final = re.compile(r"(?:Warning: |Error from server|error: |No resources found|[WEI]\d{4} )")
+
+
+def documents(piece: Piece, report: Report, advance: Advance) -> Iterator[Document]:
+    """The documents of a piece, in order. What cannot be read is reported."""
+    if isinstance(piece.content, Mapping):
+        yield Document(piece.content, None)
+        return
+    text, skipped = _without_chatter(piece, report)
+    start = text.lstrip()[:1]
+    if not start:
+        report.add(piece.file, None, "nothing is in it", "the command that wrote it may have failed; run it again")
+    elif start in ("{", "["):
+        yield from json_documents(piece.file, text, skipped + 1, report, advance)
+    else:
+        yield from yaml_documents(piece.file, text, skipped + 1, report, advance)
+
+
+def _without_chatter(piece: Piece, report: Report) -> tuple[str, int]:
+    """The text without what kubectl said on the way, and how many lines that was."""
+    assert isinstance(piece.content, str)
+    text, lines = piece.content, 0
+    while _CHATTER.match(text):
+        said, _, text = text.partition("\n")
+        lines += 1
+        hint = "it came from the command that wrote the file; see whether something is missing"
+        report.add(piece.file, lines, f"not an object: {said.strip()!r}", hint, weight="note")
+    return text, lines

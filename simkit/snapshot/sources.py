@@ -1,0 +1,187 @@
+"""From whatever a user hands over to named texts: files, folders, archives, compressed or not, told by content."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, Final, Protocol, runtime_checkable
+
+from simkit.meta.errors import SimkitError
+from simkit.snapshot.report import Report
+
+SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".list", ""))
+"""Endings of the files that are read from folders and archives. A file that is named itself is always read."""
+_GZIP: Final = b"\x1f\x8b"
+_TAR_AT: Final = 257
+_TAR: Final = b"ustar"
+_BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """An open file, of text or of bytes."""
+
+    def read(self) -> str | bytes: ...
+
+
+Source = str | Path | bytes | Mapping[str, Any] | Readable | Iterable[Any]
+"""A path, text, bytes, an open file, a decoded object or list, or several of these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One text or one decoded value, with the name under which problems are reported."""
+
+    file: str
+    content: str | Mapping[str, Any]
+
+    @property
+    def size(self) -> int:
+        return len(self.content) if isinstance(self.content, str) else 0
+
+
+def pieces(source: Any, report: Report) -> Iterator[Piece]:
+    """Every text and decoded value of a source, in a fixed order: folders by path, archives as they are packed.
+
+    Raises
+    ------
+    SimkitError
+        For a path at which there is nothing, and for values that are no source.
+    """
+    if isinstance(source, Mapping):
+        yield Piece("the given object", source)
+    elif isinstance(source, str) and _is_text(source):
+        yield Piece("the given text", source)
+    elif isinstance(source, str | Path):
+        yield from _from_path(Path(source).expanduser(), report)
+    elif isinstance(source, bytes):
+        yield from _from_bytes("the given bytes", source, report)
+    elif isinstance(source, Readable):
+        yield from _from_file(source, report)
+    elif isinstance(source, Iterable):
+        for each in source:
+            yield from pieces(each, report)
+    else:
+        raise SimkitError(f"cannot load from {type(source).__name__}; give a path, text, an open file or objects")
+
+
+def _is_text(source: str) -> bool:
+    """Text rather than a path: it has lines, or begins as JSON does, or is empty."""
+    return "\n" in source or source.lstrip()[:1] in ("{", "[", "") or source.startswith("apiVersion:")
+
+
+def _from_file(source: Readable, report: Report) -> Iterator[Piece]:
+    name = str(getattr(source, "name", "the given file"))
+    content = source.read()
+    if isinstance(content, str):
+        yield Piece(name, content)
+    else:
+        yield from _from_bytes(name, content, report)
+
+
+def _from_path(path: Path, report: Report) -> Iterator[Piece]:
+    if path.is_dir():
+        yield from _from_folder(path, report)
+    elif path.exists():
+        yield from _from_bytes(str(path), path.read_bytes(), report)
+    else:
+        matches = sorted(path.parent.glob(path.name)) if any(sign in path.name for sign in "*?[") else []
+        if not matches:
+            raise SimkitError(f"there is nothing to load at {path}{_near(path)}")
+        for match in matches:
+            yield from _from_path(match, report)
+
+
+def _near(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f"; there is no folder {folder}"
+    there = sorted(each.name for each in folder.iterdir() if not each.name.startswith("."))[:5]
+    return f"; in {folder} there is {', '.join(there)}" if there else f"; {folder} is empty"
+
+
+def _from_folder(folder: Path, report: Report) -> Iterator[Piece]:
+    names = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    readable = [name for name in names if _is_wanted(name)]
+    _note_left_out(str(folder), len(names) - len(readable), report)
+    for name in readable:
+        path = folder / name
+        yield from _from_bytes(str(path), path.read_bytes(), report)
+
+
+def _is_wanted(path: PurePath) -> bool:
+    return path.suffix.lower() in SUFFIXES and not any(part.startswith(".") for part in path.parts)
+
+
+def _note_left_out(where: str, count: int, report: Report) -> None:
+    if count:
+        files = "1 file" if count == 1 else f"{count} files"
+        hint = "name a file itself to have it read whatever its name"
+        report.add(where, None, f"{files} left out that do not end in .json, .yaml and the like", hint, weight="note")
+
+
+def _from_bytes(name: str, content: bytes, report: Report) -> Iterator[Piece]:
+    if content.startswith(_GZIP):
+        yield from _from_gzip(name, content, report)
+    elif content[_TAR_AT : _TAR_AT + len(_TAR)] == _TAR:
+        yield from _from_tar(name, content, report)
+    else:
+        yield Piece(name, _text(name, content, report))
+
+
+def _from_gzip(name: str, content: bytes, report: Report) -> Iterator[Piece]:
+    try:
+        unpacked = gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        unpacked = _readable_part(content)
+        hint = "fetch it again; what comes before the damage was read"
+        report.add(name, None, f"the compressed file is damaged ({error})", hint)
+    yield from _from_bytes(name, unpacked, report)
+
+
+def _readable_part(content: bytes) -> bytes:
+    """What comes out of damaged gzip data before the damage."""
+    stream, found = zlib.decompressobj(wbits=31), bytearray()
+    try:
+        for start in range(0, len(content), 1 << 16):
+            found += stream.decompress(content[start : start + (1 << 16)])
+    except zlib.error:
+        pass
+    return bytes(found)
+
+
+def _from_tar(name: str, content: bytes, report: Report) -> Iterator[Piece]:
+    left_out = 0
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content)) as archive:
+            for member in archive:
+                if not member.isfile():
+                    continue
+                stream = archive.extractfile(member) if _is_wanted(PurePath(member.name.lstrip("./"))) else None
+                if stream is None:
+                    left_out += 1
+                else:
+                    yield from _from_bytes(f"{name}/{member.name}", stream.read(), report)
+    except (tarfile.TarError, EOFError) as error:
+        hint = "fetch it again; the files before the damage were read"
+        report.add(name, None, f"the archive is damaged ({error})", hint)
+    _note_left_out(name, left_out, report)
+
+
+def _text(name: str, content: bytes, report: Report) -> str:
+    """The text of a file, by its byte order mark if it has one: some shells redirect output as UTF-16."""
+    for mark, encoding in _BOMS:
+        if content.startswith(mark):
+            return content[len(mark) :].decode(encoding, "replace")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        hint = "they were replaced by \N{REPLACEMENT CHARACTER}"
+        report.add(name, line, "bytes that are not UTF-8", hint, weight="changed")
+        return content.decode("utf-8", "replace")

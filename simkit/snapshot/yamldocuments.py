@@ -1,0 +1,109 @@
+"""YAML: documents between lines of dashes, and long lists item by item."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from simkit.snapshot.document import CUT, REPAIR, Advance, Document, named
+from simkit.snapshot.report import Report
+from simkit.snapshot.yamltext import BrokenText, decode
+
+_SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_DIRECTIVE: Final = re.compile(r"^%.*$", re.MULTILINE)
+_ITEMS: Final = re.compile(r"^items:[ \t]*\r?\n(?=( *)- )", re.MULTILINE)
+_ENDS_ITEMS: Final = re.compile(r"^[^ \-#\r\n]", re.MULTILINE)
+_TABLE: Final = re.compile(r"(?:NAMESPACE|NAME) {2,}\S")
+
+
+def yaml_documents(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
+    """The documents of a YAML text, in order. ``line`` is the line of the file on which the text begins."""
+    for chunk, here in _chunks(text, line):
+        # A directive stands before the first document, or after the end mark of another.
+        bare = _DIRECTIVE.sub("", chunk) if here == line or "\n..." in chunk else chunk
+        if not bare.strip():
+            advance(len(chunk))
+            continue
+        try:
+            document = _list(file, bare, here, report, advance) or _single(bare, here, advance)
+        except BrokenText as error:
+            advance(len(chunk))
+            _report_broken_yaml(file, bare, error, report)
+            continue
+        if document.value is not None:
+            yield document
+
+
+def _report_broken_yaml(file: str, text: str, error: BrokenText, report: Report) -> None:
+    if _TABLE.match(text.lstrip()):
+        report.add(file, error.line, "a table for people, not objects", "write it with: kubectl get ... -A -o yaml")
+    else:
+        report.add(file, error.line, f"{named(text)} that is not YAML: {error.what}", REPAIR)
+
+
+def _chunks(text: str, line: int) -> Iterator[tuple[str, int]]:
+    """The parts between the lines of three dashes, each with its first line. In YAML such a line always separates."""
+    start = 0
+    for mark in _SEPARATOR.finditer(text):
+        if mark.start() > start:
+            yield text[start : mark.start()], line
+        line += text.count("\n", start, mark.end())
+        start = mark.end()
+    yield text[start:], line
+
+
+def _single(text: str, line: int, advance: Advance) -> Document:
+    value = decode(text, first_line=line)
+    advance(len(text))
+    return Document(value, line + _leading_lines(text))
+
+
+def _leading_lines(text: str) -> int:
+    """How many empty lines and comments come first."""
+    match = re.match(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*", text)
+    return match.group().count("\n") if match else 0
+
+
+def _list(file: str, text: str, line: int, report: Report, advance: Advance) -> Document | None:
+    """A list read item by item, so that a broken item costs only itself; None where the text is no such list."""
+    begin = _ITEMS.search(text)
+    if begin is None:
+        return None
+    ending = _ENDS_ITEMS.search(text, begin.end())
+    stop = ending.start() if ending else len(text)
+    head = decode(text[: begin.start()] + "\n" + text[stop:], first_line=line)
+    if not isinstance(head, dict):
+        return None
+    whole = "kind" in head
+    marks = [mark.start() for mark in re.finditer(f"^{begin.group(1)}- ", text[begin.end() : stop], re.MULTILINE)]
+    starts = [begin.end() + mark for mark in marks]
+    items, lines, problems = _items(text, line, [*starts, stop], advance)
+    if any("undefined alias" in error.what for error, _ in problems):
+        return None
+    for error, broken in problems:
+        report.add(file, error.line, f"{named(broken)} that is not YAML: {error.what}", REPAIR)
+    if not whole:  # clients write the kind after the items
+        head["kind"] = "List"
+        report.add(file, line + text.count("\n"), f"the list breaks off after {len(items):,} items", CUT)
+    return Document({**head, "items": items}, line + _leading_lines(text), lines, whole)
+
+
+def _items(
+    text: str, line: int, bounds: Sequence[int], advance: Advance
+) -> tuple[list[Any], list[int], list[tuple[BrokenText, str]]]:
+    items: list[Any] = []
+    lines: list[int] = []
+    problems: list[tuple[BrokenText, str]] = []
+    here = line + text.count("\n", 0, bounds[0])
+    for start, end in pairwise(bounds):
+        chunk = text[start:end]
+        try:
+            items += decode(chunk, first_line=here)
+            lines.append(here)
+        except BrokenText as error:
+            problems.append((error, chunk))
+        here += chunk.count("\n")
+        advance(len(chunk))
+    return items, lines, problems

@@ -1,0 +1,265 @@
+"""YAML as the control plane's clients write and read it: only JSON's types, and no surprises from plain words."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import yaml
+
+try:
+    from yaml import CSafeDumper as _Dumper
+    from yaml import CSafeLoader as _Loader
+except ImportError:  # PyYAML was built without libyaml: the same, slower
+    from yaml import SafeDumper as _Dumper  # type: ignore[assignment]
+    from yaml import SafeLoader as _Loader  # type: ignore[assignment]
+
+MOST_VALUES: Final = 5_000_000
+"""How many values one document may have after its aliases are written out."""
+MOST_DEPTH: Final = 1000
+_TOO_DEEP: Final = "nested too deeply"
+_SUSPICIOUS: Final = 10_000
+"""Openings from which on the depth is looked at first: the reader in C does not guard its stack."""
+
+_LIST: Final = "tag:yaml.org,2002:seq"
+_MAP: Final = "tag:yaml.org,2002:map"
+_STR: Final = "tag:yaml.org,2002:str"
+_NULL: Final = "tag:yaml.org,2002:null"
+_BOOL: Final = "tag:yaml.org,2002:bool"
+_INT: Final = "tag:yaml.org,2002:int"
+_FLOAT: Final = "tag:yaml.org,2002:float"
+_BINARY: Final = "tag:yaml.org,2002:binary"
+_MERGE: Final = "tag:yaml.org,2002:merge"
+
+_WORDS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), _NULL),
+    **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"), _BOOL),
+    **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), _BOOL),
+    "<<": _MERGE,
+}
+_TRUE: Final = frozenset(("true", "yes", "on"))
+_NUMERIC_START: Final = frozenset("0123456789+-.")
+_INTEGER: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*)")
+_DECIMAL: Final = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?")
+
+
+class BrokenText(ValueError):
+    """Text that is not what it should be: ``line`` counts from 1."""
+
+    def __init__(self, line: int, what: str) -> None:
+        super().__init__(f"line {line}: {what}")
+        self.line, self.what = line, what
+
+
+class _Reader(_Loader):
+    """Composes nodes; a plain word is something else than text only where every reader of YAML 1.1 agrees.
+
+    So dates stay text, ``1:30`` is no number to the base 60, ``y`` is a letter, and ``=`` does not end the document.
+    """
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
+        if kind is not yaml.ScalarNode:
+            return _LIST if kind is yaml.SequenceNode else _MAP
+        if not implicit[0]:
+            return _STR
+        tag = _WORDS.get(value)
+        if tag is not None:
+            return tag
+        if value[0] in _NUMERIC_START:
+            if _INTEGER.fullmatch(value):
+                return _INT
+            if _DECIMAL.fullmatch(value):
+                return _FLOAT
+        return _STR
+
+
+def decode(text: str, *, first_line: int = 1) -> Any:
+    """The value of one YAML document, None for an empty one.
+
+    Parameters
+    ----------
+    first_line
+        The line of its file on which the text begins, for errors.
+
+    Raises
+    ------
+    BrokenText
+        With the line and the reader's complaint.
+
+    Examples
+    --------
+    >>> decode("created: 2024-04-17T10:00:00Z\\nport: 080\\nmode: 0644\\nwhen: 22:30\\nop: =")
+    {'created': '2024-04-17T10:00:00Z', 'port': '080', 'mode': 420, 'when': '22:30', 'op': '='}
+    """
+    reader = _Reader(text)
+    try:
+        _check_depth(text)
+        node = reader.get_single_node()
+        return None if node is None else _Construction("&" in text).value(node)
+    except RecursionError:
+        raise BrokenText(first_line, _TOO_DEEP) from None
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = first_line + (mark.line if mark else 0)
+        what = " ".join(filter(None, (error.context, error.problem)))
+        raise BrokenText(line, what) from None
+    except yaml.YAMLError as error:
+        line = first_line + text.count("\n", 0, max(0, getattr(error, "position", 0)))
+        raise BrokenText(line, f"not YAML: {getattr(error, 'reason', '') or 'unreadable characters'}") from None
+    finally:
+        reader.dispose()
+
+
+def _check_depth(text: str) -> None:
+    """BrokenText for a document so deep that composing it would overrun the stack."""
+    if sum(map(text.count, ("[", "{", "- -", "? "))) < _SUSPICIOUS:
+        return
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MOST_DEPTH:
+                raise BrokenText(1, _TOO_DEEP)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+class _Construction:
+    """Turns nodes into values. Faster than the library's own, because it knows the few types."""
+
+    def __init__(self, aliases: bool) -> None:
+        self._aliases = aliases
+        self._open: set[int] = set()
+        self._made = 0
+
+    def value(self, node: yaml.Node) -> Any:
+        if isinstance(node, yaml.ScalarNode):
+            tag = node.tag
+            return node.value if tag == _STR else _scalar(node)
+        if not self._aliases:
+            return self._collection(node)
+        return self._guarded(node)
+
+    def _collection(self, node: yaml.Node) -> Any:
+        value = self.value
+        if isinstance(node, yaml.SequenceNode):
+            return [value(item) for item in node.value]
+        made: dict[str, Any] = {}
+        merged: list[Any] = []
+        for key, item in node.value:
+            if key.tag == _STR:
+                made[key.value] = value(item)
+            elif key.tag == _MERGE:
+                merged.append(value(item))
+            else:
+                made[_key(key)] = value(item)
+        return _with_merged(made, merged, node) if merged else made
+
+    def _guarded(self, node: yaml.Node) -> Any:
+        """Aliases can make a document contain itself, or a few lines stand for billions."""
+        self._made += len(node.value)
+        if id(node) in self._open:
+            raise _marked(node, "an alias stands inside what it refers to")
+        if self._made > MOST_VALUES:
+            raise _marked(node, f"aliases stand for more than {MOST_VALUES:,} values")
+        self._open.add(id(node))
+        try:
+            return self._collection(node)
+        finally:
+            self._open.discard(id(node))
+
+
+def _marked(node: yaml.Node, what: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=what, problem_mark=node.start_mark)
+
+
+def _with_merged(made: dict[str, Any], merged: list[Any], node: yaml.Node) -> dict[str, Any]:
+    """``<<``: what other mappings bring along, under what stands here itself."""
+    below: dict[str, Any] = {}
+    for item in merged:
+        for each in item if isinstance(item, list) else [item]:
+            if not isinstance(each, dict):
+                raise _marked(node, "only mappings can be merged with <<")
+            below = {**each, **below}
+    return {**below, **made}
+
+
+def _key(node: yaml.Node) -> str:
+    """The text of a mapping key, as JSON has it."""
+    if not isinstance(node, yaml.ScalarNode):
+        raise _marked(node, "a mapping key must be text")
+    value = _scalar(node)
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return str(value)
+
+
+def _scalar(node: yaml.ScalarNode) -> Any:
+    make = _MAKERS.get(node.tag)
+    try:
+        return node.value if make is None else make(node.value)
+    except ValueError:
+        raise _marked(node, f"{node.value!r} does not fit its tag") from None
+
+
+def _integer(text: str) -> int | float:
+    digits = text.replace("_", "")
+    sign = -1 if digits.startswith("-") else 1
+    digits = digits.lstrip("+-")
+    bases = {"0b": 2, "0o": 8, "0x": 16}
+    base = bases.get(digits[:2].lower()) or (8 if len(digits) > 1 and digits[0] == "0" else 10)
+    number = sign * int(digits[2:] if digits[:2].lower() in bases else digits, base)
+    return number if -(2**63) <= number < 2**64 else float(number)
+
+
+def _decimal(text: str) -> int | float:
+    """JSON knows one kind of number: a whole one is an integer."""
+    number = float(text.replace("_", ""))
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _binary(text: str) -> str:
+    try:
+        return base64.b64decode(text).decode("utf-8", "replace")
+    except binascii.Error as error:
+        raise ValueError(str(error)) from None
+
+
+_MAKERS: Final[Mapping[str, Callable[[str], Any]]] = {
+    _STR: str,
+    _NULL: lambda _: None,
+    _BOOL: lambda text: text.lower() in _TRUE,
+    _INT: _integer,
+    _FLOAT: _decimal,
+    _BINARY: _binary,
+}
+
+
+class _Writer(_Dumper):
+    """Quotes every text that some reader would take for something else, and writes no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+_LETTER: Final = re.compile(r"[yYnN]")
+_NUMBER_LIKE: Final = re.compile(r"[-+]?(?:[0-9][0-9_.]*[eE][-+]?[0-9]*|0o[0-7_]+|[0-9_]+|[0-9.]+)")
+_Writer.add_implicit_resolver(_BOOL, _LETTER, list("yYnN"))
+_Writer.add_implicit_resolver(_FLOAT, _NUMBER_LIKE, list("-+.0123456789"))
+
+
+def encode(value: Any) -> str:
+    """One YAML document, keys sorted, that every reader of YAML understands alike.
+
+    Examples
+    --------
+    >>> print(encode({"b": "1e3", "a": [True, "yes"]}), end="")
+    a:
+    - true
+    - 'yes'
+    b: '1e3'
+    """
+    return yaml.dump(value, Dumper=_Writer, sort_keys=True, allow_unicode=True, default_flow_style=False, width=10**6)
