@@ -1,0 +1,425 @@
+"""What every store promises: subclass StoreSuite, say how a store is made, and pytest runs it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from simkit.engine.seams import ABSENT, Change, Compacted, Entry, Future, Stale, Store
+from simkit.meta.clock import SimulatedClock
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource, Key, Revision
+from simkit.meta.objects import Object
+
+MAPS, PODS = GroupResource("", "configmaps"), GroupResource("", "pods")
+
+
+def key(name: str, namespace: str = "default", resource: GroupResource = MAPS) -> Key:
+    """A key, of a config map in the default namespace unless said otherwise."""
+    return Key(resource, namespace, name)
+
+
+def value(name: str, **data: str) -> Object:
+    """A small object."""
+    return {"metadata": {"name": name}, "data": data}
+
+
+def names(entries: Sequence[Entry]) -> list[str]:
+    """The names of entries, in their order."""
+    return [entry.key.name for entry in entries]
+
+
+class StoreSuite:
+    """The promises of the Store protocol, one test each."""
+
+    def make(self, clock: SimulatedClock) -> Store:
+        """An empty store that keeps five minutes of history on the clock."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def clock(self) -> SimulatedClock:
+        return SimulatedClock()
+
+    @pytest.fixture
+    def store(self, clock: SimulatedClock) -> Store:
+        return self.make(clock)
+
+    def test_begins_above_zero_and_empty(self, store: Store) -> None:
+        """A new store has a positive revision, which is its oldest, and holds nothing."""
+        assert store.revision > 0
+        assert store.oldest == store.revision
+        assert store.count(MAPS) == 0
+        assert list(store.scan(MAPS)) == []
+        assert store.get(key("a")) is None
+
+    def test_put_numbers_and_stamps(self, store: Store) -> None:
+        """A write takes the next revision and stands under it in the object's metadata."""
+        before = store.revision
+        entry = store.put(key("a"), value("a", x="1"), expect=ABSENT)
+        assert entry.revision == store.revision > before
+        assert entry.object == {"metadata": {"name": "a", "resourceVersion": str(entry.revision)}, "data": {"x": "1"}}
+        assert store.get(key("a")) is entry
+
+    def test_put_leaves_the_given_object_alone(self, store: Store) -> None:
+        """The revision is written into a copy of the metadata, not into what the caller gave."""
+        given = value("a")
+        store.put(key("a"), given, expect=None)
+        assert given == value("a")
+
+    def test_put_absent_refuses_what_exists(self, store: Store) -> None:
+        """ABSENT refuses a key that is taken and says what is there; nothing is written."""
+        entry = store.put(key("a"), value("a"), expect=ABSENT)
+        with pytest.raises(Stale) as raised:
+            store.put(key("a"), value("a", x="2"), expect=ABSENT)
+        assert raised.value.current is entry
+        assert store.revision == entry.revision
+
+    def test_put_compares_revisions(self, store: Store) -> None:
+        """A write with an expected revision passes on that revision only."""
+        first = store.put(key("a"), value("a"), expect=None)
+        second = store.put(key("a"), value("a", x="2"), expect=first.revision)
+        with pytest.raises(Stale) as raised:
+            store.put(key("a"), value("a", x="3"), expect=first.revision)
+        assert raised.value.current is second
+
+    def test_put_expecting_something_refuses_nothing(self, store: Store) -> None:
+        """An expected revision of a key that is not stored is stale."""
+        with pytest.raises(Stale) as raised:
+            store.put(key("a"), value("a"), expect=store.revision)
+        assert raised.value.current is None
+
+    def test_delete(self, store: Store) -> None:
+        """A removal has a revision of its own and gives the last state under it."""
+        entry = store.put(key("a"), value("a", x="1"), expect=None)
+        change = store.delete(key("a"), expect=entry.revision)
+        assert change.type == "DELETED"
+        assert change.previous is entry
+        assert change.revision == store.revision > entry.revision
+        assert change.entry.object["metadata"]["resourceVersion"] == str(change.revision)
+        assert change.entry.object["data"] == {"x": "1"}
+        assert store.get(key("a")) is None
+        assert store.count(MAPS) == 0
+
+    def test_delete_compares(self, store: Store) -> None:
+        """A removal of another revision, or of nothing, is stale."""
+        with pytest.raises(Stale):
+            store.delete(key("a"), expect=None)
+        entry = store.put(key("a"), value("a"), expect=None)
+        with pytest.raises(Stale):
+            store.delete(key("a"), expect=Revision(entry.revision - 1))
+        with pytest.raises(Stale):
+            store.delete(key("a"), expect=ABSENT)
+        assert store.get(key("a")) is entry
+
+    def test_scan_in_order(self, store: Store) -> None:
+        """Lists are sorted by the text namespace/name, as the real server stores it, so that a-b comes before a."""
+        for namespace, name in [("b", "x"), ("a", "z"), ("a-b", "y"), ("a", "b"), ("", "c")]:
+            store.put(key(name, namespace), value(name), expect=None)
+        store.put(key("p", resource=PODS), value("p"), expect=None)
+        assert names(store.scan(MAPS)) == ["c", "y", "b", "z", "x"]
+        assert names(store.scan(MAPS, "a")) == ["b", "z"]
+        assert names(store.scan(MAPS, "")) == ["c"]
+        assert names(store.scan(MAPS, "none")) == []
+        assert names(store.scan(PODS)) == ["p"]
+
+    def test_scan_in_pages(self, store: Store) -> None:
+        """Pages of any size, each after the last key of the one before, give the whole list; keys may be gone."""
+        expected = [f"{number:03}" for number in range(700)]
+        for name in reversed(expected):
+            store.put(key(name, f"ns{int(name) // 100}"), value(name), expect=None)
+        for size in (1, 7, 100, 699, 700, 1000):
+            found: list[Entry] = []
+            while page := store.scan(MAPS, after=found[-1].key if found else None, limit=size):
+                assert len(page) <= size
+                found += page
+            assert names(found) == expected
+        assert names(store.scan(MAPS, "ns3", after=key("350x", "ns3"), limit=2)) == ["351", "352"]
+        assert names(store.scan(MAPS, "ns3", after=key("000", "ns0"), limit=2)) == ["300", "301"]
+        assert names(store.scan(MAPS, "ns3", after=key("999", "ns9"))) == []
+        assert names(store.scan(MAPS, limit=0)) == []
+
+    def test_count(self, store: Store) -> None:
+        """Counts follow creations and removals of one resource, not updates."""
+        for name in "abc":
+            store.put(key(name), value(name), expect=None)
+        store.put(key("a"), value("a"), expect=None)
+        store.put(key("a", resource=PODS), value("a"), expect=None)
+        store.delete(key("b"), expect=None)
+        assert (store.count(MAPS), store.count(PODS)) == (2, 1)
+
+    def test_reads_of_the_past(self, store: Store) -> None:
+        """Every revision since the beginning can be read as it was, also far back and after removals."""
+        states: dict[Revision, list[tuple[str, Revision]]] = {store.revision: []}
+        live: dict[str, Revision] = {}
+        for step in range(1500):
+            name = f"{step * 7 % 40:02}"
+            if name in live and step % 3 == 0:
+                store.delete(key(name), expect=live.pop(name))
+            else:
+                live[name] = store.put(key(name), value(name, step=str(step)), expect=None).revision
+            states[store.revision] = sorted(live.items())
+        for revision in list(states)[::37]:
+            found = store.scan(MAPS, at=revision)
+            assert [(entry.key.name, entry.revision) for entry in found] == states[revision]
+            for name, stored in states[revision]:
+                entry = store.get(key(name), at=revision)
+                assert entry is not None
+                assert entry.revision == stored
+        page = store.scan(MAPS, "default", at=list(states)[700], after=key("10"), limit=3)
+        assert names(page) == [name for name, _ in states[list(states)[700]] if name > "10"][:3]
+
+    def test_reads_out_of_reach(self, store: Store) -> None:
+        """A revision that has not come is Future, one that was compacted is Compacted, for all that reads at one."""
+        for step in range(4):
+            store.put(key("a"), value("a", step=str(step)), expect=None)
+        store.compact(through=Revision(store.revision - 1))
+        for revision, error in ((store.revision + 1, Future), (store.revision - 2, Compacted)):
+            with pytest.raises(error):
+                store.get(key("a"), at=Revision(revision))
+            with pytest.raises(error):
+                store.scan(MAPS, at=Revision(revision))
+            with pytest.raises(error):
+                store.changes(after=Revision(revision))
+        assert store.get(key("a"), at=Revision(store.revision - 1)) is not None
+
+    def test_changes(self, store: Store) -> None:
+        """The changes after a revision come oldest first, with what they replaced."""
+        start = store.revision
+        first = store.put(key("a"), value("a"), expect=None)
+        second = store.put(key("a"), value("a", x="1"), expect=None)
+        removed = store.delete(key("a"), expect=None)
+        found = list(store.changes(after=start))
+        assert [change.type for change in found] == ["ADDED", "MODIFIED", "DELETED"]
+        assert [change.previous for change in found] == [None, first, second]
+        assert found[2] == removed
+        assert list(store.changes(after=second.revision)) == [removed]
+        assert list(store.changes(after=store.revision)) == []
+
+    def test_many_changes(self, store: Store) -> None:
+        """No change is lost where the history is long, from whatever revision it is read."""
+        start = store.revision
+        written = [store.put(key("a"), value("a", step=str(step)), expect=None).revision for step in range(2000)]
+        for index in range(0, 2000, 111):
+            after = written[index - 1] if index else start
+            assert [change.revision for change in store.changes(after=after)] == written[index:]
+
+    def test_compaction(self, store: Store) -> None:
+        """Compaction moves the oldest revision forward only, keeps its state, and not beyond the present."""
+        written = [store.put(key("a"), value("a", step=str(step)), expect=None) for step in range(10)]
+        store.compact(through=written[5].revision)
+        assert store.oldest == written[5].revision
+        assert store.get(key("a"), at=written[5].revision) is written[5]
+        assert [change.entry for change in store.changes(after=written[5].revision)] == written[6:]
+        store.compact(through=written[2].revision)
+        assert store.oldest == written[5].revision
+        store.compact(through=store.revision)
+        assert list(store.changes(after=store.revision)) == []
+        assert store.get(key("a")) is written[9]
+        with pytest.raises(Future):
+            store.compact(through=Revision(store.revision + 1))
+
+    def test_history_ends_with_time(self, store: Store, clock: SimulatedClock) -> None:
+        """A state stays readable for five minutes after it was superseded, and the present one for ever."""
+        first = store.put(key("a"), value("a", x="1"), expect=None)
+        clock.advance(minutes=4)
+        second = store.put(key("a"), value("a", x="2"), expect=None)
+        clock.advance(minutes=4)
+        assert store.oldest == first.revision
+        assert store.get(key("a"), at=first.revision) is first
+        clock.advance(minutes=2)
+        assert store.oldest == second.revision
+        with pytest.raises(Compacted):
+            store.get(key("a"), at=first.revision)
+        clock.advance(days=1)
+        assert store.get(key("a"), at=second.revision) is second
+
+    def test_history_is_let_go(self, store: Store, clock: SimulatedClock) -> None:
+        """What is older than five minutes goes while writes go on, and what is younger stays."""
+        for step in range(3000):
+            store.put(key("a"), value("a", step=str(step)), expect=None)
+            clock.advance(1)
+        assert store.revision - store.oldest == 299
+        assert len(list(store.changes(after=store.oldest))) == 299
+
+    def test_seed(self, store: Store) -> None:
+        """Seeded objects are there as they came; those without a version get the highest; nothing is announced."""
+        heard: list[Change] = []
+        store.listen(heard.extend)
+        kept = {"metadata": {"name": "a", "resourceVersion": "90000"}}
+        store.seed([(key("c"), value("c")), (key("a"), kept), (key("b", resource=PODS), value("b"))])
+        assert store.revision == store.oldest == 90000
+        assert (names(store.scan(MAPS)), store.count(MAPS), store.count(PODS)) == (["a", "c"], 2, 1)
+        entry, other = store.get(key("a")), store.get(key("c"))
+        assert entry is not None
+        assert entry.object == kept
+        assert entry.revision == 90000
+        assert other is not None
+        assert other.object["metadata"]["resourceVersion"] == str(other.revision) == "90000"
+        assert heard == []
+        assert store.put(key("a"), value("a"), expect=Revision(90000)).revision == 90001
+        assert store.get(key("a"), at=Revision(90000)) is entry
+
+    def test_seed_once(self, store: Store) -> None:
+        """A store that holds objects cannot be seeded."""
+        store.put(key("a"), value("a"), expect=None)
+        with pytest.raises(SimkitError):
+            store.seed([(key("b"), value("b"))])
+
+    def test_seed_of_nothing(self, store: Store) -> None:
+        """Seeding no objects changes nothing."""
+        before = store.revision
+        store.seed([])
+        assert store.revision == before
+
+    def test_listen(self, store: Store) -> None:
+        """A listener hears each change after it can be read, until it is stopped."""
+        heard: list[tuple[str, Revision, bool]] = []
+
+        def listener(changes: Sequence[Change]) -> None:
+            heard.extend((change.type, change.revision, store.revision >= change.revision) for change in changes)
+
+        stop = store.listen(listener)
+        first = store.put(key("a"), value("a"), expect=None)
+        removed = store.delete(key("a"), expect=None)
+        stop()
+        stop()
+        store.put(key("b"), value("b"), expect=None)
+        assert heard == [("ADDED", first.revision, True), ("DELETED", removed.revision, True)]
+
+    def test_listeners_do_not_write(self, store: Store) -> None:
+        """A listener that writes is told that this is wrong, and the store goes on."""
+
+        def listener(changes: Sequence[Change]) -> None:
+            if changes:
+                store.put(key("b"), value("b"), expect=None)
+
+        stop = store.listen(listener)
+        with pytest.raises(SimkitError):
+            store.put(key("a"), value("a"), expect=None)
+        stop()
+        store.put(key("c"), value("c"), expect=None)
+        assert names(store.scan(MAPS)) == ["a", "c"]
+
+    def test_fork(self, store: Store) -> None:
+        """A fork and its origin go on without each other, and revisions continue on both."""
+        for name in "abc":
+            store.put(key(name), value(name), expect=None)
+        fork = store.fork()
+        assert fork.revision == store.revision
+        assert names(fork.scan(MAPS)) == ["a", "b", "c"]
+        fork.delete(key("a"), expect=None)
+        store.put(key("b"), value("b", x="store"), expect=None)
+        fork.put(key("d"), value("d"), expect=ABSENT)
+        store.delete(key("c"), expect=None)
+        assert (names(fork.scan(MAPS)), names(store.scan(MAPS))) == (["b", "c", "d"], ["a", "b"])
+        kept = fork.get(key("b"))
+        assert kept is not None
+        assert kept.object["data"] == {}
+        assert (fork.count(MAPS), store.count(MAPS)) == (3, 2)
+        assert fork.revision == store.revision
+
+    def test_fork_after_compaction(self, store: Store) -> None:
+        """A fork keeps what it began with when its origin changes everything and forgets it."""
+        for number in range(300):
+            store.put(key(f"{number:03}"), value("x"), expect=None)
+        fork = store.fork()
+        before = list(fork.scan(MAPS))
+        for number in range(300):
+            if number % 2:
+                store.delete(key(f"{number:03}"), expect=None)
+            else:
+                store.put(key(f"{number:03}"), value("y"), expect=None)
+        store.put(key("new"), value("new"), expect=None)
+        store.compact(through=store.revision)
+        assert list(fork.scan(MAPS)) == before
+        assert fork.get(key("000")) is before[0]
+        assert fork.get(key("001")) is before[1]
+        assert fork.get(key("new")) is None
+        assert fork.count(MAPS) == 300
+        assert list(fork.scan(MAPS, after=key("100"), limit=5)) == before[101:106]
+
+    def test_forks_of_forks(self, store: Store) -> None:
+        """A chain of forks sees each step up to its own place, and each has a history of its own."""
+        chain = [store]
+        for number in range(8):
+            chain[-1].put(key(f"{number}"), value("x"), expect=ABSENT)
+            chain.append(chain[-1].fork())
+        for depth, fork in enumerate(chain[:-1]):
+            assert names(fork.scan(MAPS)) == [f"{number}" for number in range(depth + 1)]
+        deepest = chain[-1]
+        assert deepest.oldest == deepest.revision
+        start = deepest.revision
+        deepest.delete(key("3"), expect=None)
+        assert [change.entry.key.name for change in deepest.changes(after=start)] == ["3"]
+        assert deepest.get(key("3"), at=start) is not None
+        assert chain[-2].get(key("3")) is not None
+
+    def test_fork_does_not_tell_its_origin(self, store: Store) -> None:
+        """Listeners of the origin do not hear of a fork's changes, nor the other way round."""
+        heard: list[str] = []
+        fork = store.fork()
+        store.listen(lambda changes: heard.extend("store" for _ in changes))
+        fork.listen(lambda changes: heard.extend("fork" for _ in changes))
+        fork.put(key("a"), value("a"), expect=None)
+        store.put(key("a"), value("a"), expect=None)
+        assert heard == ["fork", "store"]
+
+    def test_writers_in_threads(self, store: Store) -> None:
+        """Writers that retry on Stale lose nothing, and listeners hear every revision once and in order."""
+        start = store.revision
+        heard: list[Revision] = []
+        store.listen(lambda changes: heard.extend(change.revision for change in changes))
+        store.put(key("n"), value("n", n="0"), expect=ABSENT)
+        writers, steps = 6, 60
+
+        def count_up() -> None:
+            for _ in range(steps):
+                while True:
+                    entry = store.get(key("n"))
+                    assert entry is not None
+                    more = value("n", n=str(int(entry.object["data"]["n"]) + 1))
+                    try:
+                        store.put(key("n"), more, expect=entry.revision)
+                        break
+                    except Stale:
+                        continue
+
+        _run([count_up] * writers)
+        final = store.get(key("n"))
+        assert final is not None
+        assert final.object["data"]["n"] == str(writers * steps)
+        assert heard == list(range(start + 1, start + 1 + len(heard)))
+        assert len(heard) == writers * steps + 1
+
+    def test_readers_beside_a_writer(self, store: Store) -> None:
+        """A reader at a revision sees that revision whole, and a fork made meanwhile is whole too."""
+        for name in ("left", "right"):
+            store.put(key(name), value(name, n="0"), expect=None)
+        done = threading.Event()
+        wrong: list[str] = []
+
+        def swing() -> None:
+            for step in range(300):
+                store.put(key("left"), value("left", n=str(step)), expect=None)
+                store.put(key("right"), value("right", n=str(step)), expect=None)
+            done.set()
+
+        def look() -> None:
+            while not done.is_set():
+                for entries in (store.scan(MAPS, at=store.revision), store.fork().scan(MAPS)):
+                    left, right = (int(entry.object["data"]["n"]) for entry in entries)
+                    if left - right not in (0, 1):
+                        wrong.append(f"{left} beside {right}")
+
+        _run([swing, look, look])
+        assert wrong == []
+
+
+def _run(tasks: Sequence[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
