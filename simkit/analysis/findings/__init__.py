@@ -1,0 +1,19 @@
+"""What an auditor should look at: a table of checks, and the audit that makes them."""
+
+from simkit.analysis.findings.audit import CHECKS, Audit, audit, findings
+from simkit.analysis.findings.check import Check, Finding, Severity, Skipped
+from simkit.analysis.findings.powers import POWERS, Power, Right
+
+__all__ = [
+    "CHECKS",
+    "POWERS",
+    "Audit",
+    "Check",
+    "Finding",
+    "Power",
+    "Right",
+    "Severity",
+    "Skipped",
+    "audit",
+    "findings",
+]

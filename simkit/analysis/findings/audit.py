@@ -1,0 +1,154 @@
+"""All checks over a snapshot: the findings, what was skipped, and what was set aside."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.access import NO_MEMBERS
+from simkit.analysis.findings.check import LEVELS, Check, Finding, Severity, Skipped
+from simkit.analysis.findings.holders import power_checks
+from simkit.analysis.findings.loose import LOOSE_CHECKS
+from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.wide import WIDE_CHECKS
+from simkit.analysis.frames import table
+from simkit.analysis.rbacobjects import RBAC, require, written
+from simkit.analysis.subject import Members
+from simkit.meta.errors import IncompleteSnapshot, SimkitError
+from simkit.meta.names import Key
+from simkit.snapshot.protocol import Snapshot
+
+CHECKS: Final[tuple[Check, ...]] = (*WIDE_CHECKS, *power_checks(), *LOOSE_CHECKS)
+"""Every check, in the order of a report."""
+
+COLUMNS: Final = ("severity", "check", "namespace", "subjects", "binding", "role", "rules", "message", "fix", "command")
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found, worst first, and what it could not or did not look at.
+
+    ``set_aside`` is the number of the server's own roles and bindings that are as it made them.
+    """
+
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...]
+    set_aside: int
+
+    def frame(self) -> pd.DataFrame:
+        """One row per finding: severity, check, namespace, subjects, binding, role, rules, message, fix, command."""
+        return table(map(_row, self.findings), COLUMNS)
+
+    def summary(self) -> pd.DataFrame:
+        """One row per check that found something: check, title, severity (the worst), findings, why, fix."""
+        counts = Counter(finding.check for finding in self.findings)
+        worst: dict[str, Severity] = {}
+        for finding in self.findings:
+            worst[finding.check] = max(worst.get(finding.check, Severity.INFO), finding.severity)
+        known = {check.id: check for check in CHECKS}
+        ordered = sorted(counts, key=lambda name: -worst[name])
+        rows = [
+            (name, known[name].title, worst[name].word, counts[name], known[name].why, known[name].fix)
+            for name in ordered
+        ]
+        return table(rows, ("check", "title", "severity", "findings", "why", "fix"))
+
+    def at_least(self, severity: Severity | str) -> tuple[Finding, ...]:
+        """The findings of a severity or worse."""
+        level = Severity.named(severity) if isinstance(severity, str) else severity
+        return tuple(finding for finding in self.findings if finding.severity >= level)
+
+    def counts(self) -> Mapping[str, int]:
+        """How many findings there are of each severity, worst first."""
+        counted = Counter(finding.severity for finding in self.findings)
+        return {level.word: counted[level] for level in LEVELS}
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{number} {word}" for word, number in self.counts().items() if number) or "no findings"
+        skipped = f"; {len(self.skipped)} checks skipped" if self.skipped else ""
+        return f"<Audit: {told}{skipped}; {self.set_aside} defaults set aside>"
+
+    def _repr_html_(self) -> str:
+        shown = self.summary()[["severity", "check", "title", "findings"]].to_html(index=False)
+        return f"<p>{escape(repr(self)[1:-1])}</p>{shown}"
+
+
+def audit(
+    snapshot: Snapshot,
+    *,
+    include_defaults: bool = False,
+    checks: Iterable[str] | None = None,
+    members: Members = NO_MEMBERS,
+) -> Audit:
+    """What an auditor should look at in a snapshot's access control.
+
+    Parameters
+    ----------
+    include_defaults
+        Whether to look at the server's own roles and bindings too, where they are as it made them.
+    checks
+        The ids of the checks to make; left out: all.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
+
+    Raises
+    ------
+    IncompleteSnapshot
+        Where roles or bindings were not captured. Checks that need something else are listed as skipped.
+
+    Notes
+    -----
+    O(checks x distinct rule lists + findings).
+
+    Examples
+    --------
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> audit(MemorySnapshot([], captured=["*"]))
+    <Audit: no findings; 0 defaults set aside>
+    """
+    require(snapshot, RBAC)
+    survey = Survey(snapshot, include_defaults=include_defaults, members=members)
+    findings: list[Finding] = []
+    skipped: list[Skipped] = []
+    for check in _chosen(checks):
+        try:
+            require(snapshot, check.needs)
+        except IncompleteSnapshot as missing:
+            skipped.append(Skipped(check.id, check.title, str(missing)))
+            continue
+        findings += check.find(survey, check)
+    ordered = sorted(findings, key=lambda finding: -finding.severity)
+    return Audit(tuple(ordered), tuple(skipped), len(survey.defaults))
+
+
+def findings(snapshot: Snapshot, *, include_defaults: bool = False, members: Members = NO_MEMBERS) -> pd.DataFrame:
+    """What an auditor should look at, as a table: ``audit(...).frame()``."""
+    return audit(snapshot, include_defaults=include_defaults, members=members).frame()
+
+
+def _chosen(ids: Iterable[str] | None) -> tuple[Check, ...]:
+    if ids is None:
+        return CHECKS
+    wanted = list(ids)
+    known = {check.id: check for check in CHECKS}
+    for name in wanted:
+        if name not in known:
+            raise SimkitError(f"there is no check {name!r}; known: {', '.join(known)}")
+    return tuple(known[name] for name in wanted)
+
+
+def _row(finding: Finding) -> tuple[Any, ...]:
+    return (
+        *(finding.severity.word, finding.check, finding.namespace, listed(finding.subjects)),
+        *(_written(finding.binding), _written(finding.role), finding.rules),
+        *(finding.message, finding.fix, finding.command),
+    )
+
+
+def _written(key: Key | None) -> str:
+    return "" if key is None else written(key)

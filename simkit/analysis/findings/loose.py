@@ -1,0 +1,294 @@
+"""Checks of loose ends: bindings to what is missing, roles nobody has, rules that do nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Set
+from typing import Final
+
+from simkit.analysis.custom import DEFINITIONS
+from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.wide import delete_command
+from simkit.analysis.graph import rule_text
+from simkit.analysis.permissions import is_effective
+from simkit.analysis.rbacobjects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, written
+from simkit.analysis.subject import normal, text_of
+from simkit.analysis.target import VIRTUAL
+from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNT, Binding, Subject
+from simkit.logic.rbac.rule import ALL, Rule
+from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, labels_of
+
+AGGREGATES: Final = {f"{RBAC_GROUP}/aggregate-to-{name}": name for name in ("view", "edit", "admin")}
+READ: Final = frozenset(("get", "list", "watch"))
+
+
+def missing_roles(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Bindings whose role does not exist."""
+    for binding in survey.bindings:
+        if survey.index.rules(binding.role) is None:
+            yield check.finding(
+                f"{written(binding.key)} gives {written(binding.role)}, which does not exist, to "
+                f"{listed(map(normal, binding.subjects)) or 'nobody'}.",
+                namespace=binding.namespace,
+                binding=binding.key,
+                role=binding.role,
+                subjects=tuple(map(normal, binding.subjects)),
+                command=delete_command(binding.key),
+            )
+
+
+def missing_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Bindings that name a service account which does not exist, in a namespace that does."""
+    for binding, subject in _account_subjects(survey):
+        known = (subject.namespace, subject.name) in survey.accounts
+        if not known and subject.namespace in survey.namespaces:
+            yield check.finding(
+                f"{written(binding.key)} gives {written(binding.role)} to {text_of(subject)}, which does not exist.",
+                severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
+                namespace=subject.namespace,
+                binding=binding.key,
+                role=binding.role,
+                subjects=(subject,),
+                manifest=_without(survey, binding, subject),
+                command="" if len(binding.subjects) > 1 else delete_command(binding.key),
+            )
+
+
+def missing_namespaces(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Bindings that name a service account of a namespace which does not exist."""
+    for binding, subject in _account_subjects(survey):
+        if subject.namespace not in survey.namespaces:
+            yield check.finding(
+                f"{written(binding.key)} gives {written(binding.role)} to {text_of(subject)}, whose namespace "
+                "does not exist.",
+                severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
+                namespace=binding.namespace,
+                binding=binding.key,
+                role=binding.role,
+                subjects=(subject,),
+                manifest=_without(survey, binding, subject),
+                command="" if len(binding.subjects) > 1 else delete_command(binding.key),
+            )
+
+
+def _account_subjects(survey: Survey) -> Iterator[tuple[Binding, Subject]]:
+    for binding in survey.bindings:
+        for subject in map(normal, binding.subjects):
+            if subject.kind == SERVICE_ACCOUNT:
+                yield binding, subject
+
+
+def _without(survey: Survey, binding: Binding, subject: Subject) -> dict[str, object] | None:
+    """The binding as an object to apply, without one of its subjects; None where it would be empty."""
+    obj = survey.snapshot.get(binding.key.resource, binding.key.name, binding.key.namespace) or {}
+    kept = [entry for entry in obj.get("subjects") or () if _subject(binding, entry) != subject]
+    metadata = {"name": binding.key.name} | ({"namespace": binding.namespace} if binding.namespace else {})
+    head = {"apiVersion": obj.get("apiVersion"), "kind": obj.get("kind"), "metadata": metadata}
+    return {**head, "roleRef": obj.get("roleRef"), "subjects": kept} if kept else None
+
+
+def _subject(binding: Binding, entry: Object) -> Subject:
+    return normal(Binding.of(binding.key, {"subjects": [entry]}).subjects[0])
+
+
+def empty_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Bindings that name nobody."""
+    for binding in survey.bindings:
+        if not binding.subjects:
+            yield check.finding(
+                f"{written(binding.key)} gives {written(binding.role)} to nobody.",
+                namespace=binding.namespace,
+                binding=binding.key,
+                role=binding.role,
+                command=delete_command(binding.key),
+            )
+
+
+def duplicate_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Bindings that give the same role to the same subjects in the same place as another one."""
+    alike: dict[tuple[Key, str, frozenset[Subject]], list[Binding]] = defaultdict(list)
+    for binding in survey.index.bindings():
+        if binding.subjects:
+            alike[binding.role, binding.namespace, frozenset(map(normal, binding.subjects))].append(binding)
+    for first, *others in alike.values():
+        for other in others:
+            yield check.finding(
+                f"{written(other.key)} gives what {written(first.key)} gives already: {written(first.role)} to "
+                f"{listed(map(normal, first.subjects))}.",
+                namespace=other.namespace,
+                binding=other.key,
+                role=other.role,
+                subjects=tuple(map(normal, other.subjects)),
+                command=delete_command(other.key),
+            )
+
+
+def unused_roles(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Roles that no binding names, and that are not collected into another role."""
+    for key, role in all_roles(survey.snapshot):
+        labels = labels_of(role)
+        collected = any(label.startswith(f"{RBAC_GROUP}/aggregate-to-") for label in labels)
+        if key not in survey.defaults and not collected and not survey.index.bindings_of(key):
+            yield check.finding(
+                f"No binding names {written(key)}.", namespace=key.namespace, role=key, command=delete_command(key)
+            )
+
+
+def aggregated(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Roles that are not the server's and extend its view, edit and admin roles with more than their names say."""
+    for key, role in all_roles(survey.snapshot):
+        extended = [name for label, name in AGGREGATES.items() if labels_of(role).get(label) == "true"]
+        if key.resource == CLUSTER_ROLES and extended and key not in survey.defaults:
+            rules = survey.rules(key)
+            numbers = tuple(number for number, rule in enumerate(rules) if _is_too_much(rule, extended[0]))
+            if numbers:
+                shown = "; ".join(rule_text(rules[number]) for number in numbers[:2])
+                yield check.finding(
+                    f"{written(key)} adds to the role {extended[0]}, and so to all who have it: {shown}.",
+                    severity=Severity.MEDIUM if extended[0] == "view" else Severity.LOW,
+                    role=key,
+                    rules=numbers,
+                )
+
+
+def _is_too_much(rule: Rule, role: str) -> bool:
+    """Whether a rule goes beyond what a reader of the role's name expects."""
+    core = "" in rule.api_groups or ALL in rule.api_groups
+    if role == "view":
+        return bool(set(rule.verbs) - READ) or (core and bool({"secrets", ALL} & set(rule.resources)))
+    return RBAC_GROUP in rule.api_groups or ALL in rule.api_groups or bool({"escalate", "bind"} & set(rule.verbs))
+
+
+def dead_rules(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Rules of bound roles that allow nothing anywhere they are bound, or by the way they are written."""
+    for role in sorted({binding.role for binding in survey.bindings}):
+        bindings = [binding for binding in survey.index.bindings_of(role) if binding.subjects]
+        for number, rule in enumerate(survey.rules(role)):
+            why = _why_dead(survey, rule, bindings)
+            if why:
+                yield check.finding(
+                    f"Rule {number} of {written(role)} ({rule_text(rule)}) does nothing: {why}.",
+                    namespace=role.namespace,
+                    binding=bindings[0].key if bindings else None,
+                    role=role,
+                    rules=(number,),
+                )
+
+
+def _why_dead(survey: Survey, rule: Rule, bindings: list[Binding]) -> str:
+    literal = [one for one in rule.resources if one.endswith("/*")]
+    if literal and len(literal) == len(rule.resources):
+        return f"{literal[0]} is no wildcard, subresources must be named one by one or as */name"
+    top_level = all("/" not in resource for resource in rule.resources)
+    if rule.resource_names and top_level and set(rule.verbs) <= {"create", "deletecollection"}:
+        return f"{' and '.join(rule.verbs)} never name an object, so no name of a rule can match"
+    local = bool(bindings) and all(binding.key.resource != CLUSTER_ROLE_BINDINGS for binding in bindings)
+    if local and not is_effective(rule, bindings[0].namespace, survey.catalogue):
+        return "URLs and resources without a namespace cannot be granted by a RoleBinding"
+    return ""
+
+
+def unknown_resources(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Rules of bound roles about resources of a known group which the release does not have."""
+    served = {(one.group, one.resource) for one in survey.catalogue.resources()}
+    groups = {group for group, _ in served}
+    served |= {(one.group, name) for name, one in VIRTUAL.items()}
+    for role in sorted({binding.role for binding in survey.bindings}):
+        for number, rule in enumerate(survey.rules(role)):
+            plurals = dict.fromkeys(resource.partition("/")[0] for resource in rule.resources)
+            unknown = [one for one in plurals if not _is_served(one, rule, served)]
+            if unknown and groups.issuperset(rule.api_groups):
+                named = listed(group or "the core group" for group in rule.api_groups)
+                yield check.finding(
+                    f"Rule {number} of {written(role)} names {listed(unknown)}, not served in {named}.",
+                    namespace=role.namespace,
+                    role=role,
+                    rules=(number,),
+                )
+
+
+def _is_served(plural: str, rule: Rule, served: Set[tuple[str, str]]) -> bool:
+    return plural == ALL or any((group, plural) in served for group in rule.api_groups)
+
+
+LOOSE_CHECKS: Final = (
+    Check(
+        "missing-role",
+        "Bindings to missing roles",
+        Severity.MEDIUM,
+        "Whoever may make a role of that name decides what the binding's subjects may do.",
+        "Delete the binding, or make the role.",
+        missing_roles,
+    ),
+    Check(
+        "missing-account",
+        "Bindings to missing service accounts",
+        Severity.HIGH,
+        "Whoever may make a service account of that name in its namespace gets the role.",
+        "Take the subject out of the binding.",
+        missing_accounts,
+        (*RBAC, SERVICE_ACCOUNTS, NAMESPACES),
+    ),
+    Check(
+        "missing-namespace",
+        "Bindings to service accounts of missing namespaces",
+        Severity.HIGH,
+        "Whoever may make a namespace of that name, and a service account in it, gets the role.",
+        "Take the subject out of the binding.",
+        missing_namespaces,
+        (*RBAC, NAMESPACES),
+    ),
+    Check(
+        "aggregation",
+        "Additions to the server's own roles",
+        Severity.MEDIUM,
+        "A label makes the rules part of view, edit or admin, for all who have them, also in future bindings.",
+        "Take the label away and bind the role to those who need it.",
+        aggregated,
+    ),
+    Check(
+        "duplicate-binding",
+        "Bindings twice",
+        Severity.INFO,
+        "Taking one of them away looks as if it took the access away.",
+        "Delete one of them.",
+        duplicate_bindings,
+    ),
+    Check(
+        "empty-binding",
+        "Bindings without subjects",
+        Severity.INFO,
+        "Nobody has it, and nobody will notice who is added.",
+        "Delete it.",
+        empty_bindings,
+    ),
+    Check(
+        "unused-role",
+        "Roles that nobody has",
+        Severity.INFO,
+        "It is not looked at when access is reviewed, and ready to be bound.",
+        "Delete it, if no tool binds it when needed.",
+        unused_roles,
+    ),
+    Check(
+        "dead-rule",
+        "Rules that allow nothing",
+        Severity.INFO,
+        "A rule without effect misleads its readers, and starts to work when somebody repairs it.",
+        "Take the rule away, or write it as it is meant.",
+        dead_rules,
+    ),
+    Check(
+        "unknown-resource",
+        "Rules about resources that do not exist",
+        Severity.INFO,
+        "A misspelt or removed resource hides what is allowed, until something of that name appears.",
+        "Correct the name or take it away.",
+        unknown_resources,
+        (*RBAC, DEFINITIONS),
+    ),
+)
+"""In the order of a report."""

@@ -1,0 +1,96 @@
+"""What all checks look at: the index of a snapshot, and what several of them need to know."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from simkit.analysis.access import NO_MEMBERS, index_of
+from simkit.analysis.custom import catalogue_of
+from simkit.analysis.findings.defaults import unchanged_defaults
+from simkit.analysis.rbacobjects import NAMESPACES, SERVICE_ACCOUNTS
+from simkit.analysis.subject import Members, text_of
+from simkit.logic.rbac.binding import Binding, Subject
+from simkit.logic.rbac.cover import EVERYTHING, covers
+from simkit.logic.rbac.index import AccessIndex, Answer
+from simkit.logic.rbac.question import Question
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.names import Key
+from simkit.meta.objects import name_of, namespace_of
+from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.protocol import Snapshot
+
+
+class Survey:
+    """A snapshot under audit. Bindings that are set aside are not seen by ``who`` and ``bindings``.
+
+    Parameters
+    ----------
+    include_defaults
+        Whether the server's own roles and bindings are looked at too.
+    """
+
+    def __init__(self, snapshot: Snapshot, *, include_defaults: bool = False, members: Members = NO_MEMBERS) -> None:
+        self.snapshot, self.members = snapshot, members
+        self.index: AccessIndex = index_of(snapshot)
+        self.defaults = frozenset() if include_defaults else unchanged_defaults(snapshot)
+
+    @cached_property
+    def catalogue(self) -> Catalogue:
+        return catalogue_of(self.snapshot)
+
+    @cached_property
+    def bindings(self) -> tuple[Binding, ...]:
+        """The bindings to audit: all but unchanged defaults."""
+        return tuple(binding for binding in self.index.bindings() if not self.is_set_aside(binding.key, binding.role))
+
+    def is_set_aside(self, binding: Key, role: Key) -> bool:
+        """Whether both the binding and its role are as the server made them."""
+        return binding in self.defaults and role in self.defaults
+
+    def rules(self, role: Key) -> tuple[Rule, ...]:
+        """The rules of a role, none for a missing one."""
+        return self.index.rules(role) or ()
+
+    def who(self, question: Question) -> list[Answer]:
+        """Who may do it, those set aside left out."""
+        found = self.index.who(question)
+        return [one for one in found if not self.is_set_aside(one.grant.binding, one.grant.role)]
+
+    @cached_property
+    def full_roles(self) -> frozenset[Key]:
+        """The roles whose rules allow everything with every resource."""
+        roles = {binding.role for binding in self.index.bindings()}
+        return frozenset(role for role in roles if covers(self.rules(role), EVERYTHING[:1]))
+
+    @cached_property
+    def accounts(self) -> frozenset[tuple[str, str]]:
+        """Namespace and name of every service account."""
+        return frozenset((namespace_of(obj), name_of(obj)) for obj in self.snapshot.scan(SERVICE_ACCOUNTS))
+
+    @cached_property
+    def namespaces(self) -> frozenset[str]:
+        return frozenset(name_of(obj) for obj in self.snapshot.scan(NAMESPACES))
+
+
+def by_binding(answers: Iterable[Answer]) -> Mapping[Key, list[Answer]]:
+    """The answers by the binding that they come from, in the order of the first."""
+    found: dict[Key, list[Answer]] = defaultdict(list)
+    for answer in answers:
+        found[answer.grant.binding].append(answer)
+    return found
+
+
+def listed(subjects: Iterable[Subject | str], most: int = 4) -> str:
+    """Subjects in a sentence; of many the first few and a number.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c", "d", "e", "f"], most=2)
+    'a, b and 4 more'
+    """
+    texts = [one if isinstance(one, str) else text_of(one) for one in subjects]
+    if len(texts) > most:
+        return f"{', '.join(texts[:most])} and {len(texts) - most} more"
+    return ", ".join(texts)

@@ -1,0 +1,200 @@
+"""Checks of grants that are too wide: administrators, wildcards, everybody, default service accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.graph import rule_text
+from simkit.analysis.rbacobjects import PODS, RBAC, kind_of, written
+from simkit.analysis.subject import EVERYONE, normal, text_of
+from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
+from simkit.logic.rbac.rule import ALL, Rule
+from simkit.meta.identity import ANONYMOUS, SERVICE_ACCOUNTS, UNAUTHENTICATED
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at, name_of, namespace_of
+
+DEFAULT_ACCOUNT: Final = "default"
+
+
+def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Bindings to roles that allow everything."""
+    for binding in survey.bindings:
+        if binding.role in survey.full_roles and binding.subjects:
+            where = f"in namespace {binding.namespace}" if binding.namespace else "in the whole cluster"
+            yield check.finding(
+                f"{_are(binding)} everything {where}, by {written(binding.key)} of {written(binding.role)}.",
+                severity=Severity.HIGH if binding.namespace else Severity.CRITICAL,
+                **_evidence(binding),
+                command=delete_command(binding.key),
+            )
+
+
+def _are(binding: Binding) -> str:
+    return f"{listed(map(normal, binding.subjects))} may do"
+
+
+def _evidence(binding: Binding) -> dict[str, Any]:
+    subjects = tuple(normal(subject) for subject in binding.subjects)
+    return {"namespace": binding.namespace, "binding": binding.key, "role": binding.role, "subjects": subjects}
+
+
+def delete_command(key: Key) -> str:
+    """The command line that deletes a role or binding."""
+    where = f" --namespace {key.namespace}" if key.namespace else ""
+    return f"kubectl delete {kind_of(key).lower()} {key.name}{where}"
+
+
+def wildcards(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Rules with a star for verbs, or for resources or groups together with a verb that writes, in bound roles."""
+    for role in sorted({binding.role for binding in survey.bindings} - survey.full_roles):
+        numbers = tuple(number for number, rule in enumerate(survey.rules(role)) if _is_wide(rule))
+        bindings = [one for one in survey.bindings if one.role == role and one.subjects] if numbers else []
+        if bindings:
+            yield _wildcard(survey, check, role, numbers, bindings)
+
+
+def _wildcard(survey: Survey, check: Check, role: Key, numbers: tuple[int, ...], bindings: list[Binding]) -> Finding:
+    rules = [survey.rules(role)[number] for number in numbers]
+    anything = any(ALL in rule.resources and ALL in rule.api_groups for rule in rules)
+    everywhere = any(not binding.namespace for binding in bindings)
+    subjects = tuple(dict.fromkeys(normal(subject) for binding in bindings for subject in binding.subjects))
+    shown = "; ".join(rule_text(rule) for rule in rules[:2])
+    more = f" and {len(rules) - 2} more" if len(rules) > 2 else ""
+    severity = (Severity.HIGH if everywhere else Severity.MEDIUM) if anything else Severity.LOW
+    return check.finding(
+        f"{written(role)} allows {shown}{more}; {listed(subjects)} {'has' if len(subjects) == 1 else 'have'} it.",
+        severity=severity,
+        namespace=role.namespace,
+        binding=bindings[0].key,
+        role=role,
+        rules=numbers,
+        subjects=subjects,
+    )
+
+
+def _is_wide(rule: Rule) -> bool:
+    return bool(rule.resources) and ALL in (*rule.verbs, *rule.resources, *rule.api_groups)
+
+
+def everybody(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Bindings to groups that everybody is in, or that need no credential."""
+    for binding in survey.bindings:
+        named = [subject for subject in binding.subjects if _is_everybody(subject)]
+        rules = survey.rules(binding.role)
+        if named and rules:
+            yield check.finding(
+                f"{written(binding.key)} gives {written(binding.role)} to {listed(named)}: "
+                f"{'; '.join(rule_text(rule) for rule in rules[:3])}{' ...' if len(rules) > 3 else ''}.",
+                severity=_how_bad(named, rules),
+                **{**_evidence(binding), "subjects": tuple(named)},
+                command=delete_command(binding.key),
+            )
+
+
+def _is_everybody(subject: Subject) -> bool:
+    return subject.kind != SERVICE_ACCOUNT and (
+        subject.name in EVERYONE or subject.name.startswith(f"{SERVICE_ACCOUNTS}:")
+    )
+
+
+def _how_bad(named: list[Subject], rules: tuple[Rule, ...]) -> Severity:
+    """Anything for the nameless is worst; then writing and reading of objects; URLs and one's own least."""
+    nameless = any(subject.name in (UNAUTHENTICATED, ANONYMOUS) for subject in named)
+    if not any(rule.resources for rule in rules):
+        return Severity.MEDIUM if nameless else Severity.LOW
+    if nameless:
+        return Severity.CRITICAL
+    writes = any(set(rule.verbs) - {"get", "list", "watch"} for rule in rules if rule.resources)
+    return Severity.HIGH if writes else Severity.MEDIUM
+
+
+def default_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Bindings that name a namespace's default service account."""
+    for binding in survey.bindings:
+        named = [one for one in map(normal, binding.subjects) if (one.kind, one.name) == (SERVICE_ACCOUNT, "default")]
+        if named:
+            yield check.finding(
+                f"{listed(named)} {'has' if len(named) == 1 else 'have'} {written(binding.role)} by "
+                f"{written(binding.key)}, and with it every pod that names no service account.",
+                severity=Severity.MEDIUM if binding.namespace else Severity.HIGH,
+                **{**_evidence(binding), "subjects": tuple(named)},
+                manifest=account_manifest(named[0].namespace, f"{binding.key.name.replace(':', '-')}-user"),
+            )
+
+
+def account_manifest(namespace: str, name: str) -> Object:
+    """A service account to apply, whose token is mounted only where a pod asks for it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": name, "namespace": namespace},
+        "automountServiceAccountToken": False,
+    }
+
+
+def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Pods that run as a service account which may do everything in the whole cluster."""
+    pods: dict[Subject, list[str]] = {}
+    for obj in survey.snapshot.scan(PODS):
+        account = at(obj, "spec", "serviceAccountName") or DEFAULT_ACCOUNT
+        pods.setdefault(Subject(SERVICE_ACCOUNT, account, namespace_of(obj)), []).append(name_of(obj))
+    for binding in survey.bindings:
+        if binding.namespace or binding.role not in survey.full_roles:
+            continue
+        for subject in map(normal, binding.subjects):
+            if subject in pods:
+                names = pods[subject]
+                yield check.finding(
+                    f"{len(names)} pod{'s' if len(names) > 1 else ''} ({listed(names, 3)}) run as {text_of(subject)}, "
+                    f"which {written(binding.key)} makes an administrator.",
+                    **{**_evidence(binding), "namespace": subject.namespace, "subjects": (subject,)},
+                )
+
+
+WIDE_CHECKS: Final = (
+    Check(
+        "cluster-admin",
+        "May do everything",
+        Severity.CRITICAL,
+        "An administrator is bound by no other rule, and so is whoever gets hold of one of its credentials.",
+        "Give named people such a role for a time, and products the roles that their documentation lists.",
+        administrators,
+    ),
+    Check(
+        "admin-pods",
+        "Pods run as administrators",
+        Severity.HIGH,
+        "A flaw in the program of such a pod, or access to its node, gives the whole cluster.",
+        "Give the workload a role with what it uses.",
+        admin_pods,
+        (*RBAC, PODS),
+    ),
+    Check(
+        "everybody",
+        "Granted to everybody",
+        Severity.CRITICAL,
+        "These groups hold every account, every workload, or whoever reaches the API server without a credential.",
+        "Bind the groups that are meant.",
+        everybody,
+    ),
+    Check(
+        "default-account",
+        "Granted to a default service account",
+        Severity.HIGH,
+        "Every pod of the namespace that names no service account runs with these rights.",
+        "Make a service account for the workload, name it in the pod template, and bind that.",
+        default_accounts,
+    ),
+    Check(
+        "wildcard",
+        "Rules with wildcards",
+        Severity.HIGH,
+        "A star allows also what will be installed later, and hides from readers what is allowed today.",
+        "List the verbs and resources that are used; an audit log tells them.",
+        wildcards,
+    ),
+)
+"""In the order of a report."""
