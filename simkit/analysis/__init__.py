@@ -1,1 +1,34 @@
-"""Questions over a snapshot, answered as DataFrames and graphs."""
+"""Questions about a snapshot, answered as tables and small values. Free functions; nothing here changes anything."""
+
+from simkit.analysis.can import Answer, can
+from simkit.analysis.compare import compare
+from simkit.analysis.findings import Audit, Finding, Severity, audit, exposure, findings, reach
+from simkit.analysis.frames import bindings, roles, rules, subjects
+from simkit.analysis.graph import access_graph
+from simkit.analysis.matrix import access_matrix, subject_matrix
+from simkit.analysis.permissions import permissions
+from simkit.analysis.subject import parse
+from simkit.analysis.who_can import who_can
+
+__all__ = [
+    "Answer",
+    "Audit",
+    "Finding",
+    "Severity",
+    "access_graph",
+    "access_matrix",
+    "audit",
+    "bindings",
+    "can",
+    "compare",
+    "exposure",
+    "findings",
+    "parse",
+    "permissions",
+    "reach",
+    "roles",
+    "rules",
+    "subject_matrix",
+    "subjects",
+    "who_can",
+]

@@ -2,6 +2,7 @@
 
 from simkit.analysis.findings.audit import CHECKS, Audit, audit, findings
 from simkit.analysis.findings.check import Check, Finding, Severity, Skipped
+from simkit.analysis.findings.exposure import exposure, reach
 from simkit.analysis.findings.powers import POWERS, Power, Right
 
 __all__ = [
@@ -15,5 +16,7 @@ __all__ = [
     "Severity",
     "Skipped",
     "audit",
+    "exposure",
     "findings",
+    "reach",
 ]

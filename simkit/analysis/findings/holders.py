@@ -17,6 +17,7 @@ from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.match import resource_matches
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import ALL
+from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.names import Key
 
 
@@ -56,14 +57,15 @@ def _check(power: Power) -> Check:
     return Check(power.id, power.title, power.cluster, power.why, power.fix, find)
 
 
-def holders(survey: Survey, power: Power) -> dict[Place, Holding]:
+def holders(survey: Survey, power: Power, *, administrators: bool = False) -> dict[Place, Holding]:
     """Who holds a power where, with the grants that give it.
 
-    Grants of roles that allow everything do not count: they have a finding of their own.
+    Unless ``administrators`` are wanted too, grants of roles that allow everything, and of the server's edit and admin
+    roles in a namespace, do not count: they have findings of their own.
     """
     found: dict[Place, Holding] = {}
     for way in power.ways:
-        rights = [_rights(survey, right) for right in way]
+        rights = [_rights(survey, right, administrators) for right in way]
         for place in dict.fromkeys(place for granted in rights for place in granted):
             grants = tuple(held for granted in rights if (held := _of(survey, place, granted)))
             if len(grants) == len(way):
@@ -78,12 +80,12 @@ def _is_elsewhere(place: Place, holding: Holding, found: Mapping[Place, Holding]
     return everywhere is not None and (bool(holding.names) or not everywhere.names)
 
 
-def _rights(survey: Survey, right: Right) -> dict[Place, Held]:
+def _rights(survey: Survey, right: Right, administrators: bool) -> dict[Place, Held]:
     """Every place where the right is granted; of several grants there the one with the fewest limits."""
     found: dict[Place, Held] = {}
     for question in _questions(right):
         for grant, first in survey.who(question):
-            if grant.role in survey.full_roles:
+            if not administrators and survey.administers(grant):
                 continue
             held = Held(grant, *limits(grant, first, question))
             place = (normal(grant.subject), grant.namespace)
@@ -130,6 +132,8 @@ def _findings(survey: Survey, check: Check, power: Power) -> Iterator[Finding]:
 def severity_of(power: Power, namespace: str, holding: Holding) -> Severity | None:
     """How bad it is to hold a power in this way; None: not worth a finding."""
     usual = power.local if namespace else power.cluster
+    if usual is not None and namespace == SYSTEM_NAMESPACE:
+        usual = max(usual, min(power.cluster, Severity.HIGH))  # the controllers of the cluster run there
     if usual is None or not holding.names:
         return usual
     return None if power.named is None else min(power.named, usual)

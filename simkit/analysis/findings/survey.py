@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from typing import Final
 
 from simkit.analysis.access import NO_MEMBERS, index_of
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.findings.defaults import unchanged_defaults
 from simkit.analysis.rbacobjects import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.analysis.subject import Members, text_of
-from simkit.logic.rbac.binding import Binding, Subject
+from simkit.logic.rbac.binding import CLUSTER_ROLES, Binding, Grant, Subject
 from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.index import AccessIndex, Answer
 from simkit.logic.rbac.question import Question
@@ -20,6 +21,9 @@ from simkit.meta.names import Key
 from simkit.meta.objects import name_of, namespace_of
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.protocol import Snapshot
+
+NAMESPACE_ROLES: Final = (Key(CLUSTER_ROLES, "", "admin"), Key(CLUSTER_ROLES, "", "edit"))
+"""The server's roles for those who run things in a namespace."""
 
 
 class Survey:
@@ -63,6 +67,10 @@ class Survey:
         """The roles whose rules allow everything with every resource."""
         roles = {binding.role for binding in self.index.bindings()}
         return frozenset(role for role in roles if covers(self.rules(role), EVERYTHING[:1]))
+
+    def administers(self, grant: Grant) -> bool:
+        """Whether a grant makes administrators: of everything, or, by the server's own roles, of a namespace."""
+        return grant.role in self.full_roles or (bool(grant.namespace) and grant.role in NAMESPACE_ROLES)
 
     @cached_property
     def accounts(self) -> frozenset[tuple[str, str]]:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from simkit.analysis.findings.check import Check, Finding, Severity
-from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.graph import rule_text
 from simkit.analysis.rbacobjects import PODS, RBAC, kind_of, written
 from simkit.analysis.subject import EVERYONE, normal, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
+from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import ANONYMOUS, SERVICE_ACCOUNTS, UNAUTHENTICATED
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
@@ -29,6 +30,20 @@ def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
                 severity=Severity.HIGH if binding.namespace else Severity.CRITICAL,
                 **_evidence(binding),
                 command=delete_command(binding.key),
+            )
+
+
+def namespace_administrators(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Bindings of the server's edit and admin roles in a namespace."""
+    for binding in survey.bindings:
+        if binding.namespace and binding.role in NAMESPACE_ROLES and binding.subjects:
+            system = binding.namespace == SYSTEM_NAMESPACE
+            yield check.finding(
+                f"{listed(map(normal, binding.subjects))} may read secrets, run commands in pods and act as every "
+                f"service account in namespace {binding.namespace}, by {written(binding.key)} of "
+                f"{written(binding.role)}.",
+                severity=Severity.HIGH if system else Severity.LOW,
+                **_evidence(binding),
             )
 
 
@@ -162,6 +177,15 @@ WIDE_CHECKS: Final = (
         "An administrator is bound by no other rule, and so is whoever gets hold of one of its credentials.",
         "Give named people such a role for a time, and products the roles that their documentation lists.",
         administrators,
+    ),
+    Check(
+        "namespace-admin",
+        "Runs a namespace",
+        Severity.HIGH,
+        "The server's edit and admin roles contain reading secrets, commands in pods, and all rights of the service "
+        "accounts there: whoever has one can do what the most powerful service account of the namespace can.",
+        "Keep service accounts with rights outside of their namespace in namespaces of their own.",
+        namespace_administrators,
     ),
     Check(
         "admin-pods",

@@ -1,0 +1,63 @@
+"""Who holds how many powers, and where: the numbers behind the figures of an audit."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pandas as pd
+
+from simkit.analysis.access import NO_MEMBERS
+from simkit.analysis.findings.holders import holders
+from simkit.analysis.findings.powers import POWERS
+from simkit.analysis.findings.survey import Survey
+from simkit.analysis.frames import table
+from simkit.analysis.subject import Members, text_of
+from simkit.analysis.who_can import EVERYWHERE
+from simkit.logic.rbac.binding import Subject
+from simkit.snapshot.protocol import Snapshot
+
+REACH_COLUMNS = ("subject", "cluster_wide", "in_namespaces", "namespaces", "powers")
+
+
+def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Members = NO_MEMBERS) -> pd.DataFrame:
+    """How many subjects hold which power where.
+
+    Returns
+    -------
+    DataFrame
+        One row per namespace in which somebody holds a power by a binding there, after a first row ``*`` for the
+        whole cluster; one column per power; numbers of users, groups and service accounts. Limits to single names
+        are not looked at.
+    """
+    survey = Survey(snapshot, include_defaults=include_defaults, members=members)
+    counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for power in POWERS:
+        for _, namespace in holders(survey, power, administrators=True):
+            counts[namespace or EVERYWHERE][power.id] += 1
+    names = [power.id for power in POWERS]
+    places = sorted(counts, key=lambda place: (place != EVERYWHERE, place))
+    fields = [[counts[place][name] for name in names] for place in places]
+    return pd.DataFrame(fields, index=pd.Index(places, name="namespace", dtype=object), columns=names, dtype=int)
+
+
+def reach(snapshot: Snapshot, *, include_defaults: bool = False, members: Members = NO_MEMBERS) -> pd.DataFrame:
+    """The subjects by what they could do.
+
+    Returns
+    -------
+    DataFrame
+        One row per subject that holds a power, those with the longest reach first: subject (``sa:ns/name``);
+        cluster_wide, the number of powers it holds in the whole cluster; in_namespaces, the number of other powers
+        that it holds in at least one namespace; namespaces, how many those are; powers, their ids.
+    """
+    survey = Survey(snapshot, include_defaults=include_defaults, members=members)
+    held: dict[Subject, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for power in POWERS:
+        for subject, namespace in holders(survey, power, administrators=True):
+            held[subject][power.id].add(namespace)
+    rows = []
+    for subject, powers in held.items():
+        wide = sum("" in places for places in powers.values())
+        namespaces = set().union(*powers.values()) - {""}
+        rows.append((text_of(subject), wide, len(powers) - wide, len(namespaces), tuple(powers)))
+    return table(sorted(rows, key=lambda row: (-row[1], -row[2], -row[3], row[0])), REACH_COLUMNS)
