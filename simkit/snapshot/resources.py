@@ -14,6 +14,7 @@ from simkit.meta.objects import Object, at, metadata, with_metadata
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.resources import Resource
 from simkit.schema.versions import version_rank
+from simkit.snapshot.protocol import Snapshot
 
 DEFINITIONS = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 """The resource whose objects define further resources."""
@@ -59,8 +60,7 @@ class ResourceIndex:
     @classmethod
     def of(cls, objects: Iterable[Object], release: str = "1.30") -> ResourceIndex:
         """The index of a release and of those definitions that are among the objects."""
-        kind = "CustomResourceDefinition"
-        return cls(release, [obj for obj in objects if obj.get("kind") == kind and _is_definition(obj)])
+        return cls(release, [obj for obj in objects if _is_definition(obj)])
 
     def place(self, api_version: str, kind: str) -> Place:
         """Where objects of this kind and version belong. O(1) after the first of them."""
@@ -150,9 +150,10 @@ class ResourceIndex:
 def custom_resources(definition: Object) -> Iterator[Resource]:
     """The resources that a custom resource definition makes a server offer, the preferred version first."""
     spec: Any = definition.get("spec") or {}
-    names = spec.get("names") or {}
-    group, plural, kind = spec.get("group"), names.get("plural"), names.get("kind")
-    if not (group and plural and kind):
+    names: Any = spec.get("names") or {}
+    group: Any = spec.get("group")
+    plural, kind = names.get("plural"), names.get("kind")
+    if not all(isinstance(name, str) and name for name in (group, plural, kind)):
         return
     versions = [each for each in _versions(spec) if each.get("served", True)]
     storage = next((each["name"] for each in versions if each.get("storage")), versions[0]["name"] if versions else "")
@@ -162,24 +163,32 @@ def custom_resources(definition: Object) -> Iterator[Resource]:
             version,
             plural,
             kind,
-            names.get("singular") or kind.lower(),
-            tuple(names.get("shortNames") or ()),
-            tuple(names.get("categories") or ()),
+            str(names.get("singular") or kind.lower()),
+            _words(names.get("shortNames")),
+            _words(names.get("categories")),
             namespaced=spec.get("scope") != "Cluster",
             storage_version=storage,
             custom=True,
-            list_kind=names.get("listKind") or "",
+            list_kind=str(names.get("listKind") or ""),
         )
 
 
 def _versions(spec: Object) -> list[Any]:
     """The versions of a definition; v1beta1 could name a single one in ``spec.version``."""
-    listed = [each for each in spec.get("versions") or () if isinstance(each, dict) and each.get("name")]
-    return listed or ([{"name": spec["version"], "storage": True}] if spec.get("version") else [])
+    written = spec.get("versions")
+    rows = written if isinstance(written, list) else []
+    listed = [each for each in rows if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    return listed or ([{"name": str(spec["version"]), "storage": True}] if spec.get("version") else [])
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
 
 
 def _is_definition(obj: Object) -> bool:
-    group, _ = GroupVersion.parse(obj.get("apiVersion") or "")
+    if obj.get("kind") != "CustomResourceDefinition":
+        return False
+    group, _ = GroupVersion.parse(str(obj.get("apiVersion") or ""))
     return group == EXTENSIONS_GROUP and isinstance(at(obj, "spec", "names"), dict)
 
 
@@ -197,3 +206,13 @@ def guess_plural(kind: str) -> str:
     if word.endswith("y") and word[-2:-1] not in ("a", "e", "i", "o", "u"):
         return f"{word[:-1]}ies"
     return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
+
+
+def index_of(snapshot: Snapshot, more: Iterable[Object] = ()) -> ResourceIndex:
+    """The index by which a snapshot's objects are placed, with definitions among ``more`` objects too."""
+    added = [obj for obj in more if _is_definition(obj)]
+    known = getattr(snapshot, "index", None)
+    if isinstance(known, ResourceIndex) and not added:
+        return known
+    defined = snapshot.scan(DEFINITIONS) if DEFINITIONS in snapshot.captured() else ()
+    return ResourceIndex(snapshot.release, [*defined, *added])

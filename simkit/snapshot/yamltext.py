@@ -245,8 +245,8 @@ class _Writer(_Dumper):
         return True
 
 
-_LETTER: Final = re.compile(r"[yYnN]")
-_NUMBER_LIKE: Final = re.compile(r"[-+]?(?:[0-9][0-9_.]*[eE][-+]?[0-9]*|0o[0-7_]+|[0-9_]+|[0-9.]+)")
+_LETTER: Final = re.compile(r"[yYnN]\Z")
+_NUMBER_LIKE: Final = re.compile(r"[-+]?(?:[0-9][0-9_.]*[eE][-+]?[0-9]*|0o[0-7_]+|[0-9_]+|[0-9.]+)\Z")
 _Writer.add_implicit_resolver(_BOOL, _LETTER, list("yYnN"))
 _Writer.add_implicit_resolver(_FLOAT, _NUMBER_LIKE, list("-+.0123456789"))
 

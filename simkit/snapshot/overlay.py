@@ -1,0 +1,81 @@
+"""A snapshot with some objects put or removed, over another one that stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from heapq import merge
+
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.protocol import Snapshot
+from simkit.snapshot.resources import ResourceIndex, index_of
+
+
+class OverlaySnapshot:
+    """What a snapshot would be with these objects put and those removed.
+
+    Putting an object of a resource that was not captured does not make it captured: there may be others.
+
+    Parameters
+    ----------
+    base
+        The snapshot underneath; it is read, never copied.
+    put
+        Objects that are added, or take the place of those with the same key.
+    remove
+        Keys that are there no more. What is both put and removed is there.
+
+    Examples
+    --------
+    >>> account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "shop"}}
+    >>> accounts = GroupResource("", "serviceaccounts")
+    >>> base = MemorySnapshot([account])
+    >>> OverlaySnapshot(base, remove=[Key(accounts, "shop", "robot")]).get(accounts, "robot", "shop") is None
+    True
+    """
+
+    def __init__(self, base: Snapshot, put: Iterable[Object] = (), remove: Iterable[Key] = ()) -> None:
+        objects = list(put)
+        self._base = base
+        self._index = index_of(base, objects)
+        self._put = MemorySnapshot(objects, index=self._index)
+        self._hidden: dict[GroupResource, set[tuple[str, str]]] = {}
+        gone = [Key(self._index.stored(key.resource), key.namespace, key.name) for key in remove]
+        for key in (*gone, *(key for key, _ in self._put.items())):
+            for view in self._index.views(key.resource):
+                self._hidden.setdefault(view, set()).add((key.namespace, key.name))
+
+    @property
+    def release(self) -> str:
+        return self._base.release
+
+    @property
+    def index(self) -> ResourceIndex:
+        """Which kinds belong to which resources here."""
+        return self._index
+
+    def captured(self) -> Collection[GroupResource]:
+        return self._base.captured()
+
+    def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
+        if (namespace, name) in self._hidden.get(resource, ()):
+            return self._put.get(resource, name, namespace) if resource in self._put.captured() else None
+        return self._base.get(resource, name, namespace)
+
+    def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
+        below = self._base.scan(resource, namespace)
+        hidden = self._hidden.get(resource)
+        if not hidden:
+            return below
+        kept = (obj for obj in below if _names(obj) not in hidden)
+        above = self._put.scan(resource, namespace) if resource in self._put.captured() else ()
+        return tuple(merge(kept, above, key=_names))
+
+    def __repr__(self) -> str:
+        hidden = sum(map(len, self._hidden.values()))
+        return f"<OverlaySnapshot: {len(self._put):,} objects put, {hidden:,} keys covered, over {self._base!r}>"
+
+
+def _names(obj: Object) -> tuple[str, str]:
+    return namespace_of(obj), name_of(obj)

@@ -1,0 +1,120 @@
+"""Writing objects down so that ``load`` reads the same, byte for byte the same each time."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import orjson
+
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Draft, Object
+from simkit.snapshot.dump import Dump
+from simkit.snapshot.protocol import Snapshot
+from simkit.snapshot.resources import ResourceIndex, index_of
+from simkit.snapshot.yamltext import encode
+
+Form = Literal["json", "yaml"]
+Saveable = Dump | Snapshot | Iterable[Object]
+"""A dump, a snapshot, or plain objects."""
+_FORMS: Final[dict[str, Form]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
+
+
+def save(source: Saveable, path: str | Path) -> Path:
+    """Where the objects were written: JSON or YAML by the ending of the path, compressed if it ends in ``.gz``.
+
+    One ``List``, ordered by resource, namespace and name, its keys sorted: as ``kubectl get`` would write it. Resources
+    of which it is known that there are none are in it as empty lists of their kind, so that loading tells them from
+    those which nobody looked at.
+
+    Raises
+    ------
+    SimkitError
+        For a path with another ending.
+    """
+    target = Path(path)
+    packed = target.suffix == ".gz"
+    form = _FORMS.get(Path(target.stem).suffix if packed else target.suffix)
+    if form is None:
+        raise SimkitError(f"cannot tell how to write {target}; end it in .json, .yaml or .json.gz")
+    content = rendered(source, form)
+    target.write_bytes(_packed(content) if packed else content)
+    return target
+
+
+def rendered(source: Saveable, form: Form = "json") -> bytes:
+    """What ``save`` writes, uncompressed.
+
+    Examples
+    --------
+    >>> account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "shop"}}
+    >>> print(rendered([account], "yaml").decode(), end="")
+    apiVersion: v1
+    items:
+    - apiVersion: v1
+      kind: ServiceAccount
+      metadata:
+        name: robot
+        namespace: shop
+    kind: List
+    metadata:
+      resourceVersion: ''
+    """
+    items = _items(source)
+    whole = {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": items}
+    if form == "yaml":
+        return encode(whole).encode()
+    return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
+
+
+def _packed(content: bytes) -> bytes:
+    """Compressed without the time and the name of the file, which would differ."""
+    buffer = io.BytesIO()
+    with gzip.GzipFile("", "wb", fileobj=buffer, mtime=0) as file:
+        file.write(content)
+    return buffer.getvalue()
+
+
+def _items(source: Saveable) -> list[Any]:
+    if isinstance(source, Dump):
+        return _with_marks(source.keyed.items(), source.captured, source.index)
+    if isinstance(source, Iterable):
+        objects = list(source)
+        index = ResourceIndex.of(objects)
+        return [obj for _, obj in sorted(dict(map(index.seat, objects)).items(), key=_by_key)]
+    index = index_of(source)
+    stored = {index.stored(resource) for resource in source.captured()}
+    keyed = [(index.key(obj), obj) for resource in stored for obj in source.scan(resource)]
+    return _with_marks(keyed, source.captured(), index)
+
+
+def _by_key(pair: tuple[Key, Object]) -> Key:
+    return pair[0]
+
+
+def _with_marks(
+    keyed: Iterable[tuple[Key, Object]], captured: Collection[GroupResource], index: ResourceIndex
+) -> list[Any]:
+    """The objects in order, then an empty list for each captured resource without an object.
+
+    Where there are objects of a resource that was not captured, the empty list says that it goes on.
+    """
+    ordered = sorted(keyed, key=_by_key)
+    present = {key.resource for key, _ in ordered}
+    stored = {index.stored(resource) for resource in captured}
+    none = [_empty_list(resource, index) for resource in sorted(stored - present)]
+    part = [_empty_list(resource, index, goes_on=True) for resource in sorted(present - stored)]
+    return [*(obj for _, obj in ordered), *filter(None, none), *filter(None, part)]
+
+
+def _empty_list(resource: GroupResource, index: ResourceIndex, *, goes_on: bool = False) -> Draft | None:
+    """None for a resource whose kind nothing tells."""
+    known = index.catalogue.preferred(resource)
+    if known is None:
+        return None
+    metadata = {"continue": "the rest was not captured"} if goes_on else {}
+    return {"apiVersion": known.api_version, "kind": known.list_gvk.kind, "metadata": metadata, "items": []}
