@@ -19,6 +19,12 @@ USER: Final = "User"
 GROUP: Final = "Group"
 SERVICE_ACCOUNT: Final = "ServiceAccount"
 _ROLE_KINDS: Final = {"Role": ROLES, "ClusterRole": CLUSTER_ROLES}
+RESOURCES_OF_KINDS: Final = {
+    **_ROLE_KINDS,
+    "RoleBinding": ROLE_BINDINGS,
+    "ClusterRoleBinding": CLUSTER_ROLE_BINDINGS,
+}
+"""The resource of each kind that decides about access."""
 _KIND_NAMES: Final = {resource: kind for kind, resource in _ROLE_KINDS.items()}
 
 

@@ -1,0 +1,110 @@
+"""The default roles and bindings, and how a starting server puts them in place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from simkit.logic.rbac.binding import RESOURCES_OF_KINDS
+from simkit.logic.rbac.cover import uncovered
+from simkit.logic.rbac.rule import rules_of
+from simkit.meta import data
+from simkit.meta.domain import RBAC_GROUP, label
+from simkit.meta.names import Key
+from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of, namespace_of, with_metadata
+from simkit.snapshot.protocol import Snapshot
+
+AUTOUPDATE: Final = label("autoupdate", "rbac.authorization")
+"""The annotation that, with the value ``false``, keeps an object from being reconciled."""
+
+
+def default_objects(release: str) -> list[Object]:
+    """The default roles and bindings of a release, in the order in which a server makes them.
+
+    A release without a table of its own gets the latest one before it, or the earliest there is.
+    """
+    tables = {_number(path.stem): path.name for path in data.path("rbac").glob("default-objects-*.json")}
+    wanted = _number(release)
+    chosen = max((number for number in tables if number <= wanted), default=min(tables))
+    objects: list[Object] = data.load(f"rbac/{tables[chosen]}")
+    return objects
+
+
+def reconcile(snapshot: Snapshot) -> Iterator[tuple[Object, bool]]:
+    """What a server writes at its start: objects to create (False) or to replace what exists (True), in order.
+
+    Permissions, subjects, labels and annotations that are missing come back; what was added stays. A binding in
+    ``outdated_bindings`` has to be deleted first: here it is one to create.
+    """
+    for wanted in default_objects(snapshot.release):
+        existing = _existing(snapshot, wanted)
+        if existing is None:
+            yield wanted, False
+        elif annotations_of(existing).get(AUTOUPDATE) == "false":
+            continue
+        elif _is_outdated(existing, wanted):
+            yield wanted, False
+        else:
+            repaired = _repaired(existing, wanted)
+            if repaired != existing:
+                yield repaired, True
+
+
+def outdated_bindings(snapshot: Snapshot) -> Iterator[Key]:
+    """Default bindings that refer to another role than they should. They cannot be changed, only made anew."""
+    for wanted in default_objects(snapshot.release):
+        existing = _existing(snapshot, wanted)
+        if existing is None or annotations_of(existing).get(AUTOUPDATE) == "false":
+            continue
+        if _is_outdated(existing, wanted):
+            yield Key(RESOURCES_OF_KINDS[wanted["kind"]], namespace_of(wanted), name_of(wanted))
+
+
+def _existing(snapshot: Snapshot, wanted: Object) -> Object | None:
+    return snapshot.get(RESOURCES_OF_KINDS[wanted["kind"]], name_of(wanted), namespace_of(wanted))
+
+
+def _is_outdated(existing: Object, wanted: Object) -> bool:
+    return "roleRef" in wanted and _reference(existing) != _reference(wanted)
+
+
+def _repaired(existing: Object, wanted: Object) -> Draft:
+    labels, annotations = labels_of(existing), annotations_of(existing)
+    repaired = with_metadata(
+        existing,
+        labels={**labels_of(wanted), **labels} or None,
+        annotations={**annotations_of(wanted), **annotations} or None,
+    )
+    if "roleRef" in wanted:
+        return _with_subjects(repaired, wanted)
+    missing = [rule.entry() for rule in uncovered(rules_of(existing), rules_of(wanted))]
+    if missing:
+        repaired["rules"] = [*(existing.get("rules") or ()), *missing]
+    return _with_selectors(repaired, wanted)
+
+
+def _with_subjects(repaired: Draft, wanted: Object) -> Draft:
+    present = [_subject(subject) for subject in repaired.get("subjects") or ()]
+    missing = [subject for subject in wanted.get("subjects") or () if _subject(subject) not in present]
+    return {**repaired, "subjects": [*(repaired.get("subjects") or ()), *missing]} if missing else repaired
+
+
+def _with_selectors(repaired: Draft, wanted: Object) -> Draft:
+    present = at(repaired, "aggregationRule", "clusterRoleSelectors") or []
+    needed = at(wanted, "aggregationRule", "clusterRoleSelectors") or []
+    missing = [selector for selector in needed if selector not in present]
+    return {**repaired, "aggregationRule": {"clusterRoleSelectors": [*present, *missing]}} if missing else repaired
+
+
+def _reference(binding: Object) -> Mapping[str, Any]:
+    return {"apiGroup": RBAC_GROUP, **(binding.get("roleRef") or {})}
+
+
+def _subject(subject: Object) -> Mapping[str, Any]:
+    group = "" if subject.get("kind") == "ServiceAccount" else RBAC_GROUP
+    return {"apiGroup": group, **{key: value for key, value in subject.items() if value}}
+
+
+def _number(release: str) -> tuple[int, int]:
+    major, _, minor = release.rpartition("-")[2].partition(".")
+    return int(major), int(minor.partition(".")[0])
