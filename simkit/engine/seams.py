@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, NewType, Protocol
+from typing import Any, Final, Literal, NewType, Protocol, runtime_checkable
 
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.identity import Identity
@@ -181,7 +181,8 @@ Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 class Review:
     """What admission is asked about: the write as it is about to be stored.
 
-    ``object`` is None on DELETE, ``old`` on CREATE. ``kind`` and both objects are of the request's version.
+    ``object`` is None on DELETE, ``old`` on CREATE. Both are in the storage version; ``version`` and ``kind`` are of the
+    request, so that plugins which leave the process can convert.
     ``warnings`` and ``annotations`` are where a plugin leaves warnings for the client and notes for the audit log.
     """
 
@@ -201,12 +202,14 @@ class Review:
     annotations: dict[str, str] = field(default_factory=dict)
 
 
+@runtime_checkable
 class Mutator(Protocol):
     """An admission plugin that may change the object: it returns the new one and never edits the old."""
 
     def mutate(self, review: Review) -> Object: ...
 
 
+@runtime_checkable
 class Validator(Protocol):
     """An admission plugin that may refuse: it raises a StatusError or returns nothing."""
 

@@ -58,6 +58,26 @@ class Subresource:
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
 
 
+def _never(obj: Object) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """How objects of a kind go away, where that is not at once."""
+
+    grace: Callable[[Object, int | None], int] | None = None
+    """Seconds between the request and the removal, given the seconds that were asked for; None: no grace at all."""
+    held: Callable[[Object], bool] = _never
+    """Whether something besides finalizers in metadata still holds the object (a namespace's own finalizers)."""
+    mark: Callable[[Draft], None] = _nothing
+    """What else changes when deletion begins."""
+    plain_mark: bool = False
+    """Whether only the time is marked, no grace period."""
+    orphans: bool = False
+    """Whether dependents stay when the request does not say."""
+
+
 @dataclass(frozen=True, slots=True)
 class KindRules:
     """The behaviour of one kind. Functions see objects in the storage version, unless told otherwise.
@@ -92,6 +112,8 @@ class KindRules:
     """Whether DELETE answers with the object instead of a Status."""
     keeps_status: bool = False
     """Whether a status given on create is kept (the kind has a status field but resets nothing)."""
+    deletion: Deletion = Deletion()
+    """How its objects go away."""
     to_storage: Mapping[str, Callable[[Object], Object]] | None = None
     """For kinds served in several versions: how to come from another version to the storage version."""
     from_storage: Mapping[str, Callable[[Object], Object]] | None = None

@@ -32,3 +32,7 @@ META_GROUP: Final = api_group("meta")
 EVENTS_GROUP: Final = api_group("events")
 CERTIFICATES_GROUP: Final = api_group("certificates")
 """Groups that code has to name. A group that only data names stays in the data."""
+NAMESPACE_FINALIZER: Final = "kubernetes"
+"""The finalizer that keeps a namespace until it is empty."""
+API_SERVER: Final = "kube-apiserver"
+"""The user agent, and so the field manager, of the server's own writes."""

@@ -1,0 +1,111 @@
+"""The one place where concrete parts are put together into a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from simkit.cluster import bootstrap
+from simkit.cluster.options import Options
+from simkit.cluster.view import StoreSnapshot
+from simkit.engine.admission.chain import Chain, Plugin
+from simkit.engine.admission.namespace_lifecycle import NamespaceLifecycle
+from simkit.engine.authn.union import Union
+from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
+from simkit.engine.authz.guard import RoleGuard
+from simkit.engine.authz.privileged import PrivilegedGroups
+from simkit.engine.authz.rbac import RoleAuthorizer
+from simkit.engine.authz.union import UnionAuthorizer
+from simkit.engine.controllers.aggregation import RoleAggregation
+from simkit.engine.controllers.runner import Controller, Runner, chosen
+from simkit.engine.pipeline.engine import Engine, Parts
+from simkit.engine.pipeline.road import travel
+from simkit.engine.seams import Authorizer, Store
+from simkit.engine.storage.memory import MemoryStore
+from simkit.logic.rbac.index import AccessIndex
+from simkit.meta.clock import Chance, SystemClock
+from simkit.meta.errors import SimkitError
+from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.protocol import Snapshot
+
+MODES: Final = ("AlwaysAllow", "AlwaysDeny", "RBAC")
+_CHECKS: Final = ("ping", "log", "etcd", "informer-sync", "poststarthook/rbac/bootstrap-roles", "shutdown")
+
+
+def _healthy() -> bool:
+    return True
+
+
+class Assembled:
+    """A server and what belongs to it: the engine, the controllers, the index that follows the store."""
+
+    def __init__(
+        self, options: Options, store: Store, *, index: AccessIndex | None = None, chance: Chance | None = None
+    ) -> None:
+        self.options, self.store = options, store
+        self.clock = options.clock or SystemClock()
+        self.catalogue = Catalogue.for_release(options.release)
+        chance = chance or Chance(options.seed)
+        self.roles = RoleAuthorizer(index or AccessIndex.of(self.snapshot()))
+        store.listen(self.roles.follow)
+        authorizer = _authorizer(options.authorization_mode, self.roles)
+        self.engine = Engine(
+            Parts(
+                store=store,
+                catalogue=self.catalogue,
+                authenticator=Union(options.authenticators, anonymous=options.anonymous_auth),
+                authorizer=authorizer,
+                guard=RoleGuard(self.roles.index, authorizer),
+                admission=Chain(_plugins(store)),
+                clock=self.clock,
+                chance=chance,
+                gates=options.feature_gates,
+                health=[(name, _healthy) for name in _CHECKS],
+            )
+        )
+        controllers = _controllers(options.controllers)
+        self.runner = Runner(store, controllers, lambda request, who: travel(self.engine, request, who), self.snapshot)
+
+    def snapshot(self) -> Snapshot:
+        """The stored objects as they are now."""
+        return StoreSnapshot(self.store, self.catalogue)
+
+    def fork(self) -> Assembled:
+        """The same server over a fork of the store; what is derived from it forks too."""
+        return Assembled(
+            self.options, self.store.fork(), index=self.roles.index.fork(), chance=self.engine.chance.child()
+        )
+
+
+def new_store(options: Options) -> Store:
+    """The store that the options ask for."""
+    return MemoryStore(options.clock or SystemClock())
+
+
+def fresh(options: Options) -> Assembled:
+    """A new server with its default objects in place and its controllers at rest."""
+    made = Assembled(options, new_store(options))
+    bootstrap.fill(made.engine, made.snapshot)
+    made.runner.settle()
+    return made
+
+
+def _authorizer(modes: Sequence[str], roles: RoleAuthorizer) -> Authorizer:
+    makers: dict[str, Callable[[], Authorizer]] = {
+        "AlwaysAllow": AlwaysAllow,
+        "AlwaysDeny": AlwaysDeny,
+        "RBAC": lambda: roles,
+    }
+    unknown = [mode for mode in modes if mode not in makers]
+    if unknown or not modes:
+        raise SimkitError(f"--authorization-mode: {','.join(unknown)!r} is none of {', '.join(MODES)}")
+    return UnionAuthorizer([PrivilegedGroups(), *(makers[mode]() for mode in modes)])
+
+
+def _plugins(store: Store) -> list[Plugin]:
+    return [NamespaceLifecycle(store)]
+
+
+def _controllers(flags: Sequence[str]) -> list[Controller]:
+    known: dict[str, Controller] = {each.name: each for each in (RoleAggregation(),)}
+    return [known[name] for name in chosen(flags, tuple(known), tuple(known))]

@@ -1,0 +1,51 @@
+"""What a fresh server holds before anybody asks: its namespaces and the default roles and bindings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.road import travel
+from simkit.logic.rbac.defaults import reconcile
+from simkit.meta.domain import (
+    API_SERVER,
+    DEFAULT_NAMESPACE,
+    NODE_LEASE_NAMESPACE,
+    PUBLIC_NAMESPACE,
+    SYSTEM_NAMESPACE,
+)
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import MASTERS, Identity
+from simkit.meta.message import Request
+from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.snapshot.protocol import Snapshot
+
+SERVER: Final = Identity("system:apiserver", (MASTERS,))
+"""Who the server is when it writes for itself."""
+_NAMESPACES: Final = (SYSTEM_NAMESPACE, PUBLIC_NAMESPACE, NODE_LEASE_NAMESPACE, DEFAULT_NAMESPACE)
+
+
+def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
+    """Create what is missing, through the road. Safe to repeat."""
+    for name in _NAMESPACES:
+        _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    for obj, exists in reconcile(snapshot()):
+        _write(engine, obj, exists=exists)
+
+
+def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
+    resource = engine.catalogue.lookup(f"{obj['kind']}.{obj['apiVersion'].partition('/')[0]}")
+    namespace = namespace_of(obj)
+    path = resource.path + (f"/namespaces/{namespace}" if namespace else "") + f"/{resource.resource}"
+    if exists:
+        _send(engine, "PUT", f"{path}/{name_of(obj)}", obj)
+    else:
+        _send(engine, "POST", path, obj)
+
+
+def _send(engine: Engine, method: str, path: str, obj: Object) -> None:
+    request = Request.of(method, path, obj, headers={"user-agent": API_SERVER})
+    response = travel(engine, request, SERVER)
+    if response.status >= 400 and response.status != 409:
+        raise SimkitError(f"the server could not make {path}: {response.object.get('message')}")

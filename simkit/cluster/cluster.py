@@ -1,0 +1,250 @@
+"""The facade: a cluster that one holds in a variable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simkit.cluster import assembly
+from simkit.cluster.manifests import manifests
+from simkit.cluster.options import Options
+from simkit.engine.pipeline.road import travel
+from simkit.meta.attributes import Decision
+from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.identity import Identity, administrator
+from simkit.meta.message import Request, Response
+from simkit.meta.names import GroupVersionKind
+from simkit.meta.objects import Object, group_version_of, name_of, namespace_of
+from simkit.schema.catalogue import Resource
+from simkit.snapshot.protocol import Snapshot
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from simkit.engine.http.server import Server
+    from simkit.snapshot.dump import Dump
+    from simkit.snapshot.sources import Source
+
+
+class Cluster:
+    """An API server in memory, with the analyses at hand.
+
+    Parameters
+    ----------
+    release
+        The release that it behaves as.
+    seed
+        Makes uids and generated names repeat.
+    options
+        All settings at once; ``release`` and ``seed`` are not looked at then.
+
+    Examples
+    --------
+    >>> cluster = Cluster(seed=1)
+    >>> obj = cluster.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
+    >>> obj["metadata"]["namespace"]
+    'default'
+    """
+
+    def __init__(self, release: str = "1.30", *, seed: int | None = None, options: Options | None = None) -> None:
+        self._made = assembly.fresh(options or Options(release=release, seed=seed))
+        self.dump: Dump | None = None
+        """Where the objects came from, for a cluster that was loaded."""
+
+    @classmethod
+    def _of(cls, made: assembly.Assembled, dump: Dump | None = None) -> Cluster:
+        cluster = cls.__new__(cls)
+        cluster._made, cluster.dump = made, dump
+        return cluster
+
+    @property
+    def engine(self) -> Any:
+        """The server itself (``simkit.engine.pipeline.engine.Engine``)."""
+        return self._made.engine
+
+    @property
+    def release(self) -> str:
+        return self._made.catalogue.release
+
+    def __repr__(self) -> str:
+        stored = sum(self._made.store.count(each.storage) for each in self._made.catalogue.stored())
+        return f"<Cluster release {self.release}, {stored} objects at revision {self._made.store.revision}>"
+
+    # The server, request by request
+
+    def perform(self, request: Request, *, identity: Identity | None = None) -> Response:
+        """The answer to a request, through the whole road; by an administrator unless told otherwise."""
+        return travel(self._made.engine, request, identity or administrator())
+
+    def snapshot(self) -> Snapshot:
+        """The objects as they are now: what the analyses take."""
+        return self._made.snapshot()
+
+    def fork(self, *, release: str | None = None) -> Cluster:
+        """An independent copy, in constant time. Raises SimkitError for another release than this one's."""
+        if release not in (None, self.release):
+            raise SimkitError(f"a fork at release {release} is not possible yet; this cluster is at {self.release}")
+        return Cluster._of(self._made.fork(), self.dump)
+
+    def settle(self) -> int:
+        """Run the controllers until nothing is left to do; gives back the number of rounds."""
+        return self._made.runner.settle()
+
+    # Objects
+
+    def create(self, obj: Object, *, identity: Identity | None = None) -> Object:
+        """The stored object. Raises StatusError as a client would get it."""
+        path, namespaced = self._collection(obj)
+        return self._one("POST", path, self._placed(obj, namespaced), identity)
+
+    def apply(self, source: Source, *, identity: Identity | None = None) -> list[Object]:
+        """Create or replace objects from YAML or JSON text, a path, or mappings; gives back what is stored.
+
+        Lists are taken apart. Raises StatusError for the first object that is refused; those before it stay.
+        """
+        return [self._put(obj, identity) for obj in manifests(source, self.release)]
+
+    def _put(self, obj: Object, identity: Identity | None) -> Object:
+        path, namespaced = self._collection(obj)
+        placed = self._placed(obj, namespaced)
+        if not name_of(obj):
+            return self._one("POST", path, placed, identity)
+        live = self.perform(Request.of("GET", f"{path}/{name_of(obj)}"), identity=identity)
+        if live.status == 404:
+            return self._one("POST", path, placed, identity)
+        current = {key: value for key, value in placed["metadata"].items() if key != "resourceVersion"}
+        version = (live.object.get("metadata") or {}).get("resourceVersion", "")
+        placed = {**placed, "metadata": {**current, "resourceVersion": version}}
+        return self._one("PUT", f"{path}/{name_of(obj)}", placed, identity)
+
+    def get(self, word: str, name: str, namespace: str = "") -> Object:
+        """One object by any word for its resource. Raises StatusError 404 where there is none."""
+        return self._one("GET", f"{self._path(word, namespace)}/{name}")
+
+    def list(self, word: str, namespace: str | None = None) -> list[Object]:
+        """The objects of a resource, of one namespace or (None) of all."""
+        resource = self._made.catalogue.lookup(word)
+        scope = f"/namespaces/{namespace}" if namespace and resource.namespaced else ""
+        items = self._asked("GET", f"{resource.path}{scope}/{resource.resource}", None, None)["items"]
+        return [{"apiVersion": resource.api_version, "kind": resource.kind, **item} for item in items]
+
+    def delete(self, word: str, name: str, namespace: str = "", *, identity: Identity | None = None) -> Object:
+        """Delete one object; gives back what the server answers."""
+        return self._one("DELETE", f"{self._path(word, namespace)}/{name}", None, identity)
+
+    def _path(self, word: str, namespace: str) -> str:
+        resource = self._made.catalogue.lookup(word)
+        scope = f"/namespaces/{namespace or 'default'}" if resource.namespaced else ""
+        return f"{resource.path}{scope}/{resource.resource}"
+
+    def _resource(self, obj: Object) -> Resource:
+        group, version = group_version_of(obj)
+        kind = obj.get("kind") or ""
+        resource = self._made.catalogue.kind(GroupVersionKind(group, version, kind))
+        if resource is None:
+            shown = f"{obj.get('apiVersion')!r}, kind {kind!r}"
+            raise SimkitError(f"nothing is served as apiVersion {shown} at release {self.release}")
+        return resource
+
+    def _collection(self, obj: Object) -> tuple[str, bool]:
+        resource = self._resource(obj)
+        namespace = namespace_of(obj) or "default"
+        scope = f"/namespaces/{namespace}" if resource.namespaced else ""
+        return f"{resource.path}{scope}/{resource.resource}", resource.namespaced
+
+    @staticmethod
+    def _placed(obj: Object, namespaced: bool) -> dict[str, Any]:
+        metadata = dict(obj.get("metadata") or {})
+        if namespaced:
+            metadata.setdefault("namespace", "default")
+        return {**obj, "metadata": metadata}
+
+    def _one(self, method: str, path: str, body: Object | None = None, identity: Identity | None = None) -> Object:
+        obj: Object = self._asked(method, path, body, identity)
+        return obj
+
+    def _asked(self, method: str, path: str, body: Object | None, identity: Identity | None) -> Any:
+        response = self.perform(Request.of(method, path, body, headers={"user-agent": "simkit"}), identity=identity)
+        if not response.succeeded:
+            raise status_error(response)
+        return response.object
+
+    # Questions: each forwards to a free function of simkit.analysis
+
+    def who_can(self, verb: str, resource: str = "", **more: Any) -> DataFrame:
+        """Who may do something: see ``simkit.analysis.who_can``."""
+        from simkit.analysis.who_can import who_can
+
+        return who_can(self.snapshot(), verb, resource, **more)
+
+    def can(self, subject: str, verb: str, resource: str = "", **more: Any) -> Any:
+        """Whether somebody may do something, and why: see ``simkit.analysis.can``."""
+        from simkit.analysis.can import can
+
+        return can(self.snapshot(), subject, verb, resource, **more)
+
+    def permissions(self, subject: str, **more: Any) -> DataFrame:
+        """All that somebody may do: see ``simkit.analysis.permissions``."""
+        from simkit.analysis.permissions import permissions
+
+        return permissions(self.snapshot(), subject, **more)
+
+    def findings(self, **more: Any) -> DataFrame:
+        """What an auditor should look at: see ``simkit.analysis.findings``."""
+        from simkit.analysis.findings import findings
+
+        return findings(self.snapshot(), **more)
+
+    def authorize(self, question: Any) -> Decision:
+        """The authorizer's decision about Attributes, with its evidence."""
+        decision: Decision = self._made.engine.authorizer.authorize(question)
+        return decision
+
+    @contextmanager
+    def what_if(self) -> Iterator[Trial]:
+        """A fork to try changes on; ``compare`` tells what they would do to access."""
+        yield Trial(self)
+
+    # Files and wires
+
+    def save(self, path: str | Path) -> None:
+        """Write all objects to a file that ``simkit.load`` reads (.yaml, .json, each also with .gz)."""
+        from simkit.snapshot.save import save
+
+        save(self.snapshot(), path)
+
+    def serve(self, *, port: int = 0, bind_address: str = "127.0.0.1", kubeconfig: str | Path | None = None) -> Server:
+        """Serve this cluster over HTTPS in the background; gives back the server, with its URL and kubeconfig."""
+        from simkit.engine.http.server import serve
+
+        return serve(self._made, port=port, bind_address=bind_address, kubeconfig=kubeconfig)
+
+
+class Trial:
+    """A fork of a cluster with everything a cluster has, and the way back to what it came from."""
+
+    def __init__(self, origin: Cluster) -> None:
+        self.before, self.cluster = origin, origin.fork()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.cluster, name)
+
+    def compare(self) -> DataFrame:
+        """Who gained and who lost what: see ``simkit.analysis.compare``."""
+        from simkit.analysis.compare import compare
+
+        self.cluster.settle()
+        return compare(self.before.snapshot(), self.cluster.snapshot())
+
+
+def status_error(response: Response) -> StatusError:
+    """The refusal in a response as an exception."""
+    try:
+        status: Mapping[str, Any] = response.object
+    except ValueError:
+        return StatusError(response.status, "", response.body.decode("utf-8", "replace").strip())
+    return StatusError(
+        response.status, status.get("reason", ""), status.get("message", ""), details=status.get("details")
+    )

@@ -1,0 +1,21 @@
+"""Manifests as people hand them over: text, paths, mappings, lists of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simkit.meta.errors import SimkitError
+from simkit.meta.objects import Object
+from simkit.snapshot.load import load
+from simkit.snapshot.sources import Source
+
+
+def manifests(source: Source, release: str) -> Sequence[Object]:
+    """The objects of manifests, in order, lists taken apart, secrets with their values.
+
+    Unlike the load of a dump, nothing may be lost: SimkitError tells what could not be read.
+    """
+    dump = load(source, release=release, secrets=True)
+    if dump.lost:
+        raise SimkitError("; ".join(str(problem) for problem in dump.lost))
+    return dump.objects

@@ -1,0 +1,50 @@
+"""NamespaceLifecycle: nothing new in a namespace that is missing or going away, and some namespaces never go."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.engine.seams import Operation, Review, Store
+from simkit.meta.domain import AUTHORIZATION_GROUP, DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
+from simkit.meta.errors import forbidden, not_found
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import at
+
+NAMESPACES: Final = GroupResource("", "namespaces")
+_FOR_EVER: Final = frozenset({DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, PUBLIC_NAMESPACE})
+_ACCESS_REVIEW: Final = GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews")
+
+
+class NamespaceLifecycle:
+    """Reads namespaces straight from the store, so that a namespace created a moment ago counts."""
+
+    name = "NamespaceLifecycle"
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in ("CREATE", "UPDATE", "DELETE")
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for a namespace that may not be deleted or is terminating, 404 for one that is missing."""
+        if review.resource == NAMESPACES:
+            if review.operation == "DELETE" and review.name in _FOR_EVER:
+                raise forbidden(NAMESPACES, review.name, "this namespace may not be deleted")
+            return
+        if not review.namespace or review.operation == "DELETE" or review.resource == _ACCESS_REVIEW:
+            return
+        found = self._store.get(Key(NAMESPACES, "", review.namespace))
+        if found is None:
+            raise not_found(NAMESPACES, review.namespace)
+        if review.operation == "CREATE" and at(found.object, "status", "phase") == "Terminating":
+            raise self._terminating(review)
+
+    def _terminating(self, review: Review) -> Exception:
+        why = f"unable to create new content in namespace {review.namespace} because it is being terminated"
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {review.namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
+        return forbidden(review.resource, review.name, why, causes=[cause])

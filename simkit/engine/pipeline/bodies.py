@@ -1,0 +1,181 @@
+"""From the bytes of a body to a value, with the real server's words for bytes that are none."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+import orjson
+import yaml
+
+from simkit.engine.pipeline.negotiation import JSON, MEDIA, YAML
+from simkit.meta.errors import StatusError, bad_request, unsupported_media_type
+from simkit.meta.message import Request
+from simkit.meta.names import GroupVersion
+from simkit.schema import jsontext
+
+_PREVIEW: Final = 30
+_GO_HEADER: Final = (
+    'Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; '
+    'Kind string "json:\\"kind,omitempty\\"" }'
+)
+
+
+class MalformedBody(Exception):
+    """Bytes that are no JSON (or YAML); the text is the real server's."""
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML 1.1 as the real server reads it: times stay text."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in pairs if tag != "tag:yaml.org,2002:timestamp"]
+    for first, pairs in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def media_type(request: Request) -> str:
+    """The body's media type in lower case without parameters; JSON where none is given."""
+    return request.header("content-type").split(";")[0].strip().lower() or JSON
+
+
+def body_media(request: Request) -> str:
+    """JSON, YAML or protobuf. Raises 415 for any other media type."""
+    media = media_type(request)
+    if media not in MEDIA:
+        listed = ", ".join(MEDIA)
+        raise unsupported_media_type(
+            f"the body of the request was in an unknown format - accepted media types include: {listed}"
+        )
+    return media
+
+
+def parse(body: bytes, media: str) -> Any:
+    """The value of a JSON or YAML body. Raises MalformedBody."""
+    return parse_yaml(body) if media == YAML else parse_json(body)
+
+
+def parse_json(body: bytes) -> Any:
+    """The value of a JSON text, which remembers repeated keys. Raises MalformedBody."""
+    try:
+        return jsontext.parse(body)
+    except orjson.JSONDecodeError:
+        pass
+    try:  # the slower parser tells where it stopped, and takes what the real server's parser takes
+        return json.loads(body.decode("utf-8", "replace"))
+    except RecursionError:
+        raise MalformedBody("exceeded max depth") from None
+    except json.JSONDecodeError as error:
+        raise MalformedBody(_go_text(error)) from None
+
+
+def parse_yaml(body: bytes) -> Any:
+    """The value of the first document of a YAML text. Raises MalformedBody."""
+    try:
+        return next(iter(yaml.load_all(body, Loader=_Loader)), None)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}: " if mark is not None else ""
+        raise MalformedBody(f"error converting YAML to JSON: yaml: {where}{getattr(error, 'problem', error)}") from None
+    except RecursionError:
+        raise MalformedBody("error converting YAML to JSON: yaml: exceeded max depth") from None
+
+
+_AFTER: Final = {
+    "Expecting value": "looking for beginning of value",
+    "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
+    "Illegal trailing comma before end of object": "looking for beginning of object key string",
+    "Illegal trailing comma before end of array": "looking for beginning of value",
+    "Expecting ':' delimiter": "after object key",
+    "Expecting ',' delimiter": "after object key:value pair",
+    "Extra data": "after top-level value",
+}
+
+
+def _go_text(error: json.JSONDecodeError) -> str:
+    if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+        return "unexpected end of JSON input"
+    character = error.doc[error.pos]
+    shown = repr(character) if character != "'" else "'\\''"
+    if error.msg.startswith("Expecting ',' delimiter") and _inside_array(error.doc[: error.pos]):
+        return f"invalid character {shown} after array element"
+    if error.msg.startswith("Invalid control character"):
+        return f"invalid character {shown} in string literal"
+    if error.msg.startswith("Invalid \\"):
+        return f"invalid character {shown} in string escape code"
+    return f"invalid character {shown} {_AFTER.get(error.msg, 'looking for beginning of value')}"
+
+
+def _inside_array(text: str) -> bool:
+    bare = re.sub(r'"(\\.|[^"\\])*"', "", text)
+    depth: list[str] = []
+    for character in bare:
+        if character in "[{":
+            depth.append(character)
+        elif character in "]}" and depth:
+            depth.pop()
+    return bool(depth) and depth[-1] == "["
+
+
+def preview(body: bytes) -> str:
+    """The start of a body as error messages quote it: text where it looks like an object, else hexadecimal."""
+    if not body:
+        return "<empty>"
+    head = body[:_PREVIEW]
+    shown = head.decode("utf-8", "replace") if body[:1] == b"{" else head.hex()
+    return f"{shown} ..." if len(body) > _PREVIEW else shown
+
+
+def unrecognized(kind: str, why: str, body: bytes) -> StatusError:
+    """400 of a body whose kind cannot be told."""
+    return bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({preview(body)})")
+
+
+def header_fault(value: Any) -> str:
+    """Why a decoded body has no apiVersion and kind to read, or the empty string where it has."""
+    if value is None or isinstance(value, dict):
+        for name, field in (("apiVersion", "apiVersion"), ("kind", "kind")):
+            given = (value or {}).get(name)
+            if given is not None and not isinstance(given, str):
+                return (
+                    f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind(given)} "
+                    f"into Go struct field .{field} of type string"
+                )
+        return ""
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind(value)} into {_GO_HEADER}"
+
+
+def go_kind(value: Any) -> str:
+    """What Go's decoder calls a JSON value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "null"
+
+
+def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, known_kind: Any) -> None:
+    """Refuse a body that is of another kind than the path takes.
+
+    ``known_kind`` tells whether a group, version and kind exist. A missing kind or apiVersion is the path's.
+    """
+    fault = header_fault(value)
+    if fault:
+        raise unrecognized(kind, fault, body)
+    given_version, given_kind = (value or {}).get("apiVersion") or "", (value or {}).get("kind") or ""
+    if given_version.count("/") > 1:
+        raise unrecognized(kind, f"unexpected GroupVersion string: {given_version}", body)
+    given = GroupVersion.parse(given_version) if given_version else group_version
+    named = given_kind or kind
+    if (given, named) == (group_version, kind):
+        return
+    if known_kind(given.group, given.version, named):
+        same_group = "core" if not group_version.group else group_version.group.split(".")[0]
+        why = f"converting ({given.version}.{named}) to ({same_group}.{kind}): unknown conversion"
+    else:
+        why = f'no kind "{named}" is registered for version "{given}" in scheme "pkg/runtime/scheme.go:100"'
+    raise bad_request(f'{named} in version "{given.version}" cannot be handled as a {kind}: {why}')

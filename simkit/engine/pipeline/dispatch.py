@@ -1,0 +1,105 @@
+"""From a target to the function that carries out its verb, or the refusal where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from simkit.engine.pipeline import reviews
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.negotiation import negotiate
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.target import Target
+from simkit.engine.pipeline.verbs import patch, read, remove, watch, write
+from simkit.meta.errors import StatusError, method_not_allowed, no_path, no_route
+from simkit.meta.message import Response
+from simkit.schema.catalogue import Resource
+
+Handler = Callable[[Engine, Exchange, Served], Response]
+
+VERBS: Final[Mapping[str, Handler]] = {
+    "get": read.get,
+    "list": read.list_,
+    "watch": watch.watch,
+    "create": write.create,
+    "update": write.update,
+    "patch": patch.patch,
+    "delete": remove.remove,
+    "deletecollection": remove.remove_collection,
+}
+"""What each verb does to a resource itself."""
+
+PARTS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update_part, "patch": patch.patch}
+"""What verbs do to a subresource that is a view of its object."""
+
+
+def dispatch(engine: Engine, exchange: Exchange) -> Response:
+    """Carry out a request for a resource. Raises 404 for what is not served, 405 for what cannot be done to it."""
+    target, method = exchange.target, exchange.request.method
+    resource = find(engine, target)
+    if method == "HEAD":
+        raise method_not_allowed()
+    _check_route(target, resource)
+    exchange.wanted = negotiate(exchange.request.header("accept"), watchable=target.verb in ("list", "watch"))
+    served = engine.served(resource)
+    if target.subresource:
+        return _part(engine, exchange, served)
+    if target.verb not in resource.verbs:
+        raise method_not_allowed()
+    review = reviews.HANDLERS.get(resource.group_resource)
+    if review is not None:
+        return review(engine, exchange, served)
+    return VERBS[target.verb](engine, exchange, served)
+
+
+def _part(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    target = exchange.target
+    info = served.resource.subresources[target.subresource]
+    if target.verb not in info.verbs:
+        raise method_not_allowed()
+    special = reviews.SUBRESOURCES.get((served.resource.group_resource, target.subresource))
+    if special is not None:
+        return special(engine, exchange, served)
+    if served.resource.subresource_gvk(target.subresource) == served.resource.gvk and target.verb in PARTS:
+        return PARTS[target.verb](engine, exchange, served)
+    raise unserved(target)
+
+
+def unserved(target: Target) -> StatusError:
+    """501 of a subresource that this server knows and cannot carry out; ``docs/gaps.md`` lists them."""
+    what = f"{target.resource}/{target.subresource}"
+    return StatusError(501, "NotImplemented", f"{target.verb} of {what} is not carried out by simkit; see docs/gaps.md")
+
+
+def find(engine: Engine, target: Target) -> Resource:
+    """The resource of a target. Raises the 404 of the real server: plain text for an unknown group."""
+    resource = engine.catalogue.find(target.group, target.version, target.resource)
+    if resource is None:
+        raise no_route() if engine.catalogue.group(target.group) is not None else no_path()
+    return resource
+
+
+def _check_route(target: Target, resource: Resource) -> None:
+    """Whether the shape of the path fits the resource."""
+    if target.subresource and (target.subresource not in resource.subresources or not _has_name(target)):
+        raise no_route()
+    if not target.verb:
+        raise method_not_allowed()
+    own = target.resource == "namespaces" and not target.group
+    if target.namespace and not resource.namespaced and not own:
+        raise no_route()
+    on_item = _has_name(target)
+    if on_item and not resource.stored and not target.subresource:
+        raise no_route()
+    if resource.namespaced and not target.namespace and (on_item or target.verb not in ("list", "watch")):
+        raise method_not_allowed() if not on_item else no_route()
+    if target.verb == "create" and on_item and not target.subresource:
+        raise method_not_allowed()
+    if target.verb in ("update", "patch") and not on_item:
+        raise method_not_allowed()
+
+
+def _has_name(target: Target) -> bool:
+    """Whether the path itself has a name; a list may carry one from its field selector."""
+    return bool(target.name) and target.verb not in ("list", "watch", "deletecollection")

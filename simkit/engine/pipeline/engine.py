@@ -1,0 +1,96 @@
+"""The engine: all parts of a server, assembled, behind one function from a request to a response."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from simkit.engine.admission.chain import Chain
+from simkit.engine.pipeline.served import Served
+from simkit.engine.registry.registry import Registry
+from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, Store
+from simkit.engine.watch.hub import Hub
+from simkit.meta.clock import Chance, Clock, SystemClock
+from simkit.meta.errors import future_revision
+from simkit.meta.names import GroupVersionResource, Revision
+from simkit.schema.catalogue import Catalogue, Resource
+
+FUTURE_WAIT = 3.0
+"""Seconds that a read waits for a revision that has not come yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an engine is assembled from (by ``cluster.assembly`` alone)."""
+
+    store: Store
+    catalogue: Catalogue
+    authenticator: Authenticator
+    authorizer: Authorizer
+    guard: EscalationGuard
+    admission: Chain
+    clock: Clock
+    chance: Chance
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    health: Sequence[tuple[str, Callable[[], bool]]] = ()
+    """Named checks, in the order in which verbose answers list them."""
+    paths: Sequence[str] = ()
+
+
+class Engine:
+    """A server in memory. ``answer`` may be called from several threads; reads take no lock."""
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self.store, self.clock, self.chance = parts.store, parts.clock, parts.chance
+        self.authenticator, self.authorizer, self.guard = parts.authenticator, parts.authorizer, parts.guard
+        self.admission, self.gates = parts.admission, parts.gates
+        self.registry = Registry(parts.store, parts.clock, parts.chance)
+        self.hub = Hub(parts.store)
+        self._catalogue = parts.catalogue
+        self._served: dict[GroupVersionResource, Served] = {}
+        self._news = threading.Condition()
+        parts.store.listen(self._wake)
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is served now."""
+        return self._catalogue
+
+    def serve_catalogue(self, catalogue: Catalogue) -> None:
+        """Serve other resources from now on (custom resources came or went)."""
+        self._served = {}
+        self._catalogue = catalogue
+
+    def served(self, resource: Resource) -> Served:
+        """A resource with what is derived from it, made once."""
+        found = self._served.get(resource.gvr)
+        if found is None:
+            found = self._served[resource.gvr] = Served(self._catalogue, resource)
+        return found
+
+    def gate(self, name: str) -> bool:
+        """Whether a feature gate is on."""
+        return self.gates.get(name, False)
+
+    def _wake(self, changes: Sequence[Change]) -> None:
+        with self._news:
+            self._news.notify_all()
+
+    def is_future(self, requested: int) -> bool:
+        """Whether a revision has not come yet: the request for it has to wait."""
+        return requested > self.store.revision
+
+    def await_revision(self, requested: int) -> None:
+        """Wait until a revision is there. Raises the 504 of the real server when it does not come.
+
+        With a simulated clock time stands still, and waiting for it would be for nothing.
+        """
+        if requested <= self.store.revision:
+            return
+        wait = FUTURE_WAIT if isinstance(self.clock, SystemClock) else 0.0
+        with self._news:
+            self._news.wait_for(lambda: requested <= self.store.revision, timeout=wait)
+        if requested > self.store.revision:
+            raise future_revision(requested, Revision(self.store.revision))

@@ -1,0 +1,32 @@
+"""One request on its way through the stages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simkit.engine.pipeline.negotiation import Wanted
+from simkit.engine.pipeline.target import Target
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request
+
+
+@dataclass(slots=True)
+class Exchange:
+    """A request with what the stages have found out about it so far."""
+
+    request: Request
+    target: Target = field(default_factory=lambda: Target("", ""))
+    identity: Identity | None = None
+    """Who acts: after impersonation, the impersonated."""
+    caller: Identity | None = None
+    """Who was authenticated."""
+    wanted: Wanted = field(default_factory=Wanted)
+    reason: str = ""
+    """Why authorization allowed it."""
+    warnings: list[str] = field(default_factory=list)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    def actor(self) -> Identity:
+        """Who acts, once authentication is done."""
+        assert self.identity is not None
+        return self.identity

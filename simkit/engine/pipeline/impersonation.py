@@ -1,0 +1,109 @@
+"""Acting as somebody else, where the caller may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.meta.attributes import Attributes
+from simkit.meta.domain import AUTHENTICATION_GROUP
+from simkit.meta.errors import PlainError, forbidden
+from simkit.meta.identity import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    UNAUTHENTICATED,
+    Identity,
+    service_account_groups,
+    split_service_account,
+)
+from simkit.meta.names import GroupResource
+
+_USER, _GROUP, _UID = "impersonate-user", "impersonate-group", "impersonate-uid"
+_EXTRA = "impersonate-extra-"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """One thing that is impersonated, as the authorizer is asked about it and as errors show it."""
+
+    kind: str
+    resource: str
+    name: str
+    group: str = ""
+    version: str = ""
+    namespace: str = ""
+    subresource: str = ""
+
+    def shown(self) -> str:
+        api_version = "/".join(filter(None, (self.group, self.version)))
+        return f"{{{self.kind} {self.namespace} {self.name} {api_version}  {self.subresource}}}"
+
+
+def impersonate(engine: Engine, exchange: Exchange) -> None:
+    """Replace the identity of the exchange where headers say so. Raises 403 unless the caller may do all of it."""
+    headers = exchange.request.headers
+    if not any(name.startswith("impersonate-") for name in headers):
+        return
+    asks = _asks(headers)
+    if not asks:
+        return
+    if not exchange.request.header(_USER):
+        listed = " ".join(ask.shown() for ask in asks)
+        text = f'Internal Server Error: "{exchange.target.path}": requested [{listed}] without impersonating a user\n'
+        raise PlainError(500, text)
+    for ask in asks:
+        _authorize(engine, exchange.actor(), ask)
+    exchange.identity = _become(headers)
+
+
+def _asks(headers: Mapping[str, Sequence[str]]) -> list[_Ask]:
+    asks: list[_Ask] = []
+    user = (headers.get(_USER) or ("",))[0]
+    account = split_service_account(user)
+    if account:
+        asks.append(_Ask("ServiceAccount", "serviceaccounts", account[1], "", "v1", account[0]))
+    elif user:
+        asks.append(_Ask("User", "users", user))
+    asks += [_Ask("Group", "groups", group) for group in headers.get(_GROUP, ())]
+    for name, values in headers.items():
+        if name.startswith(_EXTRA):
+            key = unquote(name[len(_EXTRA) :].lower())
+            asks += [_Ask("UserExtra", "userextras", value, AUTHENTICATION_GROUP, "v1", "", key) for value in values]
+    uid = (headers.get(_UID) or ("",))[0]
+    if uid:
+        asks.append(_Ask("UID", "uids", uid, AUTHENTICATION_GROUP, "v1"))
+    return asks
+
+
+def _authorize(engine: Engine, identity: Identity, ask: _Ask) -> None:
+    question = Attributes(
+        identity, "impersonate", ask.group, ask.version, ask.resource, ask.subresource, ask.namespace, ask.name
+    )
+    decision = engine.authorizer.authorize(question)
+    if decision.allowed:
+        return
+    resource = f"{ask.resource}/{ask.subresource}" if ask.subresource else ask.resource
+    where = f'in the namespace "{ask.namespace}"' if ask.namespace else "at the cluster scope"
+    why = f'User "{identity.user}" cannot impersonate resource "{resource}" in API group "{ask.group}" {where}'
+    why += f": {decision.reason}" if decision.reason else ""
+    raise forbidden(GroupResource(ask.group, ask.resource), ask.name, why)
+
+
+def _become(headers: Mapping[str, Sequence[str]]) -> Identity:
+    user = headers[_USER][0]
+    groups = list(headers.get(_GROUP, ()))
+    account = split_service_account(user)
+    if account and not groups:
+        groups = list(service_account_groups(account[0]))
+    if user == ANONYMOUS:
+        groups += [] if UNAUTHENTICATED in groups else [UNAUTHENTICATED]
+    elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
+        groups.append(AUTHENTICATED)
+    extra: dict[str, Sequence[str]] = {}
+    for name, values in headers.items():
+        if name.startswith(_EXTRA):
+            extra[unquote(name[len(_EXTRA) :].lower())] = tuple(values)
+    return Identity(user, tuple(groups), (headers.get(_UID) or ("",))[0], extra)

@@ -1,0 +1,236 @@
+"""The options of a request: its query parameters and, for deletes, its body, checked as the real server does."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.engine.pipeline.target import is_true
+from simkit.language.merge.managers import manager_from_user_agent
+from simkit.meta.domain import META_GROUP
+from simkit.meta.errors import bad_request, invalid, unexplained
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.message import Request
+from simkit.meta.names import GroupKind
+
+_FIELD_VALIDATION: Final = ("", "Ignore", "Strict", "Warn")
+_PROPAGATION: Final = ("Foreground", "Background", "Orphan")
+_PRINTABLE = re.compile(r"[\x20-\x7e\u00a0-\uffff]*")
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """What a POST, PUT or PATCH may say besides its body."""
+
+    manager: str
+    dry_run: bool = False
+    validation: str = "Warn"
+    force: bool = False
+    manager_given: bool = False
+
+    @property
+    def as_object(self) -> dict[str, Any]:
+        """The options as admission webhooks see them."""
+        shown: dict[str, Any] = {"fieldManager": self.manager} if self.manager_given else {}
+        return shown | ({"dryRun": ["All"]} if self.dry_run else {})
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """What a DELETE may say. ``propagation`` is empty where the kind's default applies."""
+
+    dry_run: bool = False
+    grace_seconds: int | None = None
+    propagation: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """What a list or watch may say."""
+
+    label_selector: str = ""
+    field_selector: str = ""
+    resource_version: str = ""
+    match: str = ""
+    limit: int = 0
+    token: str = ""
+    bookmarks: bool = False
+    timeout: float | None = None
+    initial_events: bool | None = None
+
+
+def _dry_run_errors(values: Sequence[str]) -> list[FieldError]:
+    if any(value != "All" for value in values):
+        shown = Shown("[]string{" + ", ".join(f'"{value}"' for value in values) + "}")
+        return [unsupported("dryRun", shown, ("All",))]
+    return []
+
+
+def write_options(request: Request, kind: str, *, is_apply: bool = False) -> WriteOptions:
+    """The options of a write; ``kind`` is CreateOptions, UpdateOptions or PatchOptions. Raises 422 with all faults."""
+    query = request.query
+    if not query:  # the usual case
+        if is_apply:
+            raise invalid(GroupKind(META_GROUP, kind), "", [required("fieldManager", "is required for apply patch")])
+        return WriteOptions(manager_from_user_agent(request.header("user-agent")))
+    dry_run, manager = list(query.get("dryRun", ())), request.option("fieldManager")
+    validation, force = request.option("fieldValidation"), is_true(query, "force")
+    errors: list[FieldError] = []
+    if kind == "PatchOptions":
+        if not is_apply and "force" in query:
+            errors.append(forbidden_field("force", "may not be specified for non-apply patch"))
+        if is_apply and not manager:
+            errors.append(required("fieldManager", "is required for apply patch"))
+    errors += _manager_errors(manager) + _dry_run_errors(dry_run)
+    if validation not in _FIELD_VALIDATION:
+        errors.append(unsupported("fieldValidation", validation, _FIELD_VALIDATION))
+    if errors:
+        raise invalid(GroupKind(META_GROUP, kind), "", errors)
+    return WriteOptions(
+        manager or manager_from_user_agent(request.header("user-agent")),
+        bool(dry_run),
+        validation or "Warn",
+        force,
+        bool(manager),
+    )
+
+
+def _manager_errors(manager: str) -> list[FieldError]:
+    if len(manager) > 128:
+        return [FieldError("FieldValueTooLong", "fieldManager", None, "must have at most 128 bytes")]
+    if not _PRINTABLE.fullmatch(manager):
+        return [invalid_value("fieldManager", manager, "should only contain printable characters")]
+    return []
+
+
+def integer(text: str, *, default: int | None = None) -> int | None:
+    """A whole number from a query parameter; raises the 400 of the real server for anything else."""
+    if not text:
+        return default
+    try:
+        return int(text)
+    except ValueError:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+def delete_options(request: Request, body: Any) -> DeleteOptions:
+    """The options of a delete, from the decoded body where there is one, else from the query."""
+    options = body if isinstance(body, dict) else _query_delete_options(request)
+    preconditions = options.get("preconditions") or {}
+    found = DeleteOptions(
+        bool(options.get("dryRun")),
+        options.get("gracePeriodSeconds"),
+        options.get("propagationPolicy") or "",
+        preconditions.get("uid") or "",
+        preconditions.get("resourceVersion") or "",
+    )
+    errors = _propagation_errors(found.propagation, options.get("orphanDependents"))
+    errors += _dry_run_errors(options.get("dryRun") or ())
+    if errors:
+        raise invalid(GroupKind(META_GROUP, "DeleteOptions"), "", errors)
+    orphan = options.get("orphanDependents")
+    if orphan is not None:
+        found = DeleteOptions(
+            found.dry_run,
+            found.grace_seconds,
+            "Orphan" if orphan else "Background",
+            found.uid,
+            found.resource_version,
+        )
+    return found
+
+
+def _query_delete_options(request: Request) -> dict[str, Any]:
+    query = request.query
+    if not query:
+        return {}
+    options: dict[str, Any] = {
+        "dryRun": list(query.get("dryRun", ())),
+        "gracePeriodSeconds": integer(request.option("gracePeriodSeconds")),
+        "propagationPolicy": request.option("propagationPolicy"),
+    }
+    if "orphanDependents" in query:
+        options["orphanDependents"] = is_true(query, "orphanDependents")
+    return options
+
+
+def _propagation_errors(policy: str, orphan: bool | None) -> list[FieldError]:
+    if policy and orphan is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        return [invalid_value("propagationPolicy", policy, detail)]
+    if policy and policy not in _PROPAGATION:
+        return [unsupported("propagationPolicy", policy, (*_PROPAGATION, "nil"))]
+    return []
+
+
+def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> ListOptions:
+    """The options of a list or watch. Raises 400 for numbers that are none, 422 for combinations that may not be."""
+    if not request.query:
+        return ListOptions()
+    option = request.option
+    timeout = integer(option("timeoutSeconds"))
+    found = ListOptions(
+        option("labelSelector"),
+        option("fieldSelector"),
+        option("resourceVersion"),
+        option("resourceVersionMatch"),
+        integer(option("limit"), default=0) or 0,
+        option("continue"),
+        is_true(request.query, "allowWatchBookmarks"),
+        float(timeout) if timeout is not None else None,
+        is_true(request.query, "sendInitialEvents") if "sendInitialEvents" in request.query else None,
+    )
+    errors = _watch_errors(found, watch_list) if watch else _list_errors(found)
+    if errors:
+        raise invalid(GroupKind(META_GROUP, "ListOptions"), "", errors)
+    return found
+
+
+_MATCH = "resourceVersionMatch"
+
+
+def _list_errors(options: ListOptions) -> list[FieldError]:
+    errors = []
+    if options.initial_events is not None:
+        errors.append(forbidden_field("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    if not options.match:
+        return errors
+    if not options.resource_version:
+        errors.append(forbidden_field(_MATCH, f"{_MATCH} is forbidden unless resourceVersion is provided"))
+    if options.token:
+        errors.append(forbidden_field(_MATCH, f"{_MATCH} is forbidden when continue is provided"))
+    if options.match not in ("Exact", "NotOlderThan"):
+        errors.append(unsupported(_MATCH, options.match, ("Exact", "NotOlderThan", "")))
+    if options.match == "Exact" and options.resource_version == "0":
+        errors.append(forbidden_field(_MATCH, f'{_MATCH} "exact" is forbidden for resourceVersion "0"'))
+    return errors
+
+
+def _watch_errors(options: ListOptions, watch_list: bool) -> list[FieldError]:
+    field, errors = "sendInitialEvents", []
+    if options.initial_events is None:
+        if options.match:
+            detail = f"{_MATCH} is forbidden for watch unless {field} is provided"
+            errors.append(forbidden_field(_MATCH, detail))
+    elif not options.match:
+        errors.append(forbidden_field(_MATCH, f"{field} requires setting {_MATCH} to NotOlderThan"))
+    if options.match and options.match != "NotOlderThan":
+        errors.append(unsupported(_MATCH, options.match, ("NotOlderThan",)))
+    if options.initial_events is not None and not watch_list:
+        detail = f"{field} is forbidden for watch unless the WatchList feature gate is enabled"
+        errors.append(forbidden_field(field, detail))
+    return errors
+
+
+def revision(text: str) -> int:
+    """A resourceVersion as a number; raises the 500 without reason that the real server gives for any other text."""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        detail = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise unexplained(f'resourceVersion: Invalid value: "{text}": {detail}')
+    return int(text)

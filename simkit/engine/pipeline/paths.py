@@ -1,0 +1,179 @@
+"""Paths outside resources: discovery, version, health, the API's own description."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+import orjson
+
+from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.negotiation import JSON, negotiate
+from simkit.meta.domain import api_group
+from simkit.meta.errors import PlainError, method_not_allowed, no_path, no_route
+from simkit.meta.message import Response
+from simkit.schema import discovery, openapi
+
+_TEXT: Final = "text/plain; charset=utf-8"
+_DISCOVERY_GROUP: Final = api_group("apidiscovery")
+_READING: Final = ("GET", "HEAD")
+_LISTED_BY: Final = ("GET", "POST", "OPTIONS")
+"""The group list answers to these methods alike."""
+
+
+def answer(engine: Engine, exchange: Exchange) -> Response:
+    """The answer to a path that names no resource. Raises 404 and 405 as the real server does."""
+    path, method = exchange.target.path.rstrip("/") or "/", exchange.request.method
+    parts = path.strip("/").split("/")
+    if parts[0] in ("healthz", "livez", "readyz") and len(parts) < 3:
+        return _health(engine, exchange, parts[0], parts[1] if len(parts) == 2 else "")
+    handler = _FIXED.get(path)
+    if handler is not None:
+        allowed = _LISTED_BY if path == "/apis" else _READING[:1]
+        if method not in allowed:
+            raise method_not_allowed()
+        return handler(engine, exchange)
+    if parts[0] in ("api", "apis"):
+        return _group(engine, exchange, parts)
+    if path.startswith("/openapi/v3/"):
+        return _described(engine, exchange, path.removeprefix("/openapi/v3/"))
+    raise no_path()
+
+
+def _index(engine: Engine, exchange: Exchange) -> Response:
+    return represent.document({"paths": list(engine.parts.paths or engine.catalogue.paths)}, exchange.wanted)
+
+
+VERSION: Final[Mapping[str, str]] = {
+    "gitTreeState": "clean",
+    "compiler": "cpython",
+    "platform": "linux/amd64",
+}
+
+
+def _version(engine: Engine, exchange: Exchange) -> Response:
+    major, minor = engine.catalogue.release.split(".")[:2]
+    info = {"major": major, "minor": minor, "gitVersion": f"v{major}.{minor}.14", "gitCommit": "", "buildDate": ""}
+    return represent.document({**info, **VERSION, "goVersion": ""}, exchange.wanted)
+
+
+def _root(engine: Engine, exchange: Exchange) -> Response:
+    aggregated = _aggregated(engine, exchange, core=True)
+    return aggregated or _document(exchange, discovery.api_versions(engine.catalogue))
+
+
+def _groups(engine: Engine, exchange: Exchange) -> Response:
+    aggregated = _aggregated(engine, exchange, core=False)
+    return aggregated or _document(exchange, discovery.group_list(engine.catalogue))
+
+
+@lru_cache(maxsize=256)
+def _aggregation(accept: str) -> str:
+    """The version of the aggregated form that an Accept header prefers over the plain one, or the empty string."""
+    for clause in accept.split(","):
+        media, *parameters = (part.strip() for part in clause.split(";"))
+        pairs = dict(part.split("=", 1) for part in parameters if "=" in part)
+        if pairs.get("g") == _DISCOVERY_GROUP and pairs.get("as") == "APIGroupDiscoveryList":
+            if pairs.get("v") in ("v2", "v2beta1") and media == JSON:
+                return pairs["v"]
+        elif media in (JSON, "*/*") and "as" not in pairs:
+            return ""
+    return ""
+
+
+def _aggregated(engine: Engine, exchange: Exchange, *, core: bool) -> Response | None:
+    version = _aggregation(exchange.request.header("accept"))
+    if not version:
+        return None
+    response = represent.document(discovery.aggregated(engine.catalogue, version, core=core), exchange.wanted)
+    response.content_type = f"{JSON};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
+    return response
+
+
+def _document(exchange: Exchange, document: Mapping[str, Any]) -> Response:
+    return represent.document(document, negotiate(exchange.request.header("accept")))
+
+
+def _group(engine: Engine, exchange: Exchange, parts: list[str]) -> Response:
+    if exchange.request.method != "GET":
+        raise method_not_allowed()
+    catalogue = engine.catalogue
+    if parts[0] == "api":
+        if len(parts) != 2 or not catalogue.resources("", parts[1]):
+            raise no_route()
+        return _document(exchange, discovery.resource_list(catalogue, "", parts[1]))
+    if len(parts) < 2 or catalogue.group(parts[1]) is None or not parts[1]:
+        raise no_path()
+    if len(parts) == 2:
+        return _document(exchange, discovery.group(catalogue, parts[1]))
+    if len(parts) > 3 or not catalogue.resources(parts[1], parts[2]):
+        raise no_route()
+    return _document(exchange, discovery.resource_list(catalogue, parts[1], parts[2]))
+
+
+def _health(engine: Engine, exchange: Exchange, endpoint: str, name: str) -> Response:
+    if exchange.request.method not in _READING:
+        raise method_not_allowed()
+    checks = dict(engine.parts.health)
+    if endpoint != "readyz":
+        checks.pop("shutdown", None)
+        checks.pop("informer-sync", None)
+    if name:
+        if name not in checks:
+            raise no_path()
+        if checks[name]():
+            return Response(200, b"ok", _TEXT)
+        raise PlainError(500, "internal server error: healthcheck failed\n")
+    return _checked(exchange, endpoint, checks)
+
+
+def _checked(exchange: Exchange, endpoint: str, checks: dict[str, Callable[[], bool]]) -> Response:
+    excluded = list(exchange.request.query.get("exclude", ()))
+    lines, failed = [], []
+    for name, check in checks.items():
+        if name in excluded:
+            lines.append(f"[+]{name} excluded: ok")
+        elif check():
+            lines.append(f"[+]{name} ok")
+        else:
+            lines.append(f"[-]{name} failed: reason withheld")
+            failed.append(name)
+    unknown = [f'"{name}"' for name in excluded if name not in checks]
+    if unknown:
+        lines.append(f"warn: some health checks cannot be excluded: no matches for {','.join(unknown)}")
+    text = "\n".join(lines)
+    if failed:
+        raise PlainError(500, f"{text}\n{endpoint} check failed\n")
+    if "verbose" not in exchange.request.query:
+        return Response(200, b"ok", _TEXT)
+    return Response(200, f"{text}\n{endpoint} check passed\n".encode(), _TEXT)
+
+
+def _openapi_index(engine: Engine, exchange: Exchange) -> Response:
+    return Response(200, orjson.dumps(openapi.index(engine.catalogue)), JSON)
+
+
+def _swagger(engine: Engine, exchange: Exchange) -> Response:
+    return Response(200, openapi.swagger(engine.catalogue), JSON)
+
+
+def _described(engine: Engine, exchange: Exchange, name: str) -> Response:
+    if exchange.request.method != "GET":
+        raise method_not_allowed()
+    body = openapi.document(engine.catalogue, name)
+    if body is None:
+        raise no_path()
+    return Response(200, body, JSON)
+
+
+_FIXED: Final[Mapping[str, Callable[[Engine, Exchange], Response]]] = {
+    "/": _index,
+    "/version": _version,
+    "/api": _root,
+    "/apis": _groups,
+    "/openapi/v2": _swagger,
+    "/openapi/v3": _openapi_index,
+}

@@ -1,0 +1,126 @@
+"""From results to bytes in the representation that the client wants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import orjson
+import yaml
+
+from simkit.engine.pipeline import binary, table
+from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML, Wanted
+from simkit.engine.pipeline.served import Served
+from simkit.engine.seams import Entry
+from simkit.meta.domain import META_GROUP
+from simkit.meta.errors import not_acceptable
+from simkit.meta.message import Request, Response
+from simkit.meta.objects import Object
+
+_PARTIAL_VERSION = f"{META_GROUP}/v1"
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Block style, as the real server writes it."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def as_yaml(obj: Any) -> bytes:
+    """An object as YAML with sorted keys."""
+    text: str = yaml.dump(
+        obj, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True, width=2**31
+    )
+    return text.encode()
+
+
+def wants_pretty(request: Request) -> bool:
+    """Whether the answer is to be indented: asked for, or a browser or curl asks and does not say."""
+    if "pretty" in request.query:
+        return request.option("pretty").lower() not in ("false", "0")
+    return request.header("user-agent").startswith(("curl", "Wget", "Mozilla/5.0"))
+
+
+def document(obj: Mapping[str, Any], wanted: Wanted, *, status: int = 200) -> Response:
+    """Any object that is not stored: a Status, a review, a discovery document."""
+    if wanted.media == YAML:
+        return Response(status, as_yaml(obj), YAML)
+    if wanted.media == PROTOBUF:
+        return Response(status, binary.encode(obj), PROTOBUF)
+    return Response(status, orjson.dumps(obj) + b"\n")
+
+
+def single(served: Served, entry: Entry, wanted: Wanted, *, status: int = 200, now: float = 0) -> Response:
+    """One stored object."""
+    if not wanted.transform and wanted.media == JSON:
+        return Response(status, served.head + served.tail(entry) + b"\n")
+    return document(single_object(served, entry, wanted, now), wanted, status=status)
+
+
+def single_object(served: Served, entry: Entry, wanted: Wanted, now: float, *, include: str = "") -> Mapping[str, Any]:
+    """One stored object in the kind that the client wants."""
+    obj = served.from_storage(entry.object)
+    if wanted.transform == "Table":
+        if wanted.media == PROTOBUF:
+            raise unconvertible()
+        version = entry.object["metadata"].get("resourceVersion", "")
+        return table.of(served, [obj], now, version=wanted.version, metadata={"resourceVersion": version})
+    if wanted.transform == "PartialObjectMetadata":
+        return partial(obj)
+    if wanted.transform:
+        raise unconvertible()
+    return obj
+
+
+def unconvertible() -> Exception:
+    media = "application/json;as=Table, application/yaml;as=Table"
+    text = f"only the following media types are accepted when converting to {META_GROUP}/v1, Kind=Table: {media}"
+    return not_acceptable(text)
+
+
+def partial(obj: Object) -> dict[str, Any]:
+    """The object's metadata alone."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": _PARTIAL_VERSION, "metadata": obj["metadata"]}
+
+
+def many(
+    served: Served,
+    entries: Sequence[Entry],
+    metadata: Mapping[str, Any],
+    wanted: Wanted,
+    *,
+    now: float = 0,
+    include: str = "",
+) -> Response:
+    """A list of stored objects."""
+    if not wanted.transform and wanted.media == JSON:
+        return Response(200, join_items(served, entries, metadata))
+    objects = [served.from_storage(entry.object) for entry in entries]
+    if wanted.transform == "Table":
+        if wanted.media == PROTOBUF:
+            raise unconvertible()
+        made = table.of(served, objects, now, version=wanted.version, metadata=metadata, include=include)
+        return document(made, wanted)
+    if wanted.transform == "PartialObjectMetadataList":
+        items = [partial(obj) for obj in objects]
+        head = {"kind": "PartialObjectMetadataList", "apiVersion": _PARTIAL_VERSION}
+        return document({**head, "metadata": metadata, "items": items}, wanted)
+    if wanted.transform:
+        raise unconvertible()
+    kind = served.resource.list_gvk
+    stripped = objects if served.resource.custom else [without_kind(obj) for obj in objects]
+    return document(
+        {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, "items": stripped}, wanted
+    )
+
+
+def without_kind(obj: Object) -> dict[str, Any]:
+    return {name: value for name, value in obj.items() if name not in ("kind", "apiVersion")}
+
+
+def join_items(served: Served, entries: Iterable[Entry], metadata: Mapping[str, Any]) -> bytes:
+    """The JSON of a list, joined from what is kept encoded."""
+    head, tail = served.item_head, served.tail
+    opening = served.list_head + orjson.dumps(metadata) + b',"items":['
+    return opening + b",".join([head + tail(entry) for entry in entries]) + b"]}\n"

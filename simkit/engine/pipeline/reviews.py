@@ -1,0 +1,183 @@
+"""Virtual resources: questions that are asked by creating an object whose status is the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs.admit import tracker
+from simkit.meta.attributes import Attributes
+from simkit.meta.clock import timestamp
+from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
+from simkit.meta.errors import bad_request, invalid
+from simkit.meta.fielderror import FieldError, Shown, invalid_value
+from simkit.meta.identity import Identity
+from simkit.meta.message import Response
+from simkit.meta.names import GroupKind, GroupResource
+from simkit.meta.objects import Draft
+
+Handler = Callable[[Engine, Exchange, Served], Response]
+
+
+def _asked(engine: Engine, exchange: Exchange, served: Served) -> Draft:
+    """The body of a review, with its field owner."""
+    options = opt.write_options(exchange.request, "CreateOptions")
+    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    given = draft["metadata"]
+    inbound.check_address(exchange, served, draft, named=False)
+    tracked = tracker(engine, served, options, "")(None, draft)
+    metadata = {**given, "managedFields": tracked["metadata"].get("managedFields")}
+    return {**draft, "metadata": {name: value for name, value in metadata.items() if value}}
+
+
+def access_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """SubjectAccessReview and LocalSubjectAccessReview: may somebody?"""
+    draft = _asked(engine, exchange, served)
+    spec = draft.get("spec") or {}
+    errors = _attribute_errors(spec)
+    if not spec.get("user") and not spec.get("groups"):
+        errors.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
+    errors += _local_errors(exchange, served, spec)
+    _refuse(draft, errors)
+    identity = Identity(
+        spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), spec.get("extra") or {}
+    )
+    return _answered(engine, exchange, draft, identity, spec)
+
+
+def self_access_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """SelfSubjectAccessReview: may I?"""
+    draft = _asked(engine, exchange, served)
+    spec = draft.get("spec") or {}
+    _refuse(draft, _attribute_errors(spec))
+    return _answered(engine, exchange, draft, exchange.actor(), spec)
+
+
+def _refuse(draft: Draft, errors: list[FieldError]) -> None:
+    metadata = {name: value for name, value in draft["metadata"].items() if name not in ("managedFields", "namespace")}
+    if metadata:
+        shown = f'v1.ObjectMeta{{Name:"{metadata.get("name", "")}"}}'
+        errors.append(invalid_value("metadata", Shown(shown), "must be empty"))
+    if errors:
+        raise invalid(GroupKind(AUTHORIZATION_GROUP, ""), "", errors)
+
+
+def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:
+    of_resource, of_path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if of_resource is not None and of_path is not None:
+        shown = Shown(
+            f'authorization.NonResourceAttributes{{Path:"{of_path.get("path", "")}", Verb:"{of_path.get("verb", "")}"}}'
+        )
+        detail = "cannot be specified in combination with resourceAttributes"
+        return [invalid_value("spec.nonResourceAttributes", shown, detail)]
+    if of_resource is None and of_path is None:
+        detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        return [invalid_value("spec.resourceAttributes", "null", detail)]
+    return []
+
+
+def _local_errors(exchange: Exchange, served: Served, spec: Mapping[str, Any]) -> list[FieldError]:
+    if not served.resource.namespaced:
+        return []
+    attributes = spec.get("resourceAttributes") or {}
+    namespace, errors = exchange.target.namespace, []
+    if spec.get("nonResourceAttributes") is not None:
+        detail = "disallowed on this kind of request"
+        errors.append(invalid_value("spec.nonResourceAttributes", Shown("v1.NonResourceAttributes"), detail))
+    if attributes.get("namespace", "") != namespace:
+        detail = "must match metadata.namespace"
+        errors.append(invalid_value("spec.resourceAttributes.namespace", attributes.get("namespace", ""), detail))
+    return errors
+
+
+def question(spec: Mapping[str, Any], identity: Identity) -> Attributes:
+    """The question that a review asks."""
+    resource = spec.get("resourceAttributes")
+    if resource is None:
+        path = spec.get("nonResourceAttributes") or {}
+        return Attributes(identity, path.get("verb", ""), path=path.get("path", ""), is_resource=False)
+    get = resource.get
+    return Attributes(
+        identity,
+        get("verb", ""),
+        get("group", ""),
+        get("version", ""),
+        get("resource", ""),
+        get("subresource", ""),
+        get("namespace", ""),
+        get("name", ""),
+    )
+
+
+def _answered(
+    engine: Engine, exchange: Exchange, draft: Draft, identity: Identity, spec: Mapping[str, Any]
+) -> Response:
+    decision = engine.authorizer.authorize(question(spec, identity))
+    status: dict[str, Any] = {"allowed": decision.allowed}
+    if decision.verdict.name == "DENY":
+        status["denied"] = True
+    if decision.reason:
+        status["reason"] = decision.reason
+    if decision.error:
+        status["evaluationError"] = decision.error
+    return _review(exchange, {**draft, "status": status})
+
+
+def _review(exchange: Exchange, draft: Draft) -> Response:
+    metadata = {"creationTimestamp": None, **draft["metadata"]}
+    return represent.document({**draft, "metadata": metadata}, exchange.wanted, status=201)
+
+
+def rules_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """SelfSubjectRulesReview: what may I do in a namespace?"""
+    options = opt.write_options(exchange.request, "CreateOptions")
+    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    namespace = (draft.get("spec") or {}).get("namespace", "")
+    if not namespace:
+        raise bad_request("no namespace on request")
+    rules = engine.authorizer.rules_for(exchange.actor(), namespace)
+    status: dict[str, Any] = {
+        "resourceRules": [dict(rule) for rule in rules.resource_rules],
+        "nonResourceRules": [dict(rule) for rule in rules.path_rules],
+        "incomplete": rules.incomplete,
+    }
+    if rules.error:
+        status["evaluationError"] = rules.error
+    head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}
+    return _review(exchange, {**head, "metadata": {}, "spec": {}, "status": status})
+
+
+def self_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """SelfSubjectReview: who am I?"""
+    options = opt.write_options(exchange.request, "CreateOptions")
+    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    status = {"userInfo": user_info(exchange.actor())}
+    metadata = {"creationTimestamp": timestamp(engine.clock.now())}
+    head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}
+    return represent.document({**head, "metadata": metadata, "status": status}, exchange.wanted, status=201)
+
+
+def user_info(identity: Identity) -> dict[str, Any]:
+    """An identity as reviews show it."""
+    info: dict[str, Any] = {"username": identity.user, "uid": identity.uid, "groups": list(identity.groups)}
+    info["extra"] = {name: list(values) for name, values in identity.extra.items()}
+    return {name: value for name, value in info.items() if value}
+
+
+HANDLERS: Final[Mapping[GroupResource, Handler]] = {
+    GroupResource(AUTHORIZATION_GROUP, "subjectaccessreviews"): access_review,
+    GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews"): access_review,
+    GroupResource(AUTHORIZATION_GROUP, "selfsubjectaccessreviews"): self_access_review,
+    GroupResource(AUTHORIZATION_GROUP, "selfsubjectrulesreviews"): rules_review,
+    GroupResource(AUTHENTICATION_GROUP, "selfsubjectreviews"): self_review,
+}
+"""Resources that are answered instead of stored."""
+
+SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {}
+"""Subresources that take or give another kind than their object's."""

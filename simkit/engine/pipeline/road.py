@@ -1,0 +1,115 @@
+"""The road of a request: the stages in order, then the answer. Read STAGES from left to right."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import orjson
+
+from simkit.engine.authn.bearer import credentials_of
+from simkit.engine.authz.wording import refusal as forbid
+from simkit.engine.pipeline import paths, represent
+from simkit.engine.pipeline.dispatch import dispatch
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.impersonation import impersonate
+from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
+from simkit.engine.pipeline.target import parse
+from simkit.meta.errors import PlainError, StatusError, internal, unauthorized
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request, Response
+
+_LOG: Final = logging.getLogger("simkit.engine")
+Stage = Callable[[Engine, Exchange], Response | None]
+
+
+def describe(engine: Engine, exchange: Exchange) -> None:
+    """What is meant?"""
+    request = exchange.request
+    exchange.target = parse(request.method, request.path, request.query)
+
+
+def authenticate(engine: Engine, exchange: Exchange) -> None:
+    """Who asks? In process the caller is known already."""
+    if exchange.identity is None:
+        exchange.identity = engine.authenticator.authenticate(credentials_of(exchange.request))
+        if exchange.identity is None:
+            raise unauthorized()
+    exchange.caller = exchange.identity
+
+
+def act_as(engine: Engine, exchange: Exchange) -> None:
+    """As whom?"""
+    impersonate(engine, exchange)
+
+
+def authorize(engine: Engine, exchange: Exchange) -> None:
+    """May they?"""
+    ask = exchange.target.asks(exchange.actor())
+    decision = engine.authorizer.authorize(ask)
+    if not decision.allowed:
+        raise forbid(ask, decision.reason)
+    exchange.reason = decision.reason
+    exchange.annotations["authorization.decision"] = "allow"
+
+
+def act(engine: Engine, exchange: Exchange) -> Response:
+    """What does it mean here?"""
+    if exchange.target.is_resource:
+        return dispatch(engine, exchange)
+    return paths.answer(engine, exchange)
+
+
+STAGES: Final[Sequence[Stage]] = (describe, authenticate, act_as, authorize, act)
+
+
+def travel(engine: Engine, request: Request, identity: Identity | None = None) -> Response:
+    """The answer to a request. Never raises: what goes wrong is an answer too.
+
+    ``identity`` skips authentication, for callers in the same process.
+    """
+    exchange = Exchange(request, identity=identity)
+    try:
+        response = _through(engine, exchange)
+    except StatusError as error:
+        response = refusal(exchange, error)
+    except PlainError as error:
+        response = Response(error.code, error.text.encode(), "text/plain; charset=utf-8", list(error.headers))
+    except Exception as error:
+        # The one place where an error of ours becomes an answer: a client gets 500, the log gets the trace.
+        _LOG.exception("%s %s failed", request.method, request.path)
+        response = refusal(exchange, internal(f"{type(error).__name__}: {error}"))
+    return _finished(exchange, response)
+
+
+def _through(engine: Engine, exchange: Exchange) -> Response:
+    for stage in STAGES:
+        response = stage(engine, exchange)
+        if response is not None:
+            return response
+    raise AssertionError("the last stage answers")
+
+
+def refusal(exchange: Exchange, error: StatusError) -> Response:
+    """An error as a Status, in the representation that was asked for where it can be had."""
+    try:
+        wanted = negotiate(exchange.request.header("accept"))
+    except StatusError:
+        wanted = Wanted()
+    response = represent.document(error.status(), Wanted(wanted.media), status=error.code)
+    response.headers += error.headers
+    return response
+
+
+def _finished(exchange: Exchange, response: Response) -> Response:
+    for text in dict.fromkeys(exchange.warnings):
+        response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
+    if response.content_type == JSON and response.body and represent.wants_pretty(exchange.request):
+        response.body = orjson.dumps(orjson.loads(response.body), option=orjson.OPT_INDENT_2) + b"\n"
+    return response
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")

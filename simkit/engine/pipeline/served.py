@@ -1,0 +1,77 @@
+"""A resource together with all that is derived from it once: rules, schema, the fixed bytes of its answers."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from simkit.engine.registry.write import Place
+from simkit.engine.seams import Entry
+from simkit.kinds.index import rules_of
+from simkit.kinds.rules import PLAIN, KindRules
+from simkit.meta.names import GroupKind
+from simkit.meta.objects import Draft, Object
+from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.fields import FieldLabels, field_labels
+from simkit.schema.structural import Schema
+
+
+class Served:
+    """One resource of one group version, ready to be served."""
+
+    def __init__(self, catalogue: Catalogue, resource: Resource) -> None:
+        self.catalogue, self.resource = catalogue, resource
+        self.rules: KindRules = PLAIN if resource.custom else rules_of(GroupKind(resource.storage.group, resource.kind))
+        self.place = Place(resource.storage, resource.group_kind, resource.namespaced, self.rules, resource.has_status)
+        header = orjson.dumps({"kind": resource.kind, "apiVersion": resource.api_version})
+        self.head = header[:-1] + b","
+        """The start of an object's JSON: kind and apiVersion."""
+        list_header = orjson.dumps({"kind": resource.list_gvk.kind, "apiVersion": resource.api_version})
+        self.list_head = list_header[:-1] + b',"metadata":'
+        self.item_head = self.head if resource.custom else b"{"
+        """The start of an object inside a list: built-in kinds leave kind and apiVersion out there."""
+        self.is_storage_version = resource.gvk == resource.storage_gvk
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.catalogue.schema(self.resource.gvk)
+
+    @cached_property
+    def field_labels(self) -> FieldLabels:
+        return field_labels(self.resource)
+
+    def to_storage(self, draft: Draft) -> Draft:
+        """The object in the version that is stored; the draft is given away."""
+        if self.is_storage_version:
+            return draft
+        convert = (self.rules.to_storage or {}).get(self.resource.api_version)
+        converted: dict[str, Any] = dict(convert(draft)) if convert else draft
+        gvk = self.resource.storage_gvk
+        return {**converted, "apiVersion": gvk.api_version, "kind": gvk.kind}
+
+    def from_storage(self, obj: Object) -> Object:
+        """The stored object in this version."""
+        if self.is_storage_version:
+            return obj
+        convert = (self.rules.from_storage or {}).get(self.resource.api_version)
+        converted = convert(obj) if convert else obj
+        return {**converted, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
+
+    def tail(self, entry: Entry) -> bytes:
+        """The JSON of an entry in this version from after ``kind`` and ``apiVersion`` on. Made once per entry."""
+        version = self.resource.api_version
+        made = entry.encodings.get(version)
+        if made is None:
+            made = entry.encodings[version] = encode_tail(self.from_storage(entry.object))
+        return made
+
+
+def encode_tail(obj: Object) -> bytes:
+    """The JSON of an object without its kind and apiVersion, and without the opening brace; metadata comes first."""
+    ordered = {"metadata": obj.get("metadata") or {}}
+    ordered.update(obj)
+    ordered.pop("kind", None)
+    ordered.pop("apiVersion", None)
+    return orjson.dumps(ordered)[1:]

@@ -1,0 +1,53 @@
+"""The Table form: columns of the kind, a row for each object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simkit.engine.pipeline.served import Served
+from simkit.meta.domain import META_GROUP
+from simkit.meta.objects import Object
+from simkit.schema.columns import Column, columns_of
+
+DEFAULT: tuple[Column, ...] = (Column("Name", "string", "name", 0), Column("Created At", "date", "", 0))
+
+
+def of(
+    served: Served,
+    objects: Sequence[Object],
+    now: float,
+    *,
+    version: str = "v1",
+    metadata: Mapping[str, Any] | None = None,
+    include: str = "",
+    columns: bool = True,
+) -> dict[str, Any]:
+    """The Table of some objects. ``include`` is None, Metadata (the default) or Object: what each row carries."""
+    api_version = f"{META_GROUP}/{version}"
+    row = served.rules.row
+    defined = columns_of(served.resource.gvr) if row is not None else DEFAULT
+    cells = row if row is not None else default_row
+    definitions = [column.definition() for column in defined] if columns else None
+    rows = [{"cells": list(cells(obj, now)), **_carried(obj, api_version, include)} for obj in objects]
+    return {
+        "kind": "Table",
+        "apiVersion": api_version,
+        "metadata": dict(metadata or {}),
+        "columnDefinitions": definitions,
+        "rows": rows,
+    }
+
+
+def default_row(obj: Object, now: float) -> Sequence[Any]:
+    """Name and creation time."""
+    metadata = obj["metadata"]
+    return [metadata.get("name", ""), metadata.get("creationTimestamp")]
+
+
+def _carried(obj: Object, api_version: str, include: str) -> dict[str, Any]:
+    if include == "None":
+        return {"object": None}
+    if include == "Object":
+        return {"object": obj}
+    return {"object": {"kind": "PartialObjectMetadata", "apiVersion": api_version, "metadata": obj["metadata"]}}

@@ -1,0 +1,121 @@
+"""From a method and a path to what is meant: verb, resource, subresource, namespace, name.
+
+Authorization and routing read the same Target, so that no path means one thing to the one and another to the other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import unquote
+
+from simkit.meta.attributes import Attributes
+from simkit.meta.identity import Identity
+from simkit.meta.names import GroupResource
+
+_VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_NAMESPACE_PARTS: Final = frozenset({"status", "finalize"})
+_NAME_SELECTOR: Final = re.compile(r"(?:^|,)\s*metadata\.name\s*==?\s*([^,]*?)\s*(?:,|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a request is about. Requests outside resources only have ``path`` and the lower-case method as verb."""
+
+    path: str
+    verb: str
+    is_resource: bool = False
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    rest: str = ""
+    """What follows the subresource, for connections that pass a path on."""
+    old_watch: bool = False
+    """The path has the ``/watch/`` prefix."""
+
+    @property
+    def group_resource(self) -> GroupResource:
+        return GroupResource(self.group, self.resource)
+
+    def asks(self, identity: Identity) -> Attributes:
+        """The question to the authorizer."""
+        return Attributes(
+            identity,
+            self.verb,
+            self.group,
+            self.version,
+            self.resource,
+            self.subresource,
+            self.namespace,
+            self.name,
+            "" if self.is_resource else self.path,
+            self.is_resource,
+        )
+
+
+def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> Target:
+    """The target of a request line, derived as the real server derives it.
+
+    Examples
+    --------
+    >>> parse("GET", "/api/v1/namespaces/dev/pods/a/log", {}).subresource
+    'log'
+    >>> parse("DELETE", "/apis/apps/v1/namespaces/dev/deployments", {}).verb
+    'deletecollection'
+    """
+    decoded = unquote(path) if "%" in path else path
+    parts = decoded.strip("/").split("/")
+    plain = Target(decoded, method.lower())
+    if len(parts) < 3 or parts[0] not in ("api", "apis"):
+        return plain
+    group, parts = ("", parts[1:]) if parts[0] == "api" else (parts[1], parts[2:])
+    if len(parts) < 2:
+        return plain
+    version, parts = parts[0], parts[1:]
+    verb = _VERBS.get(method, "")
+    old_watch = parts[0] == "watch"
+    if parts[0] in ("watch", "proxy"):
+        if len(parts) < 2:
+            return plain
+        verb, parts = parts[0], parts[1:]
+    namespace = ""
+    if parts[0] == "namespaces" and len(parts) > 1:
+        namespace = parts[1]
+        if len(parts) > 2 and parts[2] not in _NAMESPACE_PARTS:
+            parts = parts[2:]
+    resource, name, subresource, rest = _place(parts)
+    if not name and verb in ("get", "watch", "delete"):
+        verb, name = _collection(verb, query)
+    elif verb == "watch":
+        name = name or _name_selected(query)
+    return Target(decoded, verb, True, group, version, resource, subresource, namespace, name, rest, old_watch)
+
+
+def _place(parts: Sequence[str]) -> tuple[str, str, str, str]:
+    padded = [*parts, "", "", ""]
+    return padded[0], padded[1], padded[2], "/".join(parts[3:])
+
+
+def _collection(verb: str, query: Mapping[str, Sequence[str]]) -> tuple[str, str]:
+    """The verb on a collection, and the one name that a field selector limits it to."""
+    if verb == "get":
+        verb = "watch" if is_true(query, "watch") else "list"
+    return ("deletecollection" if verb == "delete" else verb), _name_selected(query)
+
+
+def is_true(query: Mapping[str, Sequence[str]], name: str) -> bool:
+    """Whether a boolean query parameter is on: given, and neither ``false`` nor ``0``."""
+    values = query.get(name)
+    return bool(values) and values[0].lower() not in ("false", "0")  # type: ignore[index]
+
+
+def _name_selected(query: Mapping[str, Sequence[str]]) -> str:
+    selector = query.get("fieldSelector")
+    found = _NAME_SELECTOR.search(selector[0]) if selector else None
+    name = found.group(1) if found else ""
+    return name if name and "/" not in name and "%" not in name and name not in (".", "..") else ""

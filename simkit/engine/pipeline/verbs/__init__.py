@@ -1,0 +1,1 @@
+"""What each verb means: one file for each family."""

@@ -1,0 +1,128 @@
+"""Admission and ownership as callables that the registry asks inside a write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.served import Served
+from simkit.engine.seams import Operation, Review
+from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
+from simkit.language.merge.managers import track_update
+from simkit.meta.attributes import Verdict
+from simkit.meta.clock import timestamp
+from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.errors import forbidden
+from simkit.meta.objects import Draft, Object, name_of
+from simkit.schema.structural import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Gatekeeper:
+    """Everything that has a say about one request's write, bound to that request."""
+
+    engine: Engine
+    exchange: Exchange
+    served: Served
+    dry_run: bool
+    options: Object
+
+    def review(self, operation: Operation, obj: Object | None, old: Object | None) -> Review:
+        """The write as admission sees it."""
+        target = self.exchange.target
+        name = target.name or (name_of(obj) if obj is not None else "")
+        return Review(
+            self.exchange.actor(),
+            operation,
+            self.served.place.resource,
+            self.served.resource.version,
+            target.subresource,
+            self.served.resource.gvk,
+            target.namespace,
+            name,
+            obj,
+            old,
+            self.options,
+            self.dry_run,
+            self.exchange.warnings,
+            self.exchange.annotations,
+        )
+
+    def mutate(self, wanted: Draft, live: Object | None) -> Draft:
+        """The wanted object after the mutating plugins."""
+        review = self.review("CREATE" if live is None else "UPDATE", wanted, live)
+        return dict(self.engine.admission.mutate(review))
+
+    def validate(self, obj: Object, live: Object | None) -> None:
+        """The escalation guard, then the validating plugins."""
+        self.guard(obj, live)
+        self.engine.admission.validate(self.review("CREATE" if live is None else "UPDATE", obj, live))
+        self.exchange.warnings += self.served.rules.warnings(obj, live)
+
+    def validate_delete(self, live: Object) -> None:
+        """What plugins say to a removal."""
+        self.engine.admission.validate(self.review("DELETE", None, live))
+
+    def guard(self, obj: Object, live: Object | None) -> None:
+        """Nobody writes a role or binding that gives more than the writer has."""
+        resource = self.served.place.resource
+        if resource.group != RBAC_GROUP:
+            return
+        if resource.resource in ("roles", "clusterroles"):
+            self.engine.guard.check_role(self.exchange.actor(), obj, live)
+        else:
+            self.engine.guard.check_binding(self.exchange.actor(), obj, live)
+
+    def permit_create(self) -> None:
+        """An update that creates needs the right to create as well."""
+        target = self.exchange.target
+        ask = target.asks(self.exchange.actor())
+        decision = self.engine.authorizer.authorize(replace(ask, verb="create"))
+        if decision.verdict is not Verdict.ALLOW:
+            raise forbidden(self.served.resource.group_resource, target.name, decision.reason)
+
+
+_STATUS: Final = of_paths(("f:status",))
+
+
+def reset_fields(served: Served, subresource: str) -> Fields:
+    """What an endpoint does not write, so that nobody comes to own it there."""
+    if not served.resource.has_status:
+        return EMPTY
+    if subresource == "status":
+        names = [name for name in served.schema.fields if name not in ("status", "metadata", "kind", "apiVersion")]
+        return of_paths(*((f"f:{name}",) for name in names))
+    return _STATUS
+
+
+def tracker(
+    engine: Engine, served: Served, options: WriteOptions, subresource: str
+) -> Callable[[Object | None, Draft], Draft]:
+    """Keeps ``managedFields`` for a write that is not an apply: what changed belongs to the writer."""
+    schema: Schema = served.schema
+    reset = reset_fields(served, subresource)
+
+    def track(live: Object | None, wanted: Draft) -> Draft:
+        now = timestamp(engine.clock.now())
+        before = served.from_storage(live) if live is not None else None
+        after = served.from_storage(wanted)
+        fields = track_update(
+            before,
+            after,
+            schema,
+            manager=options.manager,
+            api_version=served.resource.api_version,
+            time=now,
+            subresource=subresource,
+            reset_fields=reset,
+        )
+        metadata = {**wanted["metadata"], "managedFields": fields}
+        if not fields:
+            del metadata["managedFields"]
+        return {**wanted, "metadata": metadata}
+
+    return track

@@ -1,0 +1,105 @@
+"""A body on its way in: decoded, checked against the path, defaulted, in the version that is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.engine.pipeline import binary, bodies
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.negotiation import PROTOBUF
+from simkit.engine.pipeline.served import Served
+from simkit.meta.errors import bad_request
+from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.meta.objects import Draft
+from simkit.schema.decoding import DecodeError, decode
+from simkit.schema.structural import Schema
+
+
+def read(engine: Engine, exchange: Exchange, gvk: GroupVersionKind, schema: Schema, validation: str) -> Draft:
+    """The object in a body, of the kind that the path takes, with unknown fields dropped.
+
+    Unknown and duplicate fields are reported as ``validation`` says: Ignore, Warn, or Strict (a 400 that names all).
+    """
+    media = bodies.body_media(exchange.request)
+    body = exchange.request.body
+    if media == PROTOBUF:
+        return binary.decode(body, gvk)
+    try:
+        value = bodies.parse(body, media)
+    except bodies.MalformedBody as error:
+        raise bodies.unrecognized(gvk.kind, f"couldn't get version/kind; json parse error: {error}", body) from None
+    group_version = GroupVersion(gvk.group, gvk.version)
+    bodies.check_kind(value, body, group_version, gvk.kind, kind_known(engine))
+    return fit(exchange, value, gvk, schema, validation)
+
+
+def kind_known(engine: Engine) -> Any:
+    def known(group: str, version: str, kind: str) -> bool:
+        return engine.catalogue.kind(GroupVersionKind(group, version, kind)) is not None
+
+    return known
+
+
+def fit(
+    exchange: Exchange,
+    value: Any,
+    gvk: GroupVersionKind,
+    schema: Schema,
+    validation: str,
+) -> Draft:
+    """A decoded value as an object of the kind: typed, without unknown fields, kind and apiVersion filled in."""
+    try:
+        decoded = decode(value or {}, schema)
+    except DecodeError as error:
+        raise bad_request(f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {error}') from None
+    report(exchange, gvk, validation, decoded.problems)
+    draft: Draft = {"kind": gvk.kind, "apiVersion": gvk.api_version}
+    draft.update(decoded.object)
+    draft["kind"], draft["apiVersion"] = gvk.kind, gvk.api_version
+    draft["metadata"] = dict(draft.get("metadata") or {})
+    return draft
+
+
+def report(exchange: Exchange, gvk: GroupVersionKind, validation: str, faults: Sequence[str]) -> None:
+    """Tell of unknown and duplicate fields, or refuse because of them."""
+    if not faults or validation == "Ignore":
+        return
+    if validation == "Strict":
+        listed = ", ".join(faults)
+        text = (
+            f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: strict decoding error: {listed}'
+        )
+        raise bad_request(text)
+    exchange.warnings += faults
+
+
+def default(served: Served, draft: Draft) -> Draft:
+    """The draft with what was left out, as the version of the path defaults it."""
+    special = (served.rules.default_version or {}).get(served.resource.api_version)
+    if special is not None:
+        special(draft)
+    elif served.is_storage_version:
+        served.rules.default(draft)
+    return draft
+
+
+def check_address(exchange: Exchange, served: Served, draft: Draft, *, named: bool) -> None:
+    """Fit name and namespace to the path. Raises 400 where the body says otherwise."""
+    target, metadata = exchange.target, draft["metadata"]
+    if served.resource.namespaced:
+        given = metadata.get("namespace")
+        if given and given != target.namespace:
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        metadata["namespace"] = target.namespace
+    else:
+        metadata.pop("namespace", None)
+    if not named:
+        return
+    name = metadata.get("name")
+    if not name:
+        why = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+        raise bad_request(why)
+    if name != target.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")

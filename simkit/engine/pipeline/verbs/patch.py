@@ -1,0 +1,106 @@
+"""patch: the change is applied to the live object, again whenever somebody was faster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from simkit.engine.pipeline import bodies
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker
+from simkit.engine.pipeline.verbs.write import answer
+from simkit.engine.registry.write import Write
+from simkit.language.merge import mergepatch
+from simkit.meta.errors import StatusError, bad_request, invalid, unsupported_media_type
+from simkit.meta.message import Response
+from simkit.meta.objects import Draft, Object
+
+JSON_PATCH: Final = "application/json-patch+json"
+MERGE_PATCH: Final = "application/merge-patch+json"
+STRATEGIC: Final = "application/strategic-merge-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+
+Change = Callable[[Object, Served], Any]
+"""From the live object in the version of the path to the patched value."""
+
+
+def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """PATCH of an object or of a subresource that is a view of it."""
+    media = bodies.media_type(exchange.request)
+    change = _change(exchange, served, media)
+    options = opt.write_options(exchange.request, "PatchOptions")
+    keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
+    target = exchange.target
+
+    def intent(live: Object | None) -> Draft:
+        assert live is not None
+        shown = served.from_storage(live)
+        patched = change(shown, served)
+        draft = _fitted(exchange, served, patched, options.validation)
+        _check_address(exchange, draft)
+        return served.to_storage(inbound.default(served, draft))
+
+    write = Write(
+        served.place,
+        served.place.key(target.namespace, target.name),
+        intent,
+        subresource=target.subresource,
+        dry_run=options.dry_run,
+        strict_version=False,
+        track=tracker(engine, served, options, target.subresource),
+        mutate=keeper.mutate,
+        validate=keeper.validate,
+    )
+    return answer(engine, exchange, served, engine.registry.update(write))
+
+
+def _change(exchange: Exchange, served: Served, media: str) -> Change:
+    if media == MERGE_PATCH:
+        body = _parsed(exchange)
+        if not isinstance(body, dict):
+            raise bad_request("error decoding patch: Invalid JSON Patch")
+        return lambda live, _: mergepatch.merge_patch(live, body)
+    listed = ", ".join((JSON_PATCH, MERGE_PATCH, *(() if served.resource.custom else (STRATEGIC,)), APPLY))
+    raise unsupported_media_type(
+        f"the body of the request was in an unknown format - accepted media types include: {listed}"
+    )
+
+
+def _parsed(exchange: Exchange) -> Any:
+    try:
+        return bodies.parse_json(exchange.request.body)
+    except bodies.MalformedBody as error:
+        raise bad_request(f"error decoding patch: {error}") from None
+
+
+def _fitted(exchange: Exchange, served: Served, patched: Any, validation: str) -> Draft:
+    gvk = served.resource.gvk
+    exchange.warnings.clear()
+    try:
+        return inbound.fit(exchange, patched, gvk, served.schema, validation)
+    except StatusError as error:
+        raise _unprocessable(served, exchange.target.name, error, patched) from None
+
+
+def _unprocessable(served: Served, name: str, error: StatusError, patched: Any) -> StatusError:
+    """A patched object that does not decode is 422, with the decoder's words about the patch."""
+    from simkit.meta.fielderror import Shown, invalid_value
+    from simkit.meta.names import GroupKind
+
+    text = error.message
+    marker = f"cannot be handled as a {served.resource.kind}: "
+    detail = text.partition(marker)[2] or text
+    return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(repr(patched)), detail)])
+
+
+def _check_address(exchange: Exchange, draft: Draft) -> None:
+    target, metadata = exchange.target, draft["metadata"]
+    if metadata.get("name") != target.name:
+        name = metadata.get("name", "")
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
+    if (metadata.get("namespace") or "") != target.namespace and target.namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")

@@ -1,0 +1,134 @@
+"""get and list: one entry, or many of one revision."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs.select import Selection, selection
+from simkit.engine.registry import paging
+from simkit.engine.seams import Compacted, Entry, Future
+from simkit.meta.errors import bad_request, expired, future_revision, not_found, unexplained
+from simkit.meta.message import Response
+from simkit.meta.names import Key, Revision
+
+
+def get(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """One object as it is now. Raises 404; 504 for a revision that does not come."""
+    target = exchange.target
+    engine.await_revision(opt.revision(exchange.request.option("resourceVersion")))
+    key = served.place.key(target.namespace, target.name)
+    entry = engine.store.get(key)
+    if entry is None:
+        raise not_found(served.resource.group_resource, target.name)
+    return represent.single(served, entry, exchange.wanted, now=engine.clock.now())
+
+
+def list_(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """The objects of a collection, all of one revision, in chunks if asked."""
+    options = opt.list_options(exchange.request, watch=False)
+    chosen = selection(served, options)
+    page = _Page(engine, served, exchange.target.namespace or None, options, chosen)
+    entries, metadata = page.read()
+    include = include_option(exchange)
+    return represent.many(served, entries, metadata, exchange.wanted, now=engine.clock.now(), include=include)
+
+
+def include_option(exchange: Exchange) -> str:
+    """What rows of a Table carry. Raises 400 for a value that is none."""
+    include = exchange.request.option("includeObject")
+    if include not in ("", "Metadata", "Object", "None") and exchange.wanted.transform == "Table":
+        raise bad_request(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        )
+    return include
+
+
+class _Page:
+    """One chunk of one list."""
+
+    def __init__(
+        self, engine: Engine, served: Served, namespace: str | None, options: opt.ListOptions, chosen: Selection
+    ) -> None:
+        self._engine, self._served, self._namespace = engine, served, namespace
+        self._options, self._chosen = options, chosen
+        self._resource = served.place.resource
+
+    def read(self) -> tuple[Sequence[Entry], dict[str, Any]]:
+        """The entries of the chunk and the metadata of the list."""
+        options = self._options
+        if options.token:
+            return self._continue()
+        requested = opt.revision(options.resource_version)
+        exact = options.match == "Exact" or (requested and options.limit > 0 and not options.match)
+        if exact:
+            return self._chunk(Revision(requested), None)
+        self._engine.await_revision(requested)
+        return self._chunk(None, None)
+
+    def _continue(self) -> tuple[Sequence[Entry], dict[str, Any]]:
+        if self._options.resource_version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        token = paging.decode(self._options.token)
+        after = token.key(self._resource, self._namespace)
+        if token.revision == paging.INCONSISTENT:
+            return self._chunk(None, after)
+        try:
+            return self._chunk(token.revision, after)
+        except Compacted:
+            raise paging.too_old(token) from None
+
+    def _chunk(self, at: Revision | None, after: Key | None) -> tuple[Sequence[Entry], dict[str, Any]]:
+        store, limit = self._engine.store, self._options.limit
+        revision = at if at is not None else store.revision
+        continued = bool(self._options.token)
+        try:
+            if limit <= 0 or self._chosen.name:
+                found = self._chosen.of(self._scan(at, after))
+                return found, {"resourceVersion": str(revision)}
+            return self._limited(at, after, revision, limit)
+        except Compacted as error:
+            if continued:
+                raise
+            raise expired("The resourceVersion for the provided list is too old.") from error
+        except Future as error:
+            raise unexplained("etcdserver: mvcc: required revision is a future revision") from error
+
+    def _scan(self, at: Revision | None, after: Key | None) -> Sequence[Entry]:
+        store = self._engine.store
+        name = self._chosen.name
+        if name and (self._namespace or not self._served.resource.namespaced):
+            key = self._served.place.key(self._namespace or "", name)
+            entry = store.get(key, at=at)
+            return [entry] if entry is not None and (after is None or entry.key > after) else []
+        return store.scan(self._resource, self._namespace, at=at, after=after)
+
+    def _limited(
+        self, at: Revision | None, after: Key | None, revision: Revision, limit: int
+    ) -> tuple[Sequence[Entry], dict[str, Any]]:
+        metadata: dict[str, Any] = {"resourceVersion": str(revision)}
+        found: list[Entry] = []
+        everything = self._scan(at if at is not None else revision, after)
+        for position, entry in enumerate(everything):
+            if not self._chosen.matches(entry):
+                continue
+            found.append(entry)
+            if len(found) == limit:
+                remaining = len(everything) - position - 1
+                if remaining:
+                    metadata["continue"] = paging.encode(revision, entry.key, self._namespace)
+                    if self._chosen.everything:
+                        metadata["remainingItemCount"] = remaining
+                break
+        return found, metadata
+
+
+def too_new(error: Future) -> Exception:
+    """504 of a revision that has not come."""
+    return future_revision(error.requested, error.current)

@@ -1,0 +1,115 @@
+"""delete and deletecollection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simkit.engine.pipeline import bodies, represent
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs.admit import Gatekeeper
+from simkit.engine.pipeline.verbs.select import selection
+from simkit.engine.registry.deletion import Removal, delete
+from simkit.engine.registry.write import Outcome
+from simkit.engine.seams import Entry
+from simkit.meta.errors import StatusError, bad_request, unexplained
+from simkit.meta.message import Response
+from simkit.meta.names import GroupVersion, Key
+from simkit.schema.decoding import DecodeError, decode
+
+
+def options_of(engine: Engine, exchange: Exchange) -> tuple[opt.DeleteOptions, bool]:
+    """The options of a delete, and whether it says that dependents are not to be orphaned."""
+    request = exchange.request
+    if not request.body:
+        options = opt.delete_options(request, None)
+        given = request.option("orphanDependents")
+        return options, "orphanDependents" in request.query and given.lower() in ("false", "0")
+    media = bodies.body_media(request)
+    try:
+        value = bodies.parse(request.body, media)
+    except bodies.MalformedBody as error:
+        raise unexplained(f"couldn't get version/kind; json parse error: {error}") from None
+    body = _checked(engine, value)
+    return opt.delete_options(request, body), body.get("orphanDependents") is False
+
+
+def _checked(engine: Engine, value: Any) -> dict[str, Any]:
+    fault = bodies.header_fault(value)
+    if fault:
+        raise unexplained(fault)
+    value = value or {}
+    kind, version = value.get("kind") or "DeleteOptions", GroupVersion.parse(value.get("apiVersion") or "v1")
+    if kind != "DeleteOptions":
+        raise unexplained(
+            f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:100"'
+        )
+    schema = engine.catalogue.definition("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")
+    try:
+        return decode(value, schema).object
+    except DecodeError as error:
+        raise unexplained(str(error)) from None
+
+
+def remove(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """DELETE of an object: the object itself, or a Status where it is gone and the kind answers so."""
+    options, cascades = options_of(engine, exchange)
+    key = served.place.key(exchange.target.namespace, exchange.target.name)
+    outcome = _delete(engine, exchange, served, key, options)
+    if not outcome.removed or served.rules.delete_returns_object:
+        status = 202 if not outcome.removed and cascades else 200
+        return represent.single(served, outcome.entry, exchange.wanted, status=status, now=engine.clock.now())
+    return represent.document(_success(served, outcome.entry), exchange.wanted)
+
+
+def _delete(engine: Engine, exchange: Exchange, served: Served, key: Key, options: opt.DeleteOptions) -> Outcome:
+    keeper = Gatekeeper(engine, exchange, served, options.dry_run, {})
+    removal = Removal(
+        served.place,
+        key,
+        keeper.validate_delete,
+        options.dry_run,
+        options.grace_seconds,
+        options.propagation,
+        options.uid,
+        options.resource_version,
+    )
+    return delete(engine.store, engine.clock, removal)
+
+
+def _success(served: Served, entry: Entry) -> dict[str, Any]:
+    resource = served.resource
+    details = {"name": entry.key.name, "group": resource.group, "kind": resource.resource}
+    details["uid"] = entry.object["metadata"].get("uid", "")
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": {name: value for name, value in details.items() if value},
+    }
+
+
+def remove_collection(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """DELETE of a collection: answers with the list of what went, or was marked."""
+    if exchange.request.option("resourceVersion") and not exchange.request.option("resourceVersion").isdigit():
+        text = exchange.request.option("resourceVersion")
+        detail = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise bad_request(f'resourceVersion: Invalid value: "{text}": {detail}')
+    listing = opt.list_options(exchange.request, watch=False)
+    options, _ = options_of(engine, exchange)
+    chosen = selection(served, listing)
+    entries = chosen.of(engine.store.scan(served.place.resource, exchange.target.namespace or None))
+    if listing.limit > 0:
+        entries = entries[: listing.limit]
+    gone: list[Entry] = []
+    for entry in entries:
+        try:
+            gone.append(_delete(engine, exchange, served, entry.key, options).entry)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+    metadata = {"resourceVersion": str(engine.store.revision)}
+    return represent.many(served, gone, metadata, exchange.wanted, now=engine.clock.now())

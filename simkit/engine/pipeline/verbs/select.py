@@ -1,0 +1,56 @@
+"""Which entries a list, watch or collection delete is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from simkit.engine.pipeline.options import ListOptions
+from simkit.engine.pipeline.served import Served
+from simkit.engine.seams import Entry
+from simkit.meta import fields, labels
+from simkit.meta.errors import bad_request
+from simkit.meta.objects import labels_of
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Selectors ready to be asked. ``everything`` tells that nothing has to be asked at all."""
+
+    labels: labels.LabelSelector
+    fields: fields.FieldSelector
+    values: Callable[[Entry], Mapping[str, str]]
+    everything: bool
+    name: str
+    """The one name that can match, or the empty string."""
+
+    def matches(self, entry: Entry) -> bool:
+        if self.everything:
+            return True
+        if self.labels and not self.labels.matches(labels_of(entry.object)):
+            return False
+        return not self.fields or self.fields.matches(self.values(entry))
+
+    def of(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+        return entries if self.everything else [entry for entry in entries if self.matches(entry)]
+
+
+def selection(served: Served, options: ListOptions) -> Selection:
+    """The selection of a request. Raises the 400 of the real server for selectors that it cannot read."""
+    try:
+        by_label = labels.parse(options.label_selector)
+        by_field = served.field_labels.checked(fields.parse(options.field_selector), served.resource.kind)
+    except ValueError as error:
+        raise bad_request(str(error)) from None
+    everything = not by_label and not by_field
+    return Selection(by_label, by_field, _values(served), everything, by_field.exact("metadata.name"))
+
+
+def _values(served: Served) -> Callable[[Entry], Mapping[str, str]]:
+    plain, special = served.field_labels.values, served.rules.fields
+
+    def values(entry: Entry) -> Mapping[str, str]:
+        common = {"metadata.name": entry.key.name, "metadata.namespace": entry.key.namespace}
+        return {**plain(entry.object), **special(entry.object), **common}
+
+    return values

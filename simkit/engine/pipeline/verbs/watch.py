@@ -1,0 +1,207 @@
+"""watch: what changes, as a stream of encoded events.
+
+A stream keeps nothing but its place in the shared log; what it sends is joined from bytes that are kept with the
+entries, so that a thousand watchers of one change share its encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from simkit.engine.pipeline import binary, represent, table
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML, Wanted
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs.read import include_option
+from simkit.engine.pipeline.verbs.select import Selection, selection
+from simkit.engine.seams import Change, Compacted, Entry
+from simkit.engine.watch.cursor import Cursor
+from simkit.meta.domain import META_GROUP
+from simkit.meta.errors import expired, not_acceptable
+from simkit.meta.message import Response
+from simkit.meta.names import Revision
+
+INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
+
+
+def watch(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """The stream of a collection, or of one object."""
+    options = opt.list_options(exchange.request, watch=True, watch_list=engine.gate("WatchList"))
+    if exchange.wanted.media == YAML:
+        raise not_acceptable("only the following media types are accepted: application/json;stream=watch")
+    if exchange.target.old_watch and exchange.target.name:
+        options = replace(options, field_selector=f"metadata.name={exchange.target.name}")
+    chosen = selection(served, options)
+    requested = opt.revision(options.resource_version)
+    shape = _shape(engine, exchange, served)
+    stream = WatchStream(engine, served, exchange.target.namespace or None, chosen, options, requested, shape)
+    media = f"{PROTOBUF};stream=watch" if exchange.wanted.media == PROTOBUF else JSON
+    return Response(200, content_type=media, stream=stream)
+
+
+Shape = Callable[[str, Entry], bytes]
+"""From an event's type and its entry to the frame on the wire."""
+
+
+def _shape(engine: Engine, exchange: Exchange, served: Served) -> Shape:
+    wanted = exchange.wanted
+    if not wanted.transform and wanted.media == JSON:
+
+        def joined(kind: str, entry: Entry) -> bytes:
+            return b'{"type":"' + kind.encode() + b'","object":' + served.head + served.tail(entry) + b"}\n"
+
+        return joined
+    include = include_option(exchange)
+    first = [True]
+
+    def made(kind: str, entry: Entry) -> bytes:
+        obj = _made(engine, served, wanted, entry, include, columns=first[0])
+        first[0] = False
+        return _frame(wanted, kind, obj)
+
+    return made
+
+
+def _made(engine: Engine, served: Served, wanted: Wanted, entry: Entry, include: str, *, columns: bool) -> Any:
+    obj = served.from_storage(entry.object)
+    if wanted.transform == "Table":
+        version = {"resourceVersion": entry.object["metadata"].get("resourceVersion", "")}
+        return table.of(
+            served,
+            [obj],
+            engine.clock.now(),
+            version=wanted.version,
+            metadata=version,
+            include=include,
+            columns=columns,
+        )
+    return represent.partial(obj) if wanted.transform else obj
+
+
+def _frame(wanted: Wanted, kind: str, obj: Any) -> bytes:
+    if wanted.media == PROTOBUF:
+        return binary.event(kind, obj)
+    return orjson.dumps({"type": kind, "object": obj}) + b"\n"
+
+
+class WatchStream:
+    """Frames of one watch. ``poll`` never blocks; ``wait`` does; ``close`` ends it.
+
+    Where it begins: at a revision, sending what changed after it; or without one (or 0), sending every present object
+    as ADDED first.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        served: Served,
+        namespace: str | None,
+        chosen: Selection,
+        options: opt.ListOptions,
+        requested: int,
+        shape: Shape,
+    ) -> None:
+        self._engine, self._served, self._chosen, self._shape = engine, served, chosen, shape
+        self._bookmarks = options.bookmarks
+        self.deadline = options.timeout
+        """Seconds after which the stream ends by itself; None: the server decides."""
+        self.closed = False
+        self._pending: list[bytes] = []
+        start = Revision(requested)
+        initial = options.initial_events if options.initial_events is not None else not requested
+        if initial:
+            start = engine.store.revision
+            self._pending = self._present(namespace, start, end=bool(options.initial_events))
+        elif not requested:
+            start = engine.store.revision
+        self._cursor: Cursor = engine.hub.watch(
+            served.place.resource, namespace if served.resource.namespaced else None, chosen.name or None, after=start
+        )
+        self._marked = start
+
+    def _present(self, namespace: str | None, revision: Revision, *, end: bool) -> list[bytes]:
+        entries = self._chosen.of(self._engine.store.scan(self._served.place.resource, namespace, at=revision))
+        frames = [self._shape("ADDED", entry) for entry in entries]
+        if end and self._bookmarks:
+            frames.append(self._bookmark(revision, {INITIAL_END: "true"}))
+        return frames
+
+    def _bookmark(self, revision: Revision, annotations: dict[str, str] | None = None) -> bytes:
+        resource = self._served.resource
+        metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
+        if annotations:
+            metadata["annotations"] = annotations
+        obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"
+
+    def poll(self, limit: int = 512) -> list[bytes]:
+        """Frames that are ready, at most about ``limit``."""
+        if self.closed:
+            return []
+        if self._pending:
+            ready, self._pending = self._pending[:limit], self._pending[limit:]
+            return ready
+        try:
+            changes = self._cursor.poll(limit)
+        except Compacted as error:
+            return self._overtaken(error)
+        frames: list[bytes] = []
+        for change in changes:
+            frame = self._event(change)
+            if frame is not None:
+                frames.append(frame)
+        return frames
+
+    def _overtaken(self, error: Compacted) -> list[bytes]:
+        self.close()
+        status = expired(f"too old resource version: {error.requested} ({error.oldest})").status()
+        return [orjson.dumps({"type": "ERROR", "object": status}) + b"\n"]
+
+    def _event(self, change: Change) -> bytes | None:
+        """The frame of a change as the selection sees it: an object may come into view or leave it."""
+        chosen = self._chosen
+        if chosen.everything:
+            return self._shape(change.type, change.entry)
+        now = change.type != "DELETED" and chosen.matches(change.entry)
+        before = change.previous is not None and chosen.matches(change.previous)
+        if now:
+            return self._shape("MODIFIED" if before else "ADDED", change.entry)
+        if before:
+            return self._shape("DELETED", _as_it_was(change))
+        return None
+
+    def bookmark(self) -> list[bytes]:
+        """A bookmark, where the client takes them and the revision moved since the last one."""
+        revision = self._cursor.revision
+        if self.closed or not self._bookmarks or revision <= self._marked:
+            return []
+        self._marked = revision
+        return [self._bookmark(revision)]
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Whether something came within some seconds."""
+        return bool(self._pending) or self._cursor.wait(timeout)
+
+    def on_news(self, callback: Callable[[], None]) -> None:
+        """Be woken, in the writer's thread, when there may be something to poll."""
+        self._cursor.on_news(callback)
+
+    def close(self) -> None:
+        """End the stream."""
+        self.closed = True
+        self._cursor.close()
+
+
+def _as_it_was(change: Change) -> Entry:
+    """What a selector's DELETED shows: the object as it last matched, under the revision of the change."""
+    if change.type == "DELETED" or change.previous is None:
+        return change.entry
+    obj = change.previous.object
+    moved = {**obj, "metadata": {**obj["metadata"], "resourceVersion": str(change.revision)}}
+    return Entry(change.entry.key, change.revision, moved)

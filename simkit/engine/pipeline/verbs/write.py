@@ -1,0 +1,90 @@
+"""create and update: the body is the intent."""
+
+from __future__ import annotations
+
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker
+from simkit.engine.registry.write import Outcome, Write
+from simkit.meta.errors import StatusError
+from simkit.meta.message import Response
+from simkit.meta.objects import Draft, Object
+
+
+def create(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """POST to a collection."""
+    options = opt.write_options(exchange.request, "CreateOptions")
+    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    inbound.check_address(exchange, served, draft, named=False)
+    wanted = served.to_storage(inbound.default(served, draft))
+    keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
+    write = Write(
+        served.place,
+        served.place.key(exchange.target.namespace, ""),
+        lambda live: wanted,
+        dry_run=options.dry_run,
+        track=tracker(engine, served, options, ""),
+        mutate=keeper.mutate,
+        validate=keeper.validate,
+    )
+    return answer(engine, exchange, served, _explained(engine, write))
+
+
+def _explained(engine: Engine, write: Write) -> Outcome:
+    """A name that is taken by an object under deletion is told apart."""
+    try:
+        return engine.registry.create(write)
+    except StatusError as error:
+        name = (error.details or {}).get("name", "")
+        if error.reason != "AlreadyExists":
+            raise
+        holder = engine.store.get(write.key._replace(name=name))
+        if holder is not None and holder.object["metadata"].get("deletionTimestamp"):
+            error.message = f"object is being deleted: {error.message}"
+        raise
+
+
+def update(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """PUT to an object."""
+    return _update(engine, exchange, served, "")
+
+
+def update_part(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """PUT to a subresource that is a view of its object, such as status."""
+    return _update(engine, exchange, served, exchange.target.subresource)
+
+
+def _update(engine: Engine, exchange: Exchange, served: Served, subresource: str) -> Response:
+    options = opt.write_options(exchange.request, "UpdateOptions")
+    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    inbound.check_address(exchange, served, draft, named=True)
+    wanted = served.to_storage(inbound.default(served, draft))
+    keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
+
+    def intent(live: Object | None) -> Draft:
+        return {**wanted, "metadata": dict(wanted["metadata"])}
+
+    write = Write(
+        served.place,
+        served.place.key(exchange.target.namespace, exchange.target.name),
+        intent,
+        subresource=subresource,
+        dry_run=options.dry_run,
+        uid=wanted["metadata"].get("uid", ""),
+        creates=served.rules.put_creates and not subresource,
+        track=tracker(engine, served, options, subresource),
+        mutate=keeper.mutate,
+        validate=keeper.validate,
+        permit_create=keeper.permit_create,
+    )
+    return answer(engine, exchange, served, engine.registry.update(write))
+
+
+def answer(engine: Engine, exchange: Exchange, served: Served, outcome: Outcome) -> Response:
+    """What a write answers: the object as it is now."""
+    status = 201 if outcome.created else 200
+    return represent.single(served, outcome.entry, exchange.wanted, status=status, now=engine.clock.now())

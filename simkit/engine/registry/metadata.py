@@ -1,0 +1,184 @@
+"""The fields of ``metadata`` that the server owns, and the checks of those that the client does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.rules import NameRule
+from simkit.meta.clock import Chance, timestamp
+from simkit.meta.domain import NAMESPACE_FINALIZER
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required
+from simkit.meta.format import dns_label, label_value, qualified_name
+from simkit.meta.names import GroupVersion
+from simkit.meta.objects import Draft, Object
+
+_ANNOTATIONS_LIMIT: Final = 256 * 1024
+_STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", NAMESPACE_FINALIZER})
+_LONGEST_GENERATED: Final = 63
+FOREGROUND: Final = "foregroundDeletion"
+ORPHAN: Final = "orphan"
+
+
+def stamp_new(draft: Draft, chance: Chance, now: float) -> None:
+    """Give a new object its uid, time and, if asked, a generated name; take away what clients may not set."""
+    metadata: dict[str, Any] = draft["metadata"]
+    for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"):
+        metadata.pop(name, None)
+    metadata["creationTimestamp"] = timestamp(now)
+    metadata["uid"] = chance.uid()
+    if not metadata.get("name") and metadata.get("generateName"):
+        prefix = metadata["generateName"][: _LONGEST_GENERATED - 5]
+        metadata["name"] = prefix + chance.suffix()
+
+
+def keep_owned(draft: Draft, live: Object) -> None:
+    """On an update: what the server owns stays as it is unless a rule says otherwise later."""
+    metadata, stored = draft["metadata"], live["metadata"]
+    metadata.pop("selfLink", None)
+    for name in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        if name in stored and not metadata.get(name):
+            metadata[name] = stored[name]
+    metadata["creationTimestamp"] = stored.get("creationTimestamp")
+    if not metadata.get("uid") and stored.get("uid"):
+        metadata["uid"] = stored["uid"]
+    if stored.get("generation") is not None:
+        metadata["generation"] = stored["generation"]
+    else:
+        metadata.pop("generation", None)
+
+
+def drop_empty(metadata: dict[str, Any]) -> None:
+    """Empty lists and maps in metadata are not written back."""
+    for name in ("labels", "annotations", "finalizers", "ownerReferences", "managedFields"):
+        if name in metadata and not metadata[name]:
+            del metadata[name]
+
+
+def validate(draft: Object, *, namespaced: bool, name_rule: NameRule) -> list[FieldError]:
+    """All that is wrong with the metadata of an object, in the real server's order."""
+    metadata = draft["metadata"]
+    errors: list[FieldError] = []
+    prefix = metadata.get("generateName")
+    if prefix:
+        errors += [invalid_value("metadata.generateName", prefix, text) for text in name_rule(prefix, True)]
+    name = metadata.get("name")
+    if not name:
+        errors.append(required("metadata.name", "name or generateName is required"))
+    else:
+        errors += [invalid_value("metadata.name", name, text) for text in name_rule(name, False)]
+    namespace = metadata.get("namespace")
+    if namespaced:
+        if not namespace:
+            errors.append(required("metadata.namespace"))
+        else:
+            errors += [invalid_value("metadata.namespace", namespace, text) for text in dns_label(namespace)]
+    elif namespace:
+        errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
+    return errors + _accessor_errors(metadata)
+
+
+def _accessor_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    errors += label_errors(metadata.get("labels") or {}, "metadata.labels")
+    errors += annotation_errors(metadata.get("annotations") or {}, "metadata.annotations")
+    errors += _owner_errors(metadata.get("ownerReferences") or ())
+    return errors + _finalizer_errors(metadata.get("finalizers") or ())
+
+
+def label_errors(labels: Mapping[str, str], field: str) -> list[FieldError]:
+    """What is wrong with a map of labels."""
+    errors: list[FieldError] = []
+    for key, value in labels.items():
+        errors += [invalid_value(field, key, text) for text in qualified_name(key)]
+        errors += [invalid_value(field, value, text) for text in label_value(value)]
+    return errors
+
+
+def annotation_errors(annotations: Mapping[str, str], field: str) -> list[FieldError]:
+    """What is wrong with a map of annotations; their keys are compared in lower case."""
+    errors = [invalid_value(field, key, text) for key in annotations for text in qualified_name(key.lower())]
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
+        errors.append(FieldError("FieldValueTooLong", field, None, f"must have at most {_ANNOTATIONS_LIMIT} bytes"))
+    return errors
+
+
+def _go_owner(owner: Mapping[str, Any]) -> Shown:
+    def flag(name: str) -> str:
+        return "(*bool)(nil)" if owner.get(name) is None else "(*bool)(0xc000000000)"
+
+    return Shown(
+        f'v1.OwnerReference{{APIVersion:"{owner.get("apiVersion", "")}", Kind:"{owner.get("kind", "")}", '
+        f'Name:"{owner.get("name", "")}", UID:"{owner.get("uid", "")}", '
+        f"Controller:{flag('controller')}, BlockOwnerDeletion:{flag('blockOwnerDeletion')}}}"
+    )
+
+
+def _owner_errors(owners: Sequence[Mapping[str, Any]]) -> list[FieldError]:
+    field = "metadata.ownerReferences"
+    errors: list[FieldError] = []
+    controller = ""
+    for owner in owners:
+        errors += _one_owner_errors(owner, field)
+        if owner.get("controller"):
+            if controller:
+                detail = (
+                    "Only one reference can have Controller set to true. "
+                    f'Found "true" in references for {controller} and {owner.get("name", "")}'
+                )
+                errors.append(invalid_value(field, _go_owners(owners), detail))
+            else:
+                controller = owner.get("name", "")
+    return errors
+
+
+def _go_owners(owners: Sequence[Mapping[str, Any]]) -> Shown:
+    return Shown("[]v1.OwnerReference{" + ", ".join(_go_owner(owner).text for owner in owners) + "}")
+
+
+def _one_owner_errors(owner: Mapping[str, Any], field: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    api_version = owner.get("apiVersion", "")
+    group_version = GroupVersion.parse(api_version) if api_version.count("/") <= 1 else GroupVersion("", "")
+    if not group_version.version:
+        errors.append(invalid_value(f"{field}.apiVersion", api_version, "version must not be empty"))
+    for name in ("kind", "name", "uid"):
+        if not owner.get(name):
+            errors.append(invalid_value(f"{field}.{name}", owner.get(name, ""), f"{name} must not be empty"))
+    if (group_version, owner.get("kind")) == (GroupVersion("", "v1"), "Event"):
+        errors.append(invalid_value(field, _go_owner(owner), "/v1, Kind=Event is disallowed from being an owner"))
+    return errors
+
+
+def _finalizer_errors(finalizers: Sequence[str]) -> list[FieldError]:
+    field = "metadata.finalizers"
+    errors: list[FieldError] = []
+    for name in finalizers:
+        errors += [invalid_value(field, name, text) for text in qualified_name(name)]
+    for index, name in enumerate(finalizers):
+        if "/" not in name and name not in _STANDARD_FINALIZERS:
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            errors.append(invalid_value(f"{field}[{index}]", name, detail))
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
+        errors.append(invalid_value(field, Shown(f"[]string{{{', '.join(map(repr, finalizers))}}}"), detail))
+    return errors
+
+
+_IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+
+def validate_update(draft: Object, live: Object) -> list[FieldError]:
+    """What an update of metadata may not do, besides being wrong in itself."""
+    metadata, stored = draft["metadata"], live["metadata"]
+    errors: list[FieldError] = []
+    if stored.get("deletionTimestamp"):
+        new = [name for name in metadata.get("finalizers") or () if name not in (stored.get("finalizers") or ())]
+        if new:
+            listed = "[]string{" + ", ".join(f'"{name}"' for name in new) + "}"
+            detail = "no new finalizers can be added if the object is being deleted, found new finalizers " + listed
+            errors.append(forbidden_field("metadata.finalizers", detail))
+    for name in _IMMUTABLE:
+        if metadata.get(name) != stored.get(name):
+            errors.append(invalid_value(f"metadata.{name}", metadata.get(name), "field is immutable"))
+    return errors + _accessor_errors(metadata)

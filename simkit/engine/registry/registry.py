@@ -1,0 +1,203 @@
+"""The one writer to the store: it defaults, validates and versions objects, and retries when somebody was faster."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.engine.registry import metadata as meta
+from simkit.engine.registry.write import Outcome, Place, Write
+from simkit.engine.seams import ABSENT, Entry, Stale, Store
+from simkit.meta.clock import Chance, Clock
+from simkit.meta.errors import STALE, StatusError, already_exists, conflict, invalid, not_found, unexplained
+from simkit.meta.fielderror import Shown, invalid_value, required
+from simkit.meta.names import Key, Revision
+from simkit.meta.objects import Draft, Object, name_of
+
+_TRIES: Final = 64
+
+
+class Registry:
+    """Creates and updates objects. Deletion is in ``deletion.py``."""
+
+    def __init__(self, store: Store, clock: Clock, chance: Chance) -> None:
+        self.store, self.clock, self.chance = store, clock, chance
+
+    def create(self, write: Write) -> Outcome:
+        """Store a new object. Raises 409 where it exists, 422 with every fault, whatever admission raises."""
+        draft = dict(write.intent(None))
+        draft["metadata"] = dict(draft.get("metadata") or {})
+        return self._create(write, draft)
+
+    def _create(self, write: Write, draft: Draft) -> Outcome:
+        place = write.place
+        metadata = draft["metadata"]
+        if metadata.get("resourceVersion") and not write.creates:
+            raise unexplained("resourceVersion should not be set on objects to be created")
+        draft = write.mutate(write.track(None, draft), None)
+        draft["metadata"] = dict(draft["metadata"])
+        meta.stamp_new(draft, self.chance, self.clock.now())
+        self._finish(place, draft, None, write.subresource)
+        errors = meta.validate(draft, namespaced=place.namespaced, name_rule=place.rules.name)
+        errors += place.rules.validate(draft, None)
+        if errors:
+            raise invalid(place.kind, name_of(draft), errors)
+        write.validate(draft, None)
+        key = place.key(draft["metadata"].get("namespace", ""), name_of(draft))
+        if write.dry_run:
+            if self.store.get(key) is not None:
+                raise already_exists(place.resource, key.name)
+            return Outcome(Entry(key, Revision(0), draft), created=True)
+        try:
+            return Outcome(self.store.put(key, draft, expect=ABSENT), created=True)
+        except Stale:
+            raise already_exists(place.resource, key.name) from None
+
+    def _finish(self, place: Place, draft: Draft, live: Object | None, subresource: str) -> None:
+        """What the server itself does to an object before it is checked."""
+        rules = place.rules
+        if live is None:
+            if place.has_status and not rules.keeps_status:
+                draft.pop("status", None)
+            if rules.generation is not None:
+                draft["metadata"]["generation"] = 1
+        rules.prepare(draft, live)
+        rules.default(draft)
+        meta.drop_empty(draft["metadata"])
+        if live is not None and rules.generation is not None and rules.generation(draft, live):
+            draft["metadata"]["generation"] = (live["metadata"].get("generation") or 0) + 1
+
+    def update(self, write: Write) -> Outcome:
+        """Bring an object from what it is to what is wanted; with ``creates`` also from nothing.
+
+        Raises 404, 409 for a resourceVersion or uid that is not the live one, 422 with every fault, and whatever the
+        intent and admission raise. An update that changes nothing stores nothing.
+        """
+        for _ in range(_TRIES):
+            live = self.store.get(write.key)
+            if live is None:
+                if not write.creates:
+                    raise not_found(write.place.resource, write.key.name)
+                return self._create_by_update(write)
+            try:
+                return self._replace(write, live)
+            except Stale:
+                continue
+        raise conflict(write.place.resource, write.key.name)
+
+    def _create_by_update(self, write: Write) -> Outcome:
+        write.permit_create()
+        draft = dict(write.intent(None))
+        draft["metadata"] = dict(draft.get("metadata") or {})
+        given = write.uid or draft["metadata"].get("uid")
+        if given:
+            raise conflict(write.place.resource, write.key.name, precondition_failed(write.key, given, ""))
+        return self._create(write, draft)
+
+    def _replace(self, write: Write, live: Entry) -> Outcome:
+        place, rules, key = write.place, write.place.rules, write.key
+        draft = dict(write.intent(live.object))
+        draft["metadata"] = dict(draft.get("metadata") or {})
+        if write.uid and write.uid != live.object["metadata"].get("uid"):
+            actual = live.object["metadata"].get("uid", "")
+            raise conflict(place.resource, key.name, precondition_failed(key, write.uid, actual))
+        given = draft["metadata"].pop("resourceVersion", "")
+        self._confine(write, draft, live.object)
+        draft = write.mutate(write.track(live.object, draft), live.object)
+        self._check_version(write, given, live)
+        draft["metadata"] = dict(draft["metadata"])
+        meta.keep_owned(draft, live.object)
+        self._finish(place, draft, live.object, write.subresource)
+        self._check(write, draft, live.object)
+        write.validate(draft, live.object)
+        if removable(draft) and not write.dry_run:
+            return self._remove(live)
+        return self._store(write, draft, live)
+
+    def _remove(self, live: Entry) -> Outcome:
+        """The last finalizer of an object that is being deleted went away."""
+        change = self.store.delete(live.key, expect=live.revision)
+        return Outcome(change.entry, removed=True)
+
+    def _store(self, write: Write, draft: Draft, live: Entry) -> Outcome:
+        draft["metadata"]["resourceVersion"] = live.object["metadata"].get("resourceVersion", "")
+        if draft == live.object:
+            return Outcome(live)
+        if write.dry_run:
+            return Outcome(Entry(live.key, live.revision, draft))
+        return Outcome(self.store.put(live.key, draft, expect=live.revision))
+
+    def _confine(self, write: Write, draft: Draft, live: Object) -> None:
+        """A subresource changes its part only, and the main resource never the status."""
+        rules, part = write.place.rules, write.subresource
+        special = (rules.subresources or {}).get(part)
+        if special is not None:
+            special.merge(draft, live)
+        elif part == "status":
+            keep_all_but_status(draft, live)
+        elif not part and write.place.has_status:
+            if "status" in live:
+                draft["status"] = live["status"]
+            else:
+                draft.pop("status", None)
+
+    def _check_version(self, write: Write, given: str, live: Entry) -> None:
+        if not given or given == "0":
+            if write.place.rules.needs_version and write.strict_version:
+                detail = "must be specified for an update"
+                error = invalid_value("metadata.resourceVersion", Shown("0x0"), detail)
+                raise invalid_version(write, [error])
+            return
+        if not given.isdigit():
+            raise unexplained(f'strconv.ParseUint: parsing "{given}": invalid syntax')
+        if given != live.object["metadata"].get("resourceVersion"):
+            raise conflict(write.place.resource, write.key.name, STALE)
+
+    def _check(self, write: Write, draft: Draft, live: Object) -> None:
+        place = write.place
+        errors = meta.validate_update(draft, live)
+        special = (place.rules.subresources or {}).get(write.subresource)
+        errors += (special.validate if special is not None else place.rules.validate)(draft, live)
+        if not name_of(draft):
+            errors.insert(0, required("metadata.name", "name or generateName is required"))
+        if errors:
+            raise invalid(place.kind, write.key.name, errors)
+
+
+def removable(draft: Object) -> bool:
+    """Whether an object under deletion has nothing that holds it any more."""
+    metadata = draft["metadata"]
+    if not metadata.get("deletionTimestamp") or metadata.get("finalizers"):
+        return False
+    return not metadata.get("deletionGracePeriodSeconds")
+
+
+def keep_all_but_status(draft: Draft, live: Object) -> None:
+    """What a status write may change: the status, and of the metadata nothing that the main resource owns."""
+    for name in [name for name in draft if name not in ("status", "metadata", "apiVersion", "kind")]:
+        if name not in live:
+            del draft[name]
+    for name, value in live.items():
+        if name not in ("status", "metadata", "apiVersion", "kind"):
+            draft[name] = value
+
+
+def invalid_version(write: Write, errors: list) -> StatusError:  # type: ignore[type-arg]
+    error = invalid(write.place.kind, write.key.name, errors)
+    return error
+
+
+def precondition_failed(key: Key, given: str, actual: str) -> str:
+    """The text of a uid that is not the stored one, with the key as the real server's storage has it."""
+    where = "/".join(filter(None, (storage_path(key), key.namespace, key.name)))
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: UID in precondition: {given}, UID in object meta: {actual}"
+    )
+
+
+_STORAGE_PATHS: Final = {"services": "services/specs", "endpoints": "services/endpoints", "nodes": "minions"}
+
+
+def storage_path(key: Key) -> str:
+    """The folder of a resource in the real server's storage, which a few error texts show."""
+    return _STORAGE_PATHS.get(key.resource.resource, key.resource.resource)

@@ -1,0 +1,79 @@
+"""What a write consists of, handed from the pipeline to the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from simkit.engine.seams import Entry, Intent
+from simkit.kinds.rules import KindRules
+from simkit.meta.names import GroupKind, GroupResource, Key
+from simkit.meta.objects import Draft, Object
+
+
+def _untracked(live: Object | None, wanted: Draft) -> Draft:
+    return wanted
+
+
+def _unchanged(wanted: Draft, live: Object | None) -> Draft:
+    return wanted
+
+
+def _accepted(obj: Object, live: Object | None) -> None:
+    """Have no objection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a kind's objects go and by which rules: what the registry needs to know of a resource."""
+
+    resource: GroupResource
+    """The resource that they are stored under."""
+    kind: GroupKind
+    namespaced: bool
+    rules: KindRules
+    has_status: bool
+    """Whether ``status`` is written through its own subresource only."""
+
+    def key(self, namespace: str, name: str) -> Key:
+        return Key(self.resource, namespace if self.namespaced else "", name)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One write: the intent, and everything that has a say between the intent and the store.
+
+    ``track`` keeps field ownership, ``mutate`` and ``validate`` are admission. They run against the object that is
+    really stored, again for every try. ``permit_create`` says whether the caller may create where an update finds
+    nothing; it raises the refusal.
+    """
+
+    place: Place
+    key: Key
+    intent: Intent
+    subresource: str = ""
+    dry_run: bool = False
+    uid: str = ""
+    """The uid that the live object must have; empty: any."""
+    creates: bool = False
+    """Whether the write makes the object where there is none."""
+    strict_version: bool = True
+    """Whether a resourceVersion in the wanted object must be the live one."""
+    track: Callable[[Object | None, Draft], Draft] = _untracked
+    mutate: Callable[[Draft, Object | None], Draft] = _unchanged
+    validate: Callable[[Object, Object | None], None] = _accepted
+    permit_create: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a write. On a dry run the entry is not stored."""
+
+    entry: Entry
+    created: bool = False
+    removed: bool = False
+    """The object is gone."""
+    finished: bool = True
+    """For deletes: nothing holds the object any more."""
+    extra: Any = None

@@ -1,0 +1,80 @@
+"""Namespace: its name label, its phase, and the finalizers of its own that keep it until it is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.cells import age
+from simkit.kinds.rules import Deletion, KindRules, Subresource
+from simkit.meta.domain import NAMESPACE_FINALIZER, label
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.format import dns_label, qualified_name
+from simkit.meta.objects import Draft, Object, at, labels_of
+
+_NAME_LABEL = label("metadata.name")
+
+
+def _default(draft: Draft) -> None:
+    metadata = draft["metadata"]
+    name = metadata.get("name")
+    if name:
+        metadata["labels"] = {**(metadata.get("labels") or {}), _NAME_LABEL: name}
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    if old is None:
+        draft["status"] = {"phase": "Active"}
+        finalizers = list(at(draft, "spec", "finalizers") or ())
+        if NAMESPACE_FINALIZER not in finalizers:
+            finalizers.append(NAMESPACE_FINALIZER)
+        draft["spec"] = {**(draft.get("spec") or {}), "finalizers": finalizers}
+    elif "spec" in old:
+        draft["spec"] = old["spec"]
+    else:
+        draft.pop("spec", None)
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    errors: list[FieldError] = []
+    for index, name in enumerate(at(obj, "spec", "finalizers") or ()):
+        errors += [invalid_value(f"spec.finalizers[{index}]", name, text) for text in qualified_name(name)]
+    return errors
+
+
+def _merge_finalize(draft: Draft, live: Object) -> None:
+    spec = draft.get("spec") or {}
+    for name in set(draft) - {"metadata", "kind", "apiVersion"}:
+        del draft[name]
+    draft.update({name: value for name, value in live.items() if name not in ("metadata", "spec")})
+    draft["spec"] = {"finalizers": list(spec.get("finalizers") or ())} if spec.get("finalizers") else {}
+
+
+def _held(obj: Object) -> bool:
+    return bool(at(obj, "spec", "finalizers"))
+
+
+def _mark(draft: Draft) -> None:
+    draft["status"] = {**(draft.get("status") or {}), "phase": "Terminating"}
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    metadata = obj["metadata"]
+    return [metadata["name"], at(obj, "status", "phase") or "", age(metadata.get("creationTimestamp"), now)]
+
+
+def _fields(obj: Object) -> dict[str, str]:
+    return {"status.phase": at(obj, "status", "phase") or "", "name": labels_of(obj).get(_NAME_LABEL, "")}
+
+
+RULES = KindRules(
+    name=dns_label,
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    fields=_fields,
+    row=_row,
+    subresources={"finalize": Subresource(_merge_finalize, _validate)},
+    delete_returns_object=True,
+    deletion=Deletion(held=_held, mark=_mark, plain_mark=True),
+)

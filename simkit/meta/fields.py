@@ -1,0 +1,78 @@
+"""Field selectors: conditions on a few named fields of an object."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+
+class BadFieldSelector(ValueError):
+    """A selector that cannot be read; the text is the real server's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One condition: a field has a value, or has another one."""
+
+    field: str
+    value: str
+    equal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSelector:
+    """All terms must hold; without any, everything matches."""
+
+    terms: tuple[Term, ...] = ()
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        return all((fields.get(term.field, "") == term.value) == term.equal for term in self.terms)
+
+    def exact(self, field: str) -> str:
+        """The value that the selector demands of a field, or the empty string."""
+        return next((term.value for term in self.terms if term.field == field and term.equal), "")
+
+    def __bool__(self) -> bool:
+        return bool(self.terms)
+
+
+_SPLIT: Final = re.compile(r"(?<!\\)(?:\\\\)*,")
+_OPERATOR: Final = re.compile(r"!=|==|=")
+
+
+@lru_cache(maxsize=512)
+def parse(text: str) -> FieldSelector:
+    """The selector of a ``fieldSelector`` parameter. Raises BadFieldSelector.
+
+    Examples
+    --------
+    >>> parse("metadata.name=a,status.phase!=Running").exact("metadata.name")
+    'a'
+    """
+    return FieldSelector(tuple(_term(part, text) for part in _SPLIT.split(text) if part))
+
+
+def _term(part: str, text: str) -> Term:
+    found = _OPERATOR.search(part)
+    if found is None:
+        raise BadFieldSelector(f"invalid selector: '{text}'; can't understand '{part}'")
+    return Term(part[: found.start()], _unescaped(part[found.end() :]), found.group() != "!=")
+
+
+def _unescaped(value: str) -> str:
+    result: list[str] = []
+    letters = iter(value)
+    for letter in letters:
+        if letter == "\\":
+            after = next(letters, "")
+            if after not in ("\\", ",", "=") or not after:
+                raise BadFieldSelector(f"invalid field selector: invalid escape sequence: \\{after}")
+            result.append(after)
+        elif letter in ",=":
+            raise BadFieldSelector(f"invalid field selector: unescaped character in value: {ord(letter)}")
+        else:
+            result.append(letter)
+    return "".join(result)

@@ -1,0 +1,214 @@
+"""Label selectors: the text form of query parameters and the structured form of objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
+
+from simkit.meta.fielderror import invalid_value
+from simkit.meta.format import label_value, qualified_name
+
+Labels = Mapping[str, str]
+
+
+class BadSelector(ValueError):
+    """A selector that cannot be read; the text is the real server's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition. ``operator`` is in, notin, exists, !, gt or lt."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether the labels meet it; ``notin`` is also met by labels without the key."""
+        value = labels.get(self.key)
+        match self.operator:
+            case "in":
+                return value in self.values
+            case "notin":
+                return value not in self.values
+            case "exists":
+                return value is not None
+            case "!":
+                return value is None
+        return value is not None and self._compares(value)
+
+    def _compares(self, value: str) -> bool:
+        try:
+            left, right = int(value), int(self.values[0])
+        except ValueError:
+            return False
+        return left > right if self.operator == "gt" else left < right
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """All requirements must be met; without any, everything matches."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+    def matches(self, labels: Labels) -> bool:
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+    def __bool__(self) -> bool:
+        return bool(self.requirements)
+
+
+NOTHING: Final = LabelSelector((Requirement("", "in"),))
+"""Matches no labels at all."""
+
+_TOKEN: Final = re.compile(r"\s*(==|!=|[!=<>(),]|[^\s!=<>(),]+|$)")
+_WORDS: Final = ("in", "notin")
+_OPERATORS: Final = ("=", "==", "!=", ">", "<", *_WORDS)
+
+
+class _Parser:
+    """A recursive-descent reader that fails where the real server's does, with its words."""
+
+    def __init__(self, text: str) -> None:
+        self._tokens = [token for token in _TOKEN.findall(text) if token] + [""]
+        self._at = 0
+
+    def _peek(self) -> str:
+        return self._tokens[self._at]
+
+    def _next(self) -> str:
+        token = self._tokens[self._at]
+        self._at = min(self._at + 1, len(self._tokens) - 1)
+        return token
+
+    def parse(self) -> tuple[Requirement, ...]:
+        found: list[Requirement] = []
+        while True:
+            token = self._peek()
+            if token == "!" or _is_word(token):
+                found.append(self._requirement())
+                after = self._next()
+                if not after:
+                    return tuple(found)
+                if after != ",":
+                    raise BadSelector(f"found '{after}', expected: ',' or 'end of string'")
+                if not (self._peek() == "!" or _is_word(self._peek())):
+                    raise BadSelector(f"found '{self._peek()}', expected: identifier after ','")
+            elif not token:
+                return tuple(found)
+            else:
+                raise BadSelector(f"found '{token}', expected: !, identifier, or 'end of string'")
+
+    def _requirement(self) -> Requirement:
+        try:
+            return self._read_requirement()
+        except BadSelector as error:
+            raise BadSelector(f"unable to parse requirement: {error}") from None
+
+    def _read_requirement(self) -> Requirement:
+        token = self._next()
+        negated = token == "!"
+        key = self._next() if negated else token
+        if not _is_word(key):
+            raise BadSelector(f"found '{key}', expected: identifier")
+        wrong = qualified_name(key)
+        if wrong:
+            raise BadSelector(str(invalid_value("<nil>", key, "; ".join(wrong))))
+        if negated:
+            return Requirement(key, "!")
+        operator = self._peek()
+        if operator in ("", ","):
+            return Requirement(key, "exists")
+        if operator not in _OPERATORS:
+            raise BadSelector(f"found '{operator}', expected: in, notin, =, ==, !=, gt, lt")
+        self._next()
+        if operator in _WORDS:
+            return _checked(Requirement(key, operator, self._values()))
+        value = self._exact()
+        return _checked(Requirement(key, {"!=": "notin", ">": "gt", "<": "lt"}.get(operator, "in"), (value,)))
+
+    def _exact(self) -> str:
+        if self._peek() in ("", ","):
+            return ""
+        token = self._next()
+        if not _is_word(token):
+            raise BadSelector(f"found '{token}', expected: identifier")
+        return token
+
+    def _values(self) -> tuple[str, ...]:
+        token = self._next()
+        if token != "(":
+            raise BadSelector(f"found '{token}' expected: '('")
+        values: list[str] = []
+        while True:
+            token = self._next()
+            if token == ")":
+                return tuple(sorted(set(values or [""])))
+            if token == ",":
+                values.append("")
+                if self._peek() == ")":
+                    self._next()
+                    return tuple(sorted({*values, ""}))
+                continue
+            if not _is_word(token):
+                raise BadSelector(f"found '{token}', expected: ',', ')' or identifier")
+            values.append(token)
+            if self._peek() == ",":
+                self._next()
+                if self._peek() == ")":
+                    values.append("")
+            elif self._peek() != ")":
+                raise BadSelector(f"found '{self._peek()}', expected: ',' or ')'")
+
+
+def _is_word(token: str) -> bool:
+    return bool(token) and token not in ("==", "!=") and token[0] not in "!=<>(),"
+
+
+def _checked(requirement: Requirement) -> Requirement:
+    for index, value in enumerate(requirement.values):
+        if requirement.operator in ("gt", "lt"):
+            if not re.fullmatch(r"[+-]?\d+", value):
+                detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+                raise BadSelector(str(invalid_value(f"values[{index}]", value, detail)))
+        else:
+            wrong = label_value(value)
+            if wrong:
+                raise BadSelector(str(invalid_value(f"values[{index}][{requirement.key}]", value, "; ".join(wrong))))
+    return requirement
+
+
+@lru_cache(maxsize=512)
+def parse(text: str) -> LabelSelector:
+    """The selector of a ``labelSelector`` parameter. Raises BadSelector.
+
+    Examples
+    --------
+    >>> parse("app in (web,api),!old").matches({"app": "web"})
+    True
+    """
+    return LabelSelector(_Parser(text).parse())
+
+
+_STRUCTURED: Final = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!"}
+
+
+def of_object(selector: Mapping[str, Any] | None) -> LabelSelector:
+    """The selector that a LabelSelector object says: None selects nothing, an empty one everything.
+
+    An expression with an unknown operator selects nothing; validation refuses it where it is written.
+    """
+    if selector is None:
+        return NOTHING
+    labels: Mapping[str, str] = selector.get("matchLabels") or {}
+    expressions: Sequence[Mapping[str, Any]] = selector.get("matchExpressions") or ()
+    found = [Requirement(key, "in", (value,)) for key, value in labels.items()]
+    for expression in expressions:
+        operator = _STRUCTURED.get(expression.get("operator", ""))
+        if operator is None:
+            return NOTHING
+        found.append(Requirement(expression["key"], operator, tuple(expression.get("values") or ())))
+    return LabelSelector(tuple(found))
