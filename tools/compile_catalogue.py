@@ -32,9 +32,9 @@ TEXT_FORMS: Mapping[str, Mapping[str, Any]] = {
     "pkg.runtime.RawExtension": {"preserveUnknown": True, "format": "raw"},
     "pkg.apis.meta.v1.FieldsV1": {"preserveUnknown": True, "format": "raw"},
     "pkg.apis.apiextensions.v1.JSON": {"preserveUnknown": True, "format": "raw"},
-    "pkg.apis.apiextensions.v1.JSONSchemaPropsOrArray": {"preserveUnknown": True},
-    "pkg.apis.apiextensions.v1.JSONSchemaPropsOrBool": {"preserveUnknown": True},
-    "pkg.apis.apiextensions.v1.JSONSchemaPropsOrStringArray": {"preserveUnknown": True},
+    "pkg.apis.apiextensions.v1.JSONSchemaPropsOrArray": {"preserveUnknown": True, "format": "schema-or-list"},
+    "pkg.apis.apiextensions.v1.JSONSchemaPropsOrBool": {"preserveUnknown": True, "format": "schema-or-bool"},
+    "pkg.apis.apiextensions.v1.JSONSchemaPropsOrStringArray": {"preserveUnknown": True, "format": "schema-or-strings"},
 }
 """How types that read and write themselves look, by the end of their names."""
 
@@ -204,7 +204,9 @@ def definition_row(name: str, row: Facts, packages: Facts, shapes: Facts) -> dic
 
 def schemas(facts: Facts, packages: Facts, shapes: Facts) -> str:
     definitions = {**facts["definitions"], **facts["definitionsOffByDefault"]}
-    kinds = {gvk: name for name, row in definitions.items() for gvk in row.get("gvk", ())}
+    named = {gvk: name for name, row in definitions.items() for gvk in row.get("gvk", ())}
+    # Kinds of every group version are under an asterisk.
+    kinds = {f"*/{gvk.rpartition('/')[2]}" if gvk.startswith("*") else gvk: name for gvk, name in named.items()}
     rows = {name: definition_row(name, row, packages, shapes) for name, row in definitions.items()}
     return table({"kinds": lines(kinds), "definitions": lines(rows)})
 

@@ -36,12 +36,13 @@ class Definitions:
         return node
 
     def name_of(self, gvk: GroupVersionKind) -> str | None:
-        """The name of a kind's definition, None for a kind without one."""
-        name: str | None = self._table["kinds"].get(f"{gvk.api_version}/{gvk.kind}")
+        """The name of a kind's definition, None for a kind without one. DeleteOptions are of every group version."""
+        kinds = self._table["kinds"]
+        name: str | None = kinds.get(f"{gvk.api_version}/{gvk.kind}") or kinds.get(f"*/{gvk.kind}")
         return name
 
     def kinds_of(self, name: str) -> Iterator[GroupVersionKind]:
-        """The kinds that a definition describes."""
+        """The kinds that a definition describes; those of every group version have the group ``*``."""
         yield from self._kinds.get(name, ())
 
     @cached_property
@@ -49,7 +50,7 @@ class Definitions:
         found: dict[str, list[GroupVersionKind]] = {}
         for text, name in self._table["kinds"].items():
             head, _, kind = text.rpartition("/")
-            group, _, version = head.rpartition("/")
+            group, _, version = ("*", "", "") if head == "*" else head.rpartition("/")
             found.setdefault(name, []).append(GroupVersionKind(group, version, kind))
         return found
 

@@ -27,8 +27,9 @@ class Schema:
 
     Attributes are read from the row's keys: ``type``, ``format``, ``enum``, ``fields``, ``required``, ``items``,
     ``values`` (of a map), ``listType``, ``listMapKeys``, ``mapType``, ``patchStrategy``, ``patchMergeKey``,
-    ``intOrString``, ``preserveUnknown``, ``embedded``, ``nullable``, ``default``, and, for custom resources, the
-    value checks under ``checks`` (minimum, pattern, ... as in OpenAPI) and ``rules`` (validation expressions).
+    ``intOrString``, ``preserveUnknown``, ``embedded``, ``nullable``, ``default``, ``go`` (what the real server's own
+    types do with zero values, for built-in kinds), and, for custom resources, the value checks under ``checks``
+    (minimum, pattern, ... as in OpenAPI) and ``rules`` (validation expressions).
     """
 
     def __init__(self, row: Mapping[str, Any], resolve: Resolver, name: str = "") -> None:
@@ -54,6 +55,10 @@ class Schema:
         self.enum: tuple[Any, ...] = tuple(row.get("enum", ()))
         self.default: Any = row.get("default", NO_DEFAULT)
         self.required: frozenset[str] = frozenset(row.get("required", ()))
+
+    def definition(self, name: str) -> Schema:
+        """The node of a named definition beside this one."""
+        return self._resolve(name)
 
     def _node(self, row: Mapping[str, Any]) -> Schema:
         """The node of a child row; what stands beside a ``ref`` overrides the definition (default, list markers)."""

@@ -1,0 +1,380 @@
+"""Schema nodes made into functions that read one value each: checked, unknown fields dropped, zero values as written.
+
+A decoder takes a value that is not null and gives back what the real server would write for it. What it does with
+null, and with a value that is zero, depends on the field that holds it: see ``_field``. Functions are made when a field
+is first met and are then kept, so that a pass over an object is a chain of calls without any look at the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from simkit.meta.quantity import canonical_resource_amount
+from simkit.schema import scalars
+from simkit.schema.gotypes import struct_name, type_name
+from simkit.schema.jsontext import Repeated, plain
+from simkit.schema.reading import DecodeError, MapKey, Place, Reading
+from simkit.schema.scalars import TEXT_FORMATS, Decoder
+from simkit.schema.structural import Schema
+
+Row = Mapping[str, Any]
+Zero = Callable[[], Any]
+
+MISSING: Final = object()
+"""What a field decoder gives back for a field that is left out."""
+
+
+class Struct:
+    """Reads JSON objects of one type with named fields."""
+
+    __slots__ = ("_node", "_plans", "_written", "name")
+
+    def __init__(self, node: Schema) -> None:
+        self.name = struct_name(node.name)
+        self._node = node
+        self._plans: dict[str, Decoder] = {}
+        self._written: tuple[tuple[str, Zero], ...] | None = None
+
+    def __call__(self, value: Any, reading: Reading) -> dict[str, Any]:
+        if value.__class__ is Repeated:
+            return self._repeated(value, reading)
+        out: dict[str, Any] = {}
+        plans = self._plans
+        for name, item in value.items():
+            plan = plans.get(name) or self._plan(name)
+            if plan is None:
+                reading.unknown(name)
+                continue
+            result = plan(item, reading)
+            if result is not MISSING:
+                out[name] = result
+        for name, zero in self._written if self._written is not None else self._find_written():
+            if name not in out:
+                out[name] = zero()
+        return out
+
+    def zero(self) -> dict[str, Any]:
+        """What an empty value of the type looks like."""
+        written = self._written if self._written is not None else self._find_written()
+        return {name: zero() for name, zero in written}
+
+    def _plan(self, name: str) -> Decoder | None:
+        row = self._node.row.get("fields", {}).get(name)
+        if row is None:
+            return None
+        plan = self._plans[name] = _field(row, Place(self.name, name, type_name(row)), self._node)
+        return plan
+
+    def _find_written(self) -> tuple[tuple[str, Zero], ...]:
+        """Fields that are written even when nothing was given."""
+        fields = self._node.row.get("fields", {}).items()
+        found = tuple(
+            (name, _absent(row, self._node)) for name, row in fields if "go" in row and row["go"] != "pointer"
+        )
+        self._written = found
+        return found
+
+    def _repeated(self, value: Repeated, reading: Reading) -> dict[str, Any]:
+        """The same for an object with repeated keys: later values are merged into earlier ones, as structs are."""
+        merged: dict[str, Any] = {}
+        seen: set[str] = set()
+        for name, item in value.pairs:
+            if name in seen:
+                reading.repeated(name)
+            seen.add(name)
+            part = self({name: item}, reading)
+            if name in part:
+                merged[name] = _merged(merged.get(name), part[name])
+        return {**self.zero(), **merged}
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {**old, **{key: _merged(old.get(key), item) for key, item in new.items()}}
+    return new
+
+
+@cache
+def struct(node: Schema) -> Struct:
+    """The decoder of a definition's objects; one for each node."""
+    return Struct(node)
+
+
+# Fields: what becomes of null and of zero
+
+
+def _field(row: Row, place: Place, home: Schema) -> Decoder:
+    go = row.get("go", "")
+    if row.get("type") == "string" and "format" not in row and go in ("", "always"):
+        return _text(place, MISSING if go == "" else "")
+    read = _value(row, place, home)
+    if go == "always":
+        return _always(read, _zero(row, home))
+    if "nil" in go:
+        return _kept_or_null(read)
+    return _pointer(read) if go == "pointer" else _unless_zero(read)
+
+
+def _text(place: Place, empty: Any) -> Decoder:
+    """The most frequent field, in one call: a string, with what stands for an empty one."""
+
+    def field(item: Any, reading: Reading) -> Any:
+        if item.__class__ is str:
+            return item or empty
+        if item is not None:
+            reading.mistyped(place, item)
+        return empty
+
+    return field
+
+
+def _unless_zero(read: Decoder) -> Decoder:
+    def field(item: Any, reading: Reading) -> Any:
+        return MISSING if item is None else (read(item, reading) or MISSING)
+
+    return field
+
+
+def _pointer(read: Decoder) -> Decoder:
+    def field(item: Any, reading: Reading) -> Any:
+        return MISSING if item is None else read(item, reading)
+
+    return field
+
+
+def _always(read: Decoder, zero: Zero) -> Decoder:
+    def field(item: Any, reading: Reading) -> Any:
+        return zero() if item is None else read(item, reading)
+
+    return field
+
+
+def _kept_or_null(read: Decoder) -> Decoder:
+    """An empty list does not come back from the store, so it is null as well."""
+
+    def field(item: Any, reading: Reading) -> Any:
+        if item is None:
+            return None
+        result = read(item, reading)
+        return None if result.__class__ is list and not result else result
+
+    return field
+
+
+def _absent(row: Row, home: Schema) -> Zero:
+    """What is written for a field that was not given."""
+    return _zero(row, home) if row["go"] == "always" else _null
+
+
+def _null() -> None:
+    return None
+
+
+_ZEROS: Final[Mapping[str, Any]] = {"string": "", "integer": 0, "number": 0, "boolean": False}
+
+
+def _zero(row: Row, home: Schema) -> Zero:
+    """Makes the written form of a type's zero value."""
+    if "ref" in row:
+        node = home.definition(row["ref"])
+        if "fields" in node.row or not (node.format or node.row.get("preserveUnknown")):
+            return struct(node).zero
+        constant = {"quantity": "0", "int-or-string": 0}.get(node.format)
+        return lambda: constant
+    zero = _ZEROS.get(row.get("type", ""))
+    return lambda: zero
+
+
+# Values
+
+
+def _value(row: Row, place: Place, home: Schema) -> Decoder:
+    if "ref" in row:
+        node = home.definition(row["ref"])
+        return _special(node, place) or _nested(struct(node), place)
+    kind = row.get("type", "")
+    if kind == "array":
+        return _list(row, place, home)
+    if kind == "object" and "values" in row:
+        return _map(row["values"], place, home)
+    if kind == "integer":
+        return scalars.integer(place, scalars.INT_LIMITS[row.get("format", "int64")])
+    if kind == "string" and row.get("format") == "byte":
+        return scalars.octets(place)
+    return _SIMPLE.get(kind, scalars.anything)(place)
+
+
+_SIMPLE: Final = {"string": scalars.string, "boolean": scalars.boolean, "number": scalars.number}
+
+
+def _special(node: Schema, place: Place) -> Decoder | None:
+    """The reader of a definition that is not an object with fields; None for those that are."""
+    if node.format in TEXT_FORMATS:
+        return TEXT_FORMATS[node.format](place)
+    holder = _SCHEMA_HOLDERS.get(node.format)
+    return holder(node) if holder else None
+
+
+def _nested(read: Struct, place: Place) -> Decoder:
+    name = place.field
+
+    def field(item: Any, reading: Reading) -> Any:
+        if not isinstance(item, dict):
+            reading.mistyped(place, item)
+            return {}
+        path = reading.path
+        path.append(name)
+        result = read(item, reading)
+        path.pop()
+        return result
+
+    return field
+
+
+def _list(row: Row, place: Place, home: Schema) -> Decoder:
+    items = row["items"]
+    element = place._replace(type=type_name(items))
+    if "ref" in items:
+        node = home.definition(items["ref"])
+        if _special(node, place) is None:
+            return _struct_list(struct(node), place, element)
+    read, zero = _value(items, element, home), _zero(items, home)
+    plain_strings = items.get("type") == "string" and "format" not in items
+
+    def field(item: Any, reading: Reading) -> Any:
+        if item.__class__ is not list:
+            reading.mistyped(place, item)
+            return []
+        if plain_strings and {*map(type, item)} <= {str}:
+            return item.copy()
+        return [zero() if each is None else read(each, reading) for each in item]
+
+    return field
+
+
+def _struct_list(read: Struct, place: Place, element: Place) -> Decoder:
+    name = place.field
+
+    def field(item: Any, reading: Reading) -> Any:
+        if item.__class__ is not list:
+            reading.mistyped(place, item)
+            return []
+        out = []
+        path = reading.path
+        path += (name, 0)
+        for index, each in enumerate(item):
+            path[-1] = index
+            if isinstance(each, dict):
+                out.append(read(each, reading))
+            elif each is None:
+                out.append(read.zero())
+            else:
+                reading.mistyped(element, each)
+        del path[-2:]
+        return out
+
+    return field
+
+
+def _map(values: Row, place: Place, home: Schema) -> Decoder:
+    entry = place._replace(type=type_name(values))
+    read, zero = _entry(values, entry, home), _zero(values, home)
+    name = place.field
+    plain_strings = values.get("type") == "string" and "format" not in values
+
+    def field(item: Any, reading: Reading) -> Any:
+        if not isinstance(item, dict):
+            reading.mistyped(place, item)
+            return {}
+        if plain_strings and item.__class__ is dict and {*map(type, item.values())} <= {str}:
+            return item.copy()
+        reading.path += (name, MapKey())
+        out = {}
+        seen: set[str] = set()
+        for key, each in item.pairs if isinstance(item, Repeated) else item.items():
+            if key in seen:
+                reading.path.pop()
+                reading.repeated(key)
+                reading.path.append("")
+            seen.add(key)
+            reading.path[-1] = MapKey(key)
+            out[key] = zero() if each is None else read(each, reading)
+        del reading.path[-2:]
+        return out
+
+    return field
+
+
+def _entry(values: Row, place: Place, home: Schema) -> Decoder:
+    """The decoder of a map's values. Amounts of resources are rounded to thousandths, wherever they stand."""
+    if "ref" not in values:
+        return _value(values, place, home)
+    node = home.definition(values["ref"])
+    if node.format == "quantity":
+        return scalars.quantity_reader(canonical_resource_amount)
+    special = _special(node, place)
+    if special is not None:
+        return special
+    read = struct(node)
+
+    def entry(item: Any, reading: Reading) -> Any:
+        if isinstance(item, dict):
+            return read(item, reading)
+        reading.mistyped(place, item)
+        return {}
+
+    return entry
+
+
+# Types that hold a schema or something else; what is wrong inside them is not told
+
+
+def _inner_schema(node: Schema) -> Struct:
+    """The decoder of schemas, for the types that hold a schema or something else."""
+    return struct(node.definition(node.name.partition("PropsOr")[0] + "Props"))
+
+
+def _schema_or_list(node: Schema) -> Decoder:
+    inner = _inner_schema(node)
+
+    def read(item: Any, reading: Reading) -> Any:
+        if isinstance(item, dict):
+            return inner(item, Reading())
+        if isinstance(item, list):
+            return [inner(each, Reading()) for each in item if isinstance(each, dict)]
+        return None
+
+    return read
+
+
+def _schema_or_bool(node: Schema) -> Decoder:
+    inner = _inner_schema(node)
+
+    def read(item: Any, reading: Reading) -> Any:
+        if isinstance(item, dict):
+            return inner(item, Reading())
+        if item.__class__ is bool:
+            return item
+        raise DecodeError("boolean or JSON schema expected")
+
+    return read
+
+
+def _schema_or_strings(node: Schema) -> Decoder:
+    inner = _inner_schema(node)
+
+    def read(item: Any, reading: Reading) -> Any:
+        if isinstance(item, dict):
+            return inner(item, Reading())
+        return plain(item) if isinstance(item, list) else None
+
+    return read
+
+
+_SCHEMA_HOLDERS: Final[Mapping[str, Callable[[Schema], Decoder]]] = {
+    "schema-or-list": _schema_or_list,
+    "schema-or-bool": _schema_or_bool,
+    "schema-or-strings": _schema_or_strings,
+}

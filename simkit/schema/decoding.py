@@ -1,0 +1,63 @@
+"""A decoded JSON value read as one of the release's types: the object that the real server would have in hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from simkit.meta.objects import Draft
+from simkit.schema.decoders import struct
+from simkit.schema.reading import DecodeError, Reading
+from simkit.schema.structural import Schema
+
+__all__ = ["DecodeError", "Decoded", "decode", "normalise"]
+
+
+class Decoded(NamedTuple):
+    """What came of reading: the object, and the unknown and repeated fields in document order."""
+
+    object: Draft
+    problems: Sequence[str]
+    """Sentences such as ``unknown field "spec.foo"``: warnings, or together the error of strict validation."""
+
+
+def decode(value: Any, schema: Schema, *, under: Iterable[str] = ()) -> Decoded:
+    """Read a value as an object of a built-in type.
+
+    Unknown fields are dropped and told of. Zero values are written or left out as the real server does it: an empty
+    list of a RoleBinding's subjects is left out, the rules of a Role are null, a container has ``resources: {}``.
+    Moments, quantities and base64 come out in their canonical form. The result shares nothing with the value but
+    strings and the content of fields of any type.
+
+    Parameters
+    ----------
+    value
+        A mapping as ``jsontext.parse`` gives it, with repeated keys, or any plain one.
+    schema
+        A definition with named fields, from ``Catalogue.schema``.
+    under
+        Names that problems (not errors) have in front: ``("metadata",)`` where the value is the metadata of an object
+        whose other parts are read differently.
+
+    Raises
+    ------
+    DecodeError
+        For a value of a wrong type; the message begins as the real server's does: ``json: cannot unmarshal ...``.
+
+    Notes
+    -----
+    About 5 microseconds for a small object, 40 for a pod.
+    """
+    read = struct(schema)
+    reading = Reading()
+    result = read(value if isinstance(value, dict) else dict(value), reading)
+    if reading.error is not None:
+        raise DecodeError(reading.error)
+    prefix = "".join(f"{name}." for name in under)
+    problems = [text.replace('"', f'"{prefix}', 1) for text in reading.problems] if prefix else reading.problems
+    return Decoded(result, problems)
+
+
+def normalise(value: Any, schema: Schema) -> Draft:
+    """The object as the real server would write it; unknown fields are dropped without a word. Raises DecodeError."""
+    return decode(value, schema).object

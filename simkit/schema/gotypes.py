@@ -1,0 +1,49 @@
+"""What types are called in the real server's language, since its decoder names them in errors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+_SCALARS: Final = {
+    ("string", ""): "string",
+    ("string", "byte"): "[]uint8",
+    ("integer", ""): "int64",
+    ("integer", "int32"): "int32",
+    ("integer", "int64"): "int64",
+    ("number", ""): "float64",
+    ("number", "double"): "float64",
+    ("boolean", ""): "bool",
+}
+_QUANTITY: Final = "pkg.api.resource.Quantity"
+
+
+def struct_name(definition: str) -> str:
+    """The bare name of a definition's type: ``PodSpec``."""
+    return definition.rpartition(".")[2]
+
+
+def type_name(row: Mapping[str, Any]) -> str:
+    """The type of a schema row: ``int32``, ``[]v1.Container``, ``map[string]string``.
+
+    Examples
+    --------
+    >>> type_name({"type": "array", "items": {"ref": "io.k8s.api.core.v1.Container"}})
+    '[]v1.Container'
+    """
+    if "goType" in row:
+        return str(row["goType"])
+    if "ref" in row:
+        package, _, name = row["ref"].rpartition(".")
+        return f"{package.rpartition('.')[2]}.{name}"
+    if row.get("type") == "array":
+        return f"[]{type_name(row.get('items', {}))}"
+    if "values" in row:
+        return _map_name(row["values"])
+    return _SCALARS.get((row.get("type", ""), row.get("format", "")), "interface {}")
+
+
+def _map_name(values: Mapping[str, Any]) -> str:
+    if values.get("ref", "").endswith(_QUANTITY):
+        return "v1.ResourceList"
+    return f"map[string]{type_name(values)}"

@@ -1,0 +1,85 @@
+"""JSON text to values, without losing that a key was given twice.
+
+The fast parser keeps the last of repeated keys and does not tell. Whether any were repeated shows in a count: the
+value, written again, must have as many quotation marks as the text. Only a text that fails this, or spells quotation
+marks in a way that hides them from the count, is parsed again, slowly.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+_QUOTE: Final = b'"'
+_ESCAPED_QUOTE: Final = b"\\u0022"
+
+Pairs = Sequence[tuple[str, Any]]
+
+
+class Repeated(dict[str, Any]):
+    """A JSON object in which keys were repeated; ``pairs`` holds all of them. As a mapping the last one counts."""
+
+    __slots__ = ("pairs",)
+
+    def __init__(self, pairs: Pairs) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
+def parse(text: bytes | str) -> Any:
+    """The value of a JSON text; objects with repeated keys are ``Repeated``. Raises ``orjson.JSONDecodeError``.
+
+    Examples
+    --------
+    >>> parse(b'{"a": 1, "a": 2}').pairs
+    [('a', 1), ('a', 2)]
+    >>> type(parse(b'{"a": 1}'))
+    <class 'dict'>
+    """
+    value = orjson.loads(text)
+    raw = text.encode() if isinstance(text, str) else text
+    if not may_repeat(raw, value):
+        return value
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def may_repeat(text: bytes, value: Any) -> bool:
+    """Whether keys may be repeated in a text that was parsed to this value; False is certain."""
+    if not isinstance(value, dict | list):
+        return False
+    if text.count(_QUOTE) != orjson.dumps(value).count(_QUOTE):
+        return True
+    return b"\\" in text and _ESCAPED_QUOTE in text
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    plain = dict(pairs)
+    return plain if len(plain) == len(pairs) else Repeated(pairs)
+
+
+def plain(value: Any) -> Any:
+    """The value with ordinary objects in place of repeated ones."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value
+
+
+def repeated_fields(value: Any, path: str = "") -> Iterator[str]:
+    """The paths of repeated keys in document order, each once per object: ``spec.paused``, ``spec.list[0].a``."""
+    if isinstance(value, Mapping):
+        pairs = value.pairs if isinstance(value, Repeated) else value.items()
+        seen: dict[str, int] = {}
+        for key, item in pairs:
+            below = f"{path}.{key}" if path else key
+            seen[key] = seen.get(key, 0) + 1
+            if seen[key] == 2:
+                yield below
+            yield from repeated_fields(item, below)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from repeated_fields(item, f"{path}[{index}]")
