@@ -18,7 +18,7 @@ from simkit.snapshot.protocol import Snapshot
 NAME: Final = "clusterrole-aggregation-controller"
 
 
-class AggregationController:
+class RoleAggregation:
     """Applies the gathered rules to each aggregated cluster role whose rules differ.
 
     It applies no rules at all where its selectors find none. So rules that somebody else wrote stay, and rules that
