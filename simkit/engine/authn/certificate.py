@@ -1,0 +1,95 @@
+"""Client certificates: the common name is the user, each organization is a group."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from simkit.meta.clock import Clock
+from simkit.meta.errors import SimkitError, unauthorized
+from simkit.meta.identity import Identity
+from simkit.meta.message import Credentials
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
+
+_REMEMBERED: Final = 1024
+
+
+class ChainVerifier:
+    """Verifies client chains against the authorities of a PEM bundle, on the given clock.
+
+    Notes
+    -----
+    A verified chain is remembered until the clock leaves the span in which the whole path is valid, so that the second
+    request of a connection costs a dictionary look-up. cryptography is imported at the first certificate.
+    """
+
+    def __init__(self, authorities: bytes, clock: Clock) -> None:
+        if b"-----BEGIN CERTIFICATE-----" not in authorities:
+            raise SimkitError("the bundle of certificate authorities holds no certificate in PEM form")
+        self._pem, self._clock = authorities, clock
+        self._trusted: tuple[Certificate, ...] = ()
+        self._verified: OrderedDict[tuple[bytes, ...], tuple[float, float, Identity | None]] = OrderedDict()
+        self._lock = Lock()
+
+    def verify(self, chain: tuple[bytes, ...]) -> Identity | None:
+        """The subject of the leaf, None where it has no common name. Raises a 401 StatusError for a bad chain."""
+        now = self._clock.now()
+        known = self._verified.get(chain)
+        if known is not None and known[0] <= now <= known[1]:
+            return known[2]
+        return self._verify_anew(chain, now)
+
+    def _verify_anew(self, chain: tuple[bytes, ...], now: float) -> Identity | None:
+        from simkit.engine.authn.chain import Untrusted, load_authorities, verify_client
+
+        if not self._trusted:
+            self._trusted = tuple(load_authorities(self._pem))
+        try:
+            path = verify_client(chain, self._trusted, now)
+        except Untrusted as error:
+            raise unauthorized() from error
+        first = max(certificate.not_valid_before_utc.timestamp() for certificate in path)
+        last = min(certificate.not_valid_after_utc.timestamp() for certificate in path)
+        identity = subject(path[0])
+        with self._lock:
+            self._verified[chain] = (first, last, identity)
+            while len(self._verified) > _REMEMBERED:
+                self._verified.popitem(last=False)
+        return identity
+
+
+class ClientCertificates:
+    """Authenticates peers whose certificate chain leads to one of the client authorities.
+
+    Parameters
+    ----------
+    authorities
+        PEM bundle of the authorities that vouch for users.
+    clock
+        On which certificates begin and end.
+    """
+
+    def __init__(self, authorities: bytes, clock: Clock) -> None:
+        self._verifier = ChainVerifier(authorities, clock)
+
+    def authenticate(self, credentials: Credentials) -> Identity | None:
+        """The subject as an identity; None without a certificate or without a common name. Raises 401."""
+        return self._verifier.verify(credentials.certificates) if credentials.certificates else None
+
+
+def subject(certificate: Certificate) -> Identity | None:
+    """The identity that a certificate's subject names, None where it has no common name."""
+    from cryptography.x509.oid import NameOID
+
+    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    if not names or not names[-1].value:
+        return None
+    groups = certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)
+    return Identity(_text(names[-1].value), tuple(_text(group.value) for group in groups))
+
+
+def _text(value: str | bytes) -> str:
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")

@@ -1,0 +1,29 @@
+"""How an authenticator reads an object as it is now, and what a secret holds."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable
+from typing import Any
+
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at
+
+Lookup = Callable[[GroupResource, str, str], Object | None]
+"""The live object of a resource, namespace and name, or None."""
+
+
+def decoded(secret: Object, key: str) -> str:
+    """One decoded entry of a secret's data, empty where it is missing or no text.
+
+    Examples
+    --------
+    >>> decoded({"data": {"token": "eA=="}}, "token")
+    'x'
+    """
+    raw: Any = at(secret, "data", key)
+    try:
+        return base64.b64decode(raw, validate=True).decode() if isinstance(raw, str) else ""
+    except (binascii.Error, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,66 @@
+"""Identities that a trusted proxy states in headers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from urllib.parse import unquote
+
+from simkit.engine.authn.certificate import ChainVerifier
+from simkit.meta.clock import Clock
+from simkit.meta.errors import unauthorized
+from simkit.meta.identity import Identity
+from simkit.meta.message import Credentials
+
+
+class RequestHeaders:
+    """Believes the identity headers of a peer whose certificate comes from the front proxy's authority.
+
+    Parameters
+    ----------
+    authorities
+        PEM bundle of the authorities that vouch for proxies: not those that vouch for users.
+    clock
+        On which certificates begin and end.
+    allowed_names
+        Common names that proxies may have; empty for any.
+    user_headers, group_headers, extra_prefixes
+        Names of headers: the first user header that is set counts, all group headers do.
+    """
+
+    def __init__(
+        self,
+        authorities: bytes,
+        clock: Clock,
+        *,
+        allowed_names: Collection[str] = (),
+        user_headers: Sequence[str] = ("x-remote-user",),
+        group_headers: Sequence[str] = ("x-remote-group",),
+        extra_prefixes: Sequence[str] = ("x-remote-extra-",),
+    ) -> None:
+        self._verifier = ChainVerifier(authorities, clock)
+        self._allowed = frozenset(allowed_names)
+        self._user_headers = tuple(name.lower() for name in user_headers)
+        self._group_headers = tuple(name.lower() for name in group_headers)
+        self._extra_prefixes = tuple(name.lower() for name in extra_prefixes)
+
+    def authenticate(self, credentials: Credentials) -> Identity | None:
+        """The identity in the headers, None without a certificate or a user header. Raises 401 for another's chain."""
+        if not credentials.certificates:
+            return None
+        proxy = self._verifier.verify(credentials.certificates)
+        if self._allowed and (proxy is None or proxy.user not in self._allowed):
+            raise unauthorized()
+        headers = credentials.headers
+        user = next((values[0] for name in self._user_headers if (values := headers.get(name)) and values[0]), "")
+        if not user:
+            return None
+        groups = [value for name in self._group_headers for value in headers.get(name, ()) if value]
+        return Identity(user, tuple(groups), extra=self._extra(headers))
+
+    def _extra(self, headers: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for name, values in headers.items():
+            for prefix in self._extra_prefixes:
+                if name.startswith(prefix):
+                    found.setdefault(unquote(name[len(prefix) :]), []).extend(values)
+        return {key: tuple(values) for key, values in found.items()}

@@ -1,0 +1,220 @@
+"""Service account tokens: issued with the signing key, verified with the key files, revoked with their objects."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.engine.authn.claims import DEFAULT_ISSUER, LEGACY_ISSUER, Bound, Subject, subject_of
+from simkit.engine.authn.lookup import Lookup, decoded
+from simkit.engine.seams import Token
+from simkit.meta.clock import Clock
+from simkit.meta.domain import label
+from simkit.meta.errors import unauthorized
+from simkit.meta.identity import Identity, service_account_groups, service_account_user
+from simkit.meta.message import Credentials
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, metadata
+
+if TYPE_CHECKING:
+    from simkit.engine.authn.jws import Signer, VerificationKey
+
+SECRET_TYPE: Final = label("service-account-token")
+_EXTRA: Final = label("", "authentication")
+_LEEWAY: Final = 60
+_REMEMBERED: Final = 4096
+_RESOURCES: Final = {kind: GroupResource("", f"{kind}s") for kind in ("pod", "secret", "node")}
+_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
+
+
+class Issuer:
+    """Signs service account tokens in the name of an issuer.
+
+    Parameters
+    ----------
+    signer
+        Holds the private key.
+    issuer
+        What tokens carry as ``iss`` unless their claims say otherwise (legacy tokens do).
+    """
+
+    def __init__(self, signer: Signer, issuer: str = DEFAULT_ISSUER) -> None:
+        self._signer, self.issuer = signer, issuer
+
+    def issue(self, claims: Mapping[str, Any]) -> Token:
+        """The signed token that carries the claims."""
+        return Token(self._signer.sign({"iss": self.issuer, **claims}))
+
+
+class InvalidToken(Exception):
+    """A service account token that is not good, or not for this audience; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """Whose token it is, and those of the asked audiences that it is for."""
+
+    identity: Identity
+    audiences: tuple[str, ...]
+
+
+class ServiceAccountTokens:
+    """Verifies service account tokens.
+
+    Parameters
+    ----------
+    keys
+        Any of which may have signed a token.
+    lookup
+        How to read the account and the bound objects as they are now; None leaves revocation out.
+    clock
+        On which tokens expire.
+    issuers
+        Accepted values of ``iss``; tokens of others are not this authenticator's business.
+    audiences
+        For whom a token must be when it is used here. Defaults to the issuers.
+
+    Notes
+    -----
+    A signature is verified once and remembered; times and objects are looked at on every request.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[VerificationKey],
+        lookup: Lookup | None,
+        clock: Clock,
+        *,
+        issuers: Sequence[str] = (DEFAULT_ISSUER,),
+        audiences: Sequence[str] = (),
+    ) -> None:
+        self._keys, self._lookup, self._clock = tuple(keys), lookup, clock
+        self._issuers = frozenset((*issuers, LEGACY_ISSUER))
+        self.audiences = tuple(audiences or issuers)
+        self._claims: OrderedDict[str, Mapping[str, Any] | None] = OrderedDict()
+        self._lock = Lock()
+
+    def authenticate(self, credentials: Credentials) -> Identity | None:
+        """The service account behind the bearer token, None for other tokens. Raises 401 for a bad one."""
+        try:
+            verified = self.verify(credentials.bearer) if credentials.bearer else None
+        except InvalidToken as error:
+            raise unauthorized() from error
+        return verified.identity if verified else None
+
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified | None:
+        """Whose token it is and for whom, None where it is no service account token of these issuers.
+
+        Raises InvalidToken for a token that is bad, or for none of the audiences (default: this server's own).
+        """
+        claims = self._signed_claims(token)
+        if claims is None:
+            return None
+        subject = subject_of(claims)
+        if subject is None:
+            raise InvalidToken("invalid claims in the service account token")
+        meant = self._meant_for(claims, audiences or self.audiences)
+        legacy = bool(subject.legacy_secret)
+        if not legacy:
+            self._check_times(claims)
+        if self._lookup is not None:
+            self._check_objects(self._lookup, subject, token)
+        return Verified(identity_of(subject, claims), meant)
+
+    def _signed_claims(self, token: str) -> Mapping[str, Any] | None:
+        """The claims of a token whose signature holds, None for a token of somebody else."""
+        if token in self._claims:
+            return self._claims[token]
+        from simkit.engine.authn.jws import Malformed, parse
+
+        try:
+            parsed = parse(token)
+        except Malformed:
+            return None
+        if parsed.claims.get("iss") not in self._issuers:
+            return None
+        if not parsed.verified_by(self._keys):
+            raise InvalidToken("invalid signature of the service account token")
+        with self._lock:
+            self._claims[token] = parsed.claims
+            while len(self._claims) > _REMEMBERED:
+                self._claims.popitem(last=False)
+        return parsed.claims
+
+    def _meant_for(self, claims: Mapping[str, Any], wanted: Sequence[str]) -> tuple[str, ...]:
+        named = claims.get("aud") or self.audiences
+        named = (named,) if isinstance(named, str) else named
+        meant = tuple(audience for audience in named if audience in wanted)
+        if not meant:
+            raise InvalidToken(
+                f"token audiences {_quoted(named)} is invalid for the target audiences {_quoted(wanted)}"
+            )
+        return meant
+
+    def _check_times(self, claims: Mapping[str, Any]) -> None:
+        now = self._clock.now()
+        end, start = claims.get("exp"), claims.get("nbf", 0)
+        if not isinstance(end, int | float) or not isinstance(start, int | float):
+            raise InvalidToken("service account token claims could not be validated")
+        if now > end + _LEEWAY:
+            raise InvalidToken("service account token has expired")
+        if now < start - _LEEWAY:
+            raise InvalidToken("service account token is not valid yet")
+
+    def _check_objects(self, lookup: Lookup, subject: Subject, token: str) -> None:
+        account = lookup(_ACCOUNTS, subject.namespace, subject.name)
+        self._check_alive(account, subject.uid, "service account")
+        if subject.legacy_secret:
+            secret = lookup(_RESOURCES["secret"], subject.namespace, subject.legacy_secret)
+            if secret is None or metadata(secret).get("deletionTimestamp") or decoded(secret, "token") != token:
+                raise InvalidToken("service account token has been invalidated")
+        for item in subject.bound:
+            if item.kind != "node":  # the node of a pod is told, not required
+                found = lookup(_RESOURCES[item.kind], subject.namespace, item.name)
+                self._check_alive(found, item.uid, item.kind)
+
+    def _check_alive(self, obj: Object | None, uid: str, what: str) -> None:
+        """A token outlives the deletion of what it is bound to by a minute at most."""
+        if obj is None or metadata(obj).get("uid") != uid:
+            raise InvalidToken(f"service account token has been invalidated: its {what} is gone")
+        deleted = metadata(obj).get("deletionTimestamp")
+        if deleted and datetime.fromisoformat(deleted).timestamp() < self._clock.now() - _LEEWAY:
+            raise InvalidToken(f"service account token has been invalidated: its {what} is being deleted")
+
+
+def identity_of(subject: Subject, claims: Mapping[str, Any]) -> Identity:
+    """The identity that a verified token gives, with its pod, node and own identifier as extra."""
+    extra: dict[str, Sequence[str]] = {}
+    bound: dict[str, Bound] = {item.kind: item for item in subject.bound}
+    for kind in ("pod", "node"):
+        if item := bound.get(kind):
+            extra[f"{_EXTRA}{kind}-name"] = (item.name,)
+            extra[f"{_EXTRA}{kind}-uid"] = (item.uid,)
+    if isinstance(claims.get("jti"), str) and claims["jti"]:
+        extra[f"{_EXTRA}credential-id"] = (f"JTI={claims['jti']}",)
+    user = service_account_user(subject.namespace, subject.name)
+    return Identity(user, service_account_groups(subject.namespace), subject.uid, extra)
+
+
+def key_set(keys: Sequence[VerificationKey]) -> dict[str, Any]:
+    """The keys as the JSON web key set that relying parties fetch."""
+    return {"keys": [key.jwk() for key in keys]}
+
+
+def discovery_document(issuer: str, keys: Sequence[VerificationKey], jwks_uri: str) -> dict[str, Any]:
+    """What relying parties read first: the issuer, where its keys are, and their algorithms."""
+    return {
+        "issuer": issuer,
+        "jwks_uri": jwks_uri,
+        "response_types_supported": ["id_token"],
+        "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": sorted({key.algorithm for key in keys}),
+    }
+
+
+def _quoted(words: Sequence[str]) -> str:
+    return "[" + " ".join(f'"{word}"' for word in words) + "]"

@@ -1,0 +1,63 @@
+"""Several authenticators as one: the first success decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from simkit.engine.authn.anonymous import ANONYMOUS_IDENTITY
+from simkit.engine.seams import Authenticator
+from simkit.meta.errors import StatusError, unauthorized
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, Identity
+from simkit.meta.message import Credentials
+
+
+class Union:
+    """Asks its members in order.
+
+    Parameters
+    ----------
+    members
+        Authenticators, each for one kind of credential.
+    anonymous
+        Whether a request that offers nothing is ``system:anonymous``; otherwise it is refused.
+
+    Notes
+    -----
+    A refused credential does not stop the search: a good token beside a bad certificate is accepted, as on the real
+    server. Only when nobody accepts is the request refused, and then even where anonymous requests are allowed.
+    """
+
+    def __init__(self, members: Sequence[Authenticator], *, anonymous: bool = True) -> None:
+        self._members = tuple(members)
+        self._anonymous = anonymous
+
+    def authenticate(self, credentials: Credentials) -> Identity:
+        """Who asks, as a member of ``system:authenticated``. Raises a 401 StatusError."""
+        refusal: StatusError | None = None
+        for member in self._members:
+            try:
+                identity = member.authenticate(credentials)
+            except StatusError as error:
+                refusal = refusal or error
+                continue
+            if identity is not None:
+                return authenticated(identity)
+        if refusal is not None:
+            raise refusal
+        if credentials.bearer or not self._anonymous:
+            raise unauthorized()
+        return ANONYMOUS_IDENTITY
+
+
+def authenticated(identity: Identity) -> Identity:
+    """The identity as a member of ``system:authenticated``, unless it says already which of the two it is.
+
+    Examples
+    --------
+    >>> authenticated(Identity("ann", ("devs",))).groups
+    ('devs', 'system:authenticated')
+    """
+    if identity.user == ANONYMOUS or AUTHENTICATED in identity.groups or UNAUTHENTICATED in identity.groups:
+        return identity
+    return replace(identity, groups=(*identity.groups, AUTHENTICATED))

@@ -1,0 +1,152 @@
+"""The ASGI application: the only asynchronous code of the engine."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Iterable, Mapping, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from simkit.engine.http import compression
+from simkit.engine.http.delivery import Delivery, Receive, Send
+from simkit.engine.http.door import Engine
+from simkit.engine.http.message import BODY_LIMIT, audit_id, oversized, parse_headers, parse_query, response_headers
+from simkit.engine.http.waker import Waker
+from simkit.meta.message import Request, Response
+
+Scope = MutableMapping[str, Any]
+READ_ON: Final = 64 * 1024 * 1024
+"""Bytes of a body above its limit that are still read and dropped, so that the client gets to see the refusal."""
+
+
+class Application:
+    """Answers HTTP requests from an engine.
+
+    Parameters
+    ----------
+    engine
+        Called inline, in the event loop's thread, unless it says that a request may block.
+    compress
+        Whether large answers are compressed for clients that take it (the feature gate APIResponseCompression).
+    threads
+        How many blocking requests may run at once.
+
+    Notes
+    -----
+    Runs under any ASGI server; client certificates are taken from the TLS extension of the protocol.
+    """
+
+    def __init__(self, engine: Engine, *, compress: bool = True, threads: int = 64) -> None:
+        self.engine = engine
+        self._compress = compress
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="simkit-blocking")
+        self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, Waker] = WeakKeyDictionary()
+        self._deliveries: set[Delivery] = set()
+        self._stopping = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request of an ASGI server."""
+        if scope["type"] != "http":
+            raise NotImplementedError(f"no {scope['type']} connections here")
+        body = await _read(receive)
+        if body is None:
+            return
+        request = _request(scope, body)
+        if len(body) > BODY_LIMIT:
+            await self.finish(request, oversized(), receive, send)
+        else:
+            await self.reply(request, receive, send)
+
+    async def reply(self, request: Request, receive: Receive, send: Send) -> None:
+        """Ask the engine, on a worker thread where that may block, and send what it says."""
+        if self.engine.blocking(request):
+            loop = asyncio.get_running_loop()
+            response = await loop.run_in_executor(self._threads, self.engine.answer, request)
+        else:
+            response = self.engine.answer(request)
+        await self.finish(request, response, receive, send)
+
+    async def finish(self, request: Request, response: Response, receive: Receive, send: Send) -> None:
+        """Send an answer that the engine has given."""
+        if response.stream is not None:
+            await self._deliver(request, response, receive, send)
+            return
+        if self.compresses(request, response):
+            response = compression.replace_body(response, await self._compressed(response.body))
+        headers = response_headers(response, audit_id(request), length=len(response.body))
+        await send({"type": "http.response.start", "status": response.status, "headers": headers})
+        body = b"" if request.method == "HEAD" else response.body
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+
+    def compresses(self, request: Request, response: Response) -> bool:
+        """Whether the body of this answer goes out in gzip form."""
+        return self._compress and compression.wanted(request, response)
+
+    async def _compressed(self, body: bytes) -> bytes:
+        if len(body) <= compression.INLINE:
+            return compression.compressed(body)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, compression.compressed, body)
+
+    async def _deliver(self, request: Request, response: Response, receive: Receive, send: Send) -> None:
+        delivery = Delivery(response.stream, self._waker())
+        self._deliveries.add(delivery)
+        headers = response_headers(response, audit_id(request), length=None)
+        try:
+            if self._stopping:
+                delivery.stop()
+            await send({"type": "http.response.start", "status": response.status, "headers": headers})
+            if await delivery.run(receive, send):
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._deliveries.discard(delivery)
+            response.stream.close()
+
+    def _waker(self) -> Waker:
+        loop = asyncio.get_running_loop()
+        return self._wakers.get(loop) or self._wakers.setdefault(loop, Waker(loop))
+
+    def end_streams(self) -> None:
+        """End all watches cleanly, from the loop's thread, because the server stops."""
+        self._stopping = True
+        for delivery in tuple(self._deliveries):
+            delivery.stop()
+
+    def close(self) -> None:
+        """Let go of the worker threads; requests that still run on them are not waited for."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _request(scope: Scope, body: bytes) -> Request:
+    raw_path = scope.get("raw_path") or scope["path"].encode()
+    return Request(
+        scope["method"],
+        raw_path.partition(b"?")[0].decode("latin-1"),
+        parse_query(scope.get("query_string", b"")),
+        parse_headers(scope["headers"]),
+        body,
+        _chain(scope.get("extensions") or {}),
+    )
+
+
+def _chain(extensions: Mapping[str, Any]) -> tuple[bytes, ...]:
+    """The peer's certificates in DER form; the protocol's extension holds them as PEM texts."""
+    chain: Iterable[str] = (extensions.get("tls") or {}).get("client_cert_chain") or ()
+    return tuple(ssl.PEM_cert_to_DER_cert(pem) for pem in chain)
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The body, or its beginning, longer than the limit, where it is too long; None where the client went away."""
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        part = message.get("body", b"")
+        if size <= BODY_LIMIT:
+            parts.append(part)
+        size += len(part)
+        if not message.get("more_body", False) or size > READ_ON:
+            return b"".join(parts)

@@ -1,0 +1,181 @@
+"""The certificates and keys of a server, made at its first start and kept in a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from simkit.meta.clock import Clock, SystemClock
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import MASTERS
+
+if TYPE_CHECKING:
+    from simkit.engine.http.signing import Pair
+
+SERVICE_NAMES: Final = (
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
+ADMINISTRATOR: Final = "simkit-admin"
+_AUTHORITY: Final = "simkit-ca"
+_MONTH: Final = timedelta(days=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """Paths of a server's files: its authority, its own certificate, an administrator's, the key that signs tokens."""
+
+    authority: Path
+    certificate: Path
+    key: Path
+    admin_certificate: Path
+    admin_key: Path
+    token_key: Path
+
+
+def default_folder() -> Path:
+    """Where certificates are kept for this user: under ``$XDG_STATE_HOME``, else ``~/.local/state``."""
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "simkit" / "certificates"
+
+
+def ensure(folder: Path | None = None, *, hosts: Sequence[str] = (), clock: Clock | None = None) -> Identities:
+    """The files of a folder, made where they are missing, do not fit together or end within a month.
+
+    Parameters
+    ----------
+    folder
+        Made with mode 0700 where it does not exist. Defaults to a folder of the user.
+    hosts
+        Names and addresses at which the server is reached, besides those it always has.
+    clock
+        On which client certificates are judged; they are made valid for it as well as for the machine's clock.
+
+    Raises
+    ------
+    SimkitError
+        For a folder that cannot be written.
+
+    Notes
+    -----
+    Keys are of the curve P-256 and have mode 0600. Files are replaced as a whole, under a lock between processes. A
+    new authority makes everything else new; its certificates begin years ago, so that a turned clock does not matter.
+    """
+    folder = default_folder() if folder is None else folder
+    now = [datetime.now(UTC), datetime.fromtimestamp((clock or SystemClock()).now(), UTC)]
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with _locked(folder):
+            return _Folder(folder, min(now), max(now)).ensure(server_names(hosts))
+    except OSError as error:
+        raise SimkitError(
+            f"cannot keep certificates in {folder}: {error}; choose another folder (--cert-dir)"
+        ) from error
+
+
+def server_names(hosts: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The DNS names and the addresses of a serving certificate.
+
+    Examples
+    --------
+    >>> names, addresses = server_names(["10.0.0.7", "box.example"])
+    >>> "box.example" in names, "10.0.0.7" in addresses, "127.0.0.1" in addresses
+    (True, True, True)
+    """
+    names = ["localhost", *SERVICE_NAMES]
+    addresses = ["127.0.0.1", "::1"]
+    for host in (*hosts, socket.gethostname()):
+        try:
+            address = str(ipaddress.ip_address(host.strip("[]")))
+        except ValueError:
+            if host and host.isascii() and len(host) < 64:
+                names.append(host)
+        else:
+            addresses.append(address)
+    return list(dict.fromkeys(names)), list(dict.fromkeys(addresses))
+
+
+class _Folder:
+    """One folder of certificates, at a span of time in which all of them must be valid."""
+
+    def __init__(self, path: Path, first: datetime, last: datetime) -> None:
+        self._path, self._first, self._last = path, first, last
+
+    def ensure(self, names: tuple[list[str], list[str]]) -> Identities:
+        from simkit.engine.http import signing
+
+        authority = self._read("ca")
+        if authority is None or not authority.covers(self._first, self._last + _MONTH):
+            authority = signing.make_authority(_AUTHORITY)
+            self._write("ca", authority)
+        span = (self._first - timedelta(days=1), self._last + timedelta(days=365))
+        serving = self._read("apiserver")
+        if serving is None or not self._fits(serving, authority) or not serving.names_include(*names):
+            self._write("apiserver", authority.sign_server(SERVICE_NAMES[0] + "-apiserver", names, span))
+        admin = self._read("admin")
+        if admin is None or not self._fits(admin, authority):
+            self._write("admin", authority.sign_client(ADMINISTRATOR, [MASTERS], span))
+        if not (self._path / "sa.key").exists():
+            write_private(self._path / "sa.key", signing.new_key_pem())
+        return self._paths()
+
+    def _fits(self, pair: Pair, authority: Pair) -> bool:
+        return pair.issued_by(authority) and pair.covers(self._first, self._last + _MONTH)
+
+    def _read(self, name: str) -> Pair | None:
+        from simkit.engine.http.signing import Pair
+
+        try:
+            return Pair.load((self._path / f"{name}.crt").read_bytes(), (self._path / f"{name}.key").read_bytes())
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def _write(self, name: str, pair: Pair) -> None:
+        write_private(self._path / f"{name}.key", pair.key_pem())
+        write_private(self._path / f"{name}.crt", pair.certificate_pem(), mode=0o644)
+
+    def _paths(self) -> Identities:
+        at = self._path
+        own, admin = (at / "apiserver.crt", at / "apiserver.key"), (at / "admin.crt", at / "admin.key")
+        return Identities(at / "ca.crt", *own, *admin, at / "sa.key")
+
+
+def write_private(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+    """Put a file in place as a whole: nobody ever sees half of it, and its mode is right from the beginning."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+        Path(temporary).chmod(mode)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+if sys.platform == "win32":
+
+    def _locked(folder: Path) -> contextlib.AbstractContextManager[None]:
+        """No lock between processes on this platform; files are still replaced as a whole."""
+        return contextlib.nullcontext()
+
+else:
+    import fcntl
+
+    @contextlib.contextmanager
+    def _locked(folder: Path) -> Iterator[None]:
+        """Hold the folder against other processes that make certificates at the same time."""
+        with (folder / ".lock").open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield

@@ -1,0 +1,115 @@
+"""One watch on its way to one client: polled when the client has room, ended when either side has enough."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Final
+
+from simkit.engine.http.door import Stream
+from simkit.engine.http.waker import Signal, Waker, resolve
+
+Send = Callable[[Any], Awaitable[None]]
+Receive = Callable[[], Awaitable[Any]]
+
+BATCH: Final = 512
+"""Frames that are taken from a stream at once; they are the shared bytes of the log, not copies."""
+CHUNK: Final = 64 * 1024
+"""Bytes that are joined into one chunk; a larger frame is a chunk by itself."""
+SHORTEST_WATCH: Final = 1800
+"""Seconds that a watch without a deadline lasts at least; at most twice as long, by chance, lest all end at once."""
+BOOKMARK_EVERY: Final = 60.0
+
+
+class Delivery:
+    """Sends the frames of a stream until it ends, its time is up, the client is gone, or the server stops.
+
+    Nothing is taken from the stream before the transport has room, so a slow reader holds at most one batch of frames
+    and neither delays a writer nor makes memory grow; the stream itself notices when it was overtaken.
+    """
+
+    def __init__(self, stream: Stream, waker: Waker) -> None:
+        self._stream, self._waker = stream, waker
+        self._signal: Signal | None = None
+        self._over = False
+
+    def stop(self, *_: object) -> None:
+        """End the delivery soon, from the loop's thread."""
+        self._over = True
+        if self._signal is not None:
+            resolve(self._signal)
+
+    async def run(self, receive: Receive, send: Send) -> bool:
+        """Deliver; gives whether the client is still there to be told of the end."""
+        gone = asyncio.ensure_future(_disconnected(receive))
+        gone.add_done_callback(self.stop)
+        try:
+            self._stream.on_news(self._waker.wake)
+            await self._pump(send)
+            return not gone.done()
+        finally:
+            self._stream.close()
+            gone.remove_done_callback(self.stop)
+            gone.cancel()
+
+    async def _pump(self, send: Send) -> None:
+        loop = asyncio.get_running_loop()
+        end, mark = loop.time() + _lifetime(self._stream.deadline), loop.time() + BOOKMARK_EVERY
+        while not self._over:
+            now = loop.time()
+            frames = self._stream.poll(BATCH)
+            if not frames and self._stream.closed:
+                return
+            if not frames and now >= mark:
+                frames, mark = self._stream.bookmark(), now + BOOKMARK_EVERY
+            if frames:
+                await self._write(frames, send)
+            elif now < end:
+                self._signal = loop.create_future()
+                await self._waker.news(self._signal, min(end, mark) - now)
+            if now >= end:
+                return
+
+    async def _write(self, frames: Sequence[bytes], send: Send) -> None:
+        for chunk in joined(frames):
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            if self._over:
+                return
+        # Sending waits until what was sent before has left; an empty message is that wait and nothing else.
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
+        if len(frames) >= BATCH:
+            await asyncio.sleep(0)
+
+
+def joined(frames: Sequence[bytes]) -> Iterator[bytes]:
+    """The frames in chunks of a reasonable size.
+
+    Examples
+    --------
+    >>> list(joined([b"a", b"b"]))
+    [b'ab']
+    """
+    if len(frames) == 1:
+        yield frames[0]
+        return
+    pending: list[bytes] = []
+    size = 0
+    for frame in frames:
+        if pending and size + len(frame) > CHUNK:
+            yield b"".join(pending)
+            pending, size = [], 0
+        pending.append(frame)
+        size += len(frame)
+    if pending:
+        yield b"".join(pending)
+
+
+def _lifetime(deadline: float | None) -> float:
+    return SHORTEST_WATCH * (1 + random.random()) if deadline is None else deadline
+
+
+async def _disconnected(receive: Receive) -> None:
+    """Return when the client is gone; what it still sends is of no interest."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,53 @@
+"""What the HTTP floor needs of an engine: one synchronous function, and streams that can be polled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from simkit.meta.message import Request, Response
+
+
+class Stream(Protocol):
+    """A watch as the engine hands it out in ``Response.stream``. An implementation must not queue for its reader."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing more will come; frames that are ready can still be polled."""
+        ...
+
+    @property
+    def deadline(self) -> float | None:
+        """Seconds from the start after which the stream ends by itself; None: the server decides."""
+        ...
+
+    def poll(self, limit: int = 512) -> list[bytes]:
+        """Encoded frames that are ready, never blocking; an empty list when there are none."""
+        ...
+
+    def bookmark(self) -> list[bytes]:
+        """A frame that tells the reader how far it is, where it wants such frames and got further."""
+        ...
+
+    def on_news(self, callback: Callable[[], None]) -> object:
+        """Have a callback called in the writer's thread when there may be something to poll.
+
+        An implementation should call equal callbacks of several streams once for a batch of writes.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the stream; closing twice does nothing."""
+        ...
+
+
+class Engine(Protocol):
+    """A server without a network. An implementation must not raise: errors are answers too."""
+
+    def answer(self, request: Request) -> Response:
+        """The answer to one request. May be called from several threads."""
+        ...
+
+    def blocking(self, request: Request) -> bool:
+        """Whether answering may wait for something outside, so that it must not run in an event loop's thread."""
+        ...

@@ -1,0 +1,41 @@
+"""The file with which clients find a server and prove who they are."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from simkit.engine.http.certificates import ADMINISTRATOR, write_private
+from simkit.meta.errors import SimkitError
+
+
+def document(server: str, *, authority: bytes = b"", certificate: bytes = b"", key: bytes = b"") -> dict[str, Any]:
+    """A client configuration with one server and one user; authority, certificate and key are PEM texts."""
+    cluster = {"server": server, **_data(certificate_authority_data=authority)}
+    user = _data(client_certificate_data=certificate, client_key_data=key)
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "simkit", "cluster": cluster}],
+        "users": [{"name": ADMINISTRATOR, "user": user}],
+        "contexts": [{"name": "simkit", "context": {"cluster": "simkit", "user": ADMINISTRATOR}}],
+        "current-context": "simkit",
+        "preferences": {},
+    }
+
+
+def write(path: Path, content: dict[str, Any]) -> None:
+    """Write a client configuration, readable by its owner alone, as JSON (which is YAML too). Raises SimkitError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_private(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+    except OSError as error:
+        raise SimkitError(f"cannot write the client configuration to {path}: {error}") from error
+
+
+def _data(**entries: bytes) -> dict[str, str]:
+    filled = {name.replace("_", "-"): content for name, content in entries.items() if content}
+    return {name: base64.b64encode(content).decode() for name, content in filled.items()}

@@ -1,0 +1,101 @@
+"""From the parts of an HTTP message to a Request, and from a Response to headers."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+from urllib.parse import parse_qs
+
+import orjson
+
+from simkit.meta.errors import StatusError, too_large
+from simkit.meta.message import Request, Response
+
+BODY_LIMIT: Final = 3 * 1024 * 1024
+"""Bytes that a request body may have."""
+_CACHED_QUERY: Final = 512
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_EMPTY: Final[Mapping[str, Sequence[str]]] = {}
+_BODILESS: Final = frozenset({204, 304})
+
+RawHeaders = list[tuple[bytes, bytes]]
+
+
+def parse_query(raw: bytes) -> Mapping[str, Sequence[str]]:
+    """The parameters of a query string in order, repeated ones together, blank values kept. Do not change the result.
+
+    Examples
+    --------
+    >>> parse_query(b"a=1&b&a=%2F")
+    {'a': ['1', '/'], 'b': ['']}
+    """
+    if not raw:
+        return _EMPTY
+    return _parse_short_query(raw) if len(raw) <= _CACHED_QUERY else _parse(raw)
+
+
+def _parse(raw: bytes) -> Mapping[str, Sequence[str]]:
+    return parse_qs(raw.decode("utf-8", "replace"), keep_blank_values=True)
+
+
+_parse_short_query = lru_cache(maxsize=512)(_parse)
+
+
+def parse_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, Sequence[str]]:
+    """Header values by lower-case name, those of a repeated header in order."""
+    headers: dict[str, Sequence[str]] = {}
+    for name, value in raw:
+        key, text = name.decode("latin-1").lower(), value.decode("utf-8", "replace")
+        headers[key] = (*headers[key], text) if key in headers else (text,)
+    return headers
+
+
+def error_response(error: StatusError) -> Response:
+    """A Status as the answer to a request that does not reach the engine."""
+    return Response(error.code, orjson.dumps(error.status()), headers=list(error.headers))
+
+
+def oversized() -> Response:
+    """The answer to a body above the limit."""
+    return error_response(too_large(BODY_LIMIT))
+
+
+def response_headers(response: Response, audit_id: bytes, *, length: int | None) -> RawHeaders:
+    """The headers of an answer, names in lower case; a length of None is a stream.
+
+    What the response sets itself (``Cache-Control``, ``Audit-Id``) is left as it is. Line breaks and other control
+    characters become spaces, so that no value can start another header.
+    """
+    headers: RawHeaders = []
+    given = set()
+    for name, value in response.headers:
+        lowered = name.lower()
+        given.add(lowered)
+        headers.append((lowered.encode(), header_value(value)))
+    if "audit-id" not in given:
+        headers.append((b"audit-id", audit_id))
+    if "cache-control" not in given:
+        headers.append((b"cache-control", b"no-cache, private"))
+    if response.content_type:
+        headers.append((b"content-type", header_value(response.content_type)))
+    if length is not None and response.status not in _BODILESS and "content-length" not in given:
+        headers.append((b"content-length", b"%d" % length))
+    return headers
+
+
+def header_value(text: str) -> bytes:
+    """A header value on the wire, without control characters."""
+    return _CONTROL.sub(" ", text).encode()
+
+
+def audit_id(request: Request) -> bytes:
+    """The identifier under which a request is audited: the client's own where it sent one, else a random UUID."""
+    given = request.headers.get("audit-id")
+    if given and given[0]:
+        return given[0].encode("ascii", "replace")[:64]
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}".encode()

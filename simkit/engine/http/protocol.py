@@ -1,0 +1,225 @@
+"""uvicorn's HTTP protocol with two additions: it knows the peer's certificates, and it answers short requests itself.
+
+Most requests are answered by one call of the engine. For those no task, no ASGI scope and no messages are made: the
+answer is written where the last byte of the request was read. Whatever may wait (streams, blocking requests, large
+answers to compress, pipelined requests behind a stream, clients that do not read) goes the ordinary way.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from simkit.engine.http.asgi import READ_ON, Application
+from simkit.engine.http.message import (
+    BODY_LIMIT,
+    RawHeaders,
+    audit_id,
+    oversized,
+    parse_headers,
+    parse_query,
+    response_headers,
+)
+from simkit.meta.message import Request, Response
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from uvicorn.config import Config
+    from uvicorn.server import ServerState
+
+HEAD_LIMIT: Final = 1024 * 1024
+"""Bytes that the request line and the headers may have together."""
+JOIN_BELOW: Final = 64 * 1024
+"""Bytes of a body up to which copying it behind its head is cheaper than a second write."""
+
+
+class Conversation(HttpToolsProtocol):
+    """One connection of a client."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        application = config.loaded_app
+        assert isinstance(application, Application)
+        self._application = application
+        self._chain: tuple[bytes, ...] = ()
+        self._extensions: dict[str, Any] = {}
+        self._raw_headers: RawHeaders = []
+        self._known_headers: Mapping[str, Sequence[str]] = {}
+        self._head_size: int | None = 0  # None while a body is being read
+        self._collecting = False
+        self._body: list[bytes] = []
+        self._body_size = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        tls = transport.get_extra_info("ssl_object")
+        if tls is not None:
+            self._chain = peer_chain(tls)
+            chain = [ssl.DER_cert_to_PEM_cert(der) for der in self._chain]
+            self._extensions = {"tls": {"client_cert_chain": chain, "tls_version": tls.version()}}
+
+    def data_received(self, data: bytes) -> None:
+        if self._head_size is not None:
+            self._head_size += len(data)
+        super().data_received(data)
+        if self._head_size is not None and self._head_size > HEAD_LIMIT and not self.transport.is_closing():
+            self._refuse(431)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, and close."""
+        self._refuse(400)
+
+    def _refuse(self, status: int) -> None:
+        text = f"{status} {HTTPStatus(status).phrase}".encode()
+        head = b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n\r\n%s"
+        self.transport.write(head % (text, text))
+        self.transport.close()
+
+    # What the parser calls, in this order.
+
+    def on_message_begin(self) -> None:
+        self.url = b""
+        self.headers = []
+        self.expect_100_continue = False
+
+    def on_headers_complete(self) -> None:
+        self._head_size = None
+        idle = self.cycle is None or self.cycle.response_complete
+        waits = self.expect_100_continue or self.flow.write_paused or self.parser.should_upgrade()
+        if idle and not self.pipeline and not waits:
+            self._collecting, self._body, self._body_size = True, [], 0
+        else:
+            self._go_the_long_way()
+
+    def on_body(self, body: bytes) -> None:
+        if not self._collecting:
+            super().on_body(body)
+            return
+        self._body_size += len(body)
+        if self._body_size <= BODY_LIMIT:
+            self._body.append(body)
+        elif self._body_size > READ_ON and not self.transport.is_closing():
+            self._write(self._request(b""), oversized(), keep_alive=False)
+
+    def on_message_complete(self) -> None:
+        self._head_size = 0
+        if not self._collecting:
+            super().on_message_complete()
+            return
+        self._collecting = False
+        if not self.transport.is_closing():
+            body, self._body = b"".join(self._body), []
+            self._answer(self._request(body))
+
+    def _answer(self, request: Request) -> None:
+        keep_alive: bool = self.parser.should_keep_alive()
+        application = self._application
+        if self._body_size > BODY_LIMIT:
+            self._write(request, oversized(), keep_alive=keep_alive)
+            return
+        if application.engine.blocking(request):
+            self._hand_over(partial(_after, application.reply, request))
+            return
+        response = application.engine.answer(request)
+        if response.stream is not None or application.compresses(request, response):
+            self._hand_over(partial(_after, application.finish, request, response))
+        else:
+            self._write(request, response, keep_alive=keep_alive)
+
+    def _request(self, body: bytes) -> Request:
+        method = self.parser.get_method().decode("ascii")
+        if self.url.startswith(b"/"):
+            path, _, query = self.url.partition(b"?")
+        else:
+            parsed = httptools.parse_url(self.url)
+            path, query = parsed.path or b"/", parsed.query or b""
+        if self.headers != self._raw_headers:  # most clients send the same headers again and again
+            self._raw_headers, self._known_headers = self.headers, parse_headers(self.headers)
+        return Request(method, path.decode("ascii"), parse_query(query), self._known_headers, body, self._chain)
+
+    def _write(self, request: Request, response: Response, *, keep_alive: bool) -> None:
+        head = [_status_line(response.status)]
+        for name, value in self.server_state.default_headers:
+            head += (name, b": ", value, b"\r\n")
+        for name, value in response_headers(response, audit_id(request), length=len(response.body)):
+            head += (name, b": ", value, b"\r\n")
+        head.append(b"\r\n" if keep_alive else b"connection: close\r\n\r\n")
+        body = b"" if request.method == "HEAD" else response.body
+        if len(body) <= JOIN_BELOW:
+            head.append(body)
+            self.transport.write(b"".join(head))
+        else:
+            self.transport.writelines([b"".join(head), body])
+        if keep_alive:
+            self.on_response_complete()
+        else:
+            self.transport.close()
+
+    def _hand_over(self, application: Any) -> None:
+        """Go on as an ordinary ASGI request whose body has been read, with this application."""
+        usual, self.app = self.app, application
+        try:
+            self._go_the_long_way()
+        finally:
+            self.app = usual
+        super().on_message_complete()
+
+    def _go_the_long_way(self) -> None:
+        """What uvicorn does when the headers are complete, with the scope that was left out at the beginning."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = url, headers, expects
+        self.scope["headers"] = headers
+        self.scope["extensions"] = self._extensions
+        super().on_headers_complete()
+
+
+async def _after(step: Any, *arguments: Any) -> None:
+    """An ASGI application whose first arguments, before the scope, are a step of ours and what it works on."""
+    *known, _, receive, send = arguments
+    await step(*known, receive, send)
+
+
+@lru_cache(maxsize=128)
+def _status_line(status: int) -> bytes:
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = ""
+    return f"HTTP/1.1 {status} {phrase}\r\n".encode()
+
+
+def peer_chain(tls: ssl.SSLObject) -> tuple[bytes, ...]:
+    """The certificates that the peer sent, DER, leaf first; empty where it sent none."""
+    leaf = tls.getpeercert(binary_form=True)
+    if not leaf:
+        return ()
+    if hasattr(tls, "get_unverified_chain"):  # since Python 3.13
+        return tuple(tls.get_unverified_chain())
+    # Until then the method exists on the inner object only, and gives objects instead of bytes.
+    inner: Any = getattr(tls, "_sslobj", None)
+    if not hasattr(inner, "get_unverified_chain"):
+        return (leaf,)
+    return tuple(_der(certificate) for certificate in inner.get_unverified_chain() or ())
+
+
+def _der(certificate: Any) -> bytes:
+    encoded: bytes | str = certificate.public_bytes(_DER_ENCODING)
+    assert isinstance(encoded, bytes)
+    return encoded
+
+
+_DER_ENCODING: Final = 2  # _ssl.ENCODING_DER

@@ -1,0 +1,247 @@
+"""A running server: started in a thread of its own for notebooks, or in the foreground for a command."""
+
+from __future__ import annotations
+
+import atexit
+import signal
+import ssl
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, Self
+
+from simkit.engine.http import certificates, kubeconfig
+from simkit.engine.http.door import Engine
+from simkit.engine.http.listeners import listen, reachable, release
+from simkit.engine.http.tls import server_context
+from simkit.meta.clock import Clock
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.engine.http.running import Listener, Running
+
+_LOOPBACK: Final = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How a server is reached.
+
+    Attributes
+    ----------
+    host
+        Address on which HTTPS is served.
+    port
+        HTTPS port; 0 picks a free one, None serves no HTTPS.
+    insecure_port
+        Port of plain HTTP on loopback (it authenticates and authorizes as the other); 0 and None likewise.
+    certificate_folder
+        Where certificates are kept; by default a folder of the user.
+    certificate_file, key_file
+        The server's own certificate and key instead of made ones.
+    client_authorities, proxy_authorities
+        PEM bundles whose certificates clients and front proxies may have, besides the administrator's made one.
+    kubeconfig
+        Where the client configuration of an administrator is written; by default in the certificate folder.
+    """
+
+    host: str = _LOOPBACK
+    port: int | None = 0
+    insecure_port: int | None = None
+    certificate_folder: Path | None = None
+    certificate_file: Path | None = None
+    key_file: Path | None = None
+    client_authorities: bytes = b""
+    proxy_authorities: bytes = b""
+    kubeconfig: Path | None = None
+
+    def identities(self, clock: Clock | None = None) -> certificates.Identities:
+        """The certificates and keys of the folder, made where needed. Raises SimkitError."""
+        return certificates.ensure(self.certificate_folder, hosts=(self.host,), clock=clock)
+
+    def trusted_clients(self, identities: certificates.Identities) -> bytes:
+        """The PEM bundle of all authorities that vouch for users: what the authenticator must be given."""
+        return b"\n".join(filter(None, (self.client_authorities, identities.authority.read_bytes())))
+
+
+class Server:
+    """Serves an engine over HTTPS, and over plain HTTP on loopback where asked to.
+
+    Parameters
+    ----------
+    engine
+        Answers the requests.
+    serving
+        Addresses, ports and certificates.
+    clock
+        On which client certificates are judged.
+    compress
+        Whether large answers are compressed for clients that take it.
+
+    Notes
+    -----
+    A running server is stopped when the interpreter ends. Needs the extra ``serve``; SimkitError says so where it is
+    missing.
+    """
+
+    def __init__(
+        self, engine: Engine, serving: Serving | None = None, *, clock: Clock | None = None, compress: bool = True
+    ) -> None:
+        self.serving = serving or Serving()
+        if self.serving.port is None and self.serving.insecure_port is None:
+            raise SimkitError("a server needs a port: the secure one, the insecure one, or both")
+        if (self.serving.certificate_file is None) != (self.serving.key_file is None):
+            raise SimkitError("a serving certificate and its key must be given together")
+        self._engine, self._clock, self._compress = engine, clock, compress
+        self._thread: threading.Thread | None = None
+        self._running: Running | None = None
+        self._ports: dict[str, int] = {}
+        self._listeners: list[Listener] = []
+        self._ready = threading.Event()
+        self.kubeconfig: Path | None = None
+        """Path of the administrator's client configuration, once the server runs."""
+
+    def __repr__(self) -> str:
+        return f"<simkit server at {', '.join(self._urls())}>" if self._ports else "<simkit server, stopped>"
+
+    def __enter__(self) -> Self:
+        return self if self.running else self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    @property
+    def running(self) -> bool:
+        """Whether the server listens."""
+        return bool(self._ports)
+
+    @property
+    def url(self) -> str:
+        """Where clients reach it: the HTTPS address, or the plain one where there is no other. Raises SimkitError."""
+        if not self._ports:
+            raise SimkitError("the server does not run; start() it")
+        return self._urls()[0]
+
+    @property
+    def insecure_url(self) -> str | None:
+        """The address of plain HTTP, None where it is not served."""
+        return f"http://{_LOOPBACK}:{self._ports['http']}" if "http" in self._ports else None
+
+    def _urls(self) -> list[str]:
+        secure = [f"https://{reachable(self.serving.host)}:{self._ports['https']}"] if "https" in self._ports else []
+        return secure + ([self.insecure_url] if self.insecure_url else [])
+
+    def start(self) -> Self:
+        """Serve in a thread of its own and return when requests are answered. Raises SimkitError for a taken port."""
+        running = self._prepare(self._ready.set)
+        self._thread = threading.Thread(target=self._serve, args=(running,), name="simkit-server", daemon=True)
+        self._thread.start()
+        self._ready.wait()
+        if not self._ports:
+            self._thread = None
+            raise SimkitError("the server ended while it started; the error above says why")
+        atexit.register(self.stop)
+        return self
+
+    def stop(self) -> None:
+        """Stop listening, let running requests finish, end all watches. Stopping a stopped server does nothing."""
+        atexit.unregister(self.stop)
+        thread, self._thread = self._thread, None
+        if self._running is not None:
+            self._running.stop()
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def run(self, ready: Callable[[], None] = lambda: None) -> None:
+        """Serve in this thread until SIGINT or SIGTERM; ``ready`` is called once requests are answered."""
+        running = self._prepare(ready)
+        previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        for number in previous:
+            signal.signal(number, lambda *_: running.stop())
+        try:
+            self._serve(running)
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+    def _prepare(self, ready: Callable[[], None]) -> Running:
+        """Everything that can go wrong, in the caller's thread: certificates, ports, missing packages."""
+        if self.running:
+            raise SimkitError(f"{self!r} runs already; stop() it first")
+        from simkit.engine.http.asgi import Application
+        from simkit.engine.http.running import Running
+
+        self._ready.clear()
+        listeners = self._listen()
+        try:
+            self._write_kubeconfig()
+            self._running = Running(Application(self._engine, compress=self._compress), listeners, ready)
+        except SimkitError:
+            self._release(listeners)
+            raise
+        self._listeners = listeners
+        return self._running
+
+    def _listen(self) -> list[Listener]:
+        from simkit.engine.http.running import Listener
+
+        serving, listeners = self.serving, list[Listener]()
+        context = self._context() if serving.port is not None else None
+        try:
+            if serving.port is not None:
+                listeners.append(Listener(listen(serving.host, serving.port, self), context))
+            if serving.insecure_port is not None:
+                listeners.append(Listener(listen(_LOOPBACK, serving.insecure_port, self)))
+        except SimkitError:
+            self._release(listeners)
+            raise
+        self._ports = {"https" if item.tls else "http": item.sock.getsockname()[1] for item in listeners}
+        return listeners
+
+    def _context(self) -> ssl.SSLContext:
+        """The TLS side: own certificate, and the authorities whose certificates clients may offer."""
+        serving, made = self.serving, self.serving.identities(self._clock)
+        own = (made.certificate, made.key)
+        if serving.certificate_file is not None and serving.key_file is not None:
+            own = (serving.certificate_file, serving.key_file)
+        authorities = [serving.trusted_clients(made), serving.proxy_authorities]
+        return server_context(*own, [bundle for bundle in authorities if bundle])
+
+    def _write_kubeconfig(self) -> None:
+        """The client configuration of an administrator, who is known by certificate: over HTTPS only."""
+        serving = self.serving
+        if "https" not in self._ports:
+            if serving.kubeconfig is not None:
+                raise SimkitError("a client configuration needs HTTPS: its administrator is known by certificate")
+            return
+        made = serving.identities(self._clock)
+        authority = serving.certificate_file or made.authority
+        content = kubeconfig.document(
+            self.url,
+            authority=authority.read_bytes(),
+            certificate=made.admin_certificate.read_bytes(),
+            key=made.admin_key.read_bytes(),
+        )
+        self.kubeconfig = serving.kubeconfig or made.authority.with_name(f"kubeconfig-{self._ports['https']}")
+        kubeconfig.write(self.kubeconfig, content)
+
+    def _serve(self, running: Running) -> None:
+        from simkit.engine.http.running import new_loop
+
+        loop = new_loop()
+        try:
+            loop.run_until_complete(running.serve())
+            loop.run_until_complete(loop.shutdown_asyncgens())
+        finally:
+            loop.close()
+            self._release(self._listeners)
+            self._ready.set()
+
+    def _release(self, listeners: list[Listener]) -> None:
+        for listener in listeners:
+            listener.sock.close()
+        for port in self._ports.values():
+            release(port, self)
+        self._ports, self._running = {}, None
