@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
+from urllib.parse import quote
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.road import travel
-from simkit.logic.rbac.defaults import reconcile
+from simkit.logic.rbac.defaults import outdated_bindings, reconcile
 from simkit.meta.domain import (
     API_SERVER,
     DEFAULT_NAMESPACE,
@@ -30,6 +31,10 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
     """Create what is missing, through the road. Safe to repeat."""
     for name in _NAMESPACES:
         _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    for key in list(outdated_bindings(snapshot())):
+        resource = engine.catalogue.lookup(str(key.resource))
+        scope = f"/namespaces/{key.namespace}" if key.namespace else ""
+        _send(engine, "DELETE", f"{resource.path}{scope}/{resource.resource}/{quote(key.name, safe=':')}", None)
     for obj, exists in reconcile(snapshot()):
         _write(engine, obj, exists=exists)
 
@@ -39,12 +44,12 @@ def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
     namespace = namespace_of(obj)
     path = resource.path + (f"/namespaces/{namespace}" if namespace else "") + f"/{resource.resource}"
     if exists:
-        _send(engine, "PUT", f"{path}/{name_of(obj)}", obj)
+        _send(engine, "PUT", f"{path}/{quote(name_of(obj), safe=':')}", obj)
     else:
         _send(engine, "POST", path, obj)
 
 
-def _send(engine: Engine, method: str, path: str, obj: Object) -> None:
+def _send(engine: Engine, method: str, path: str, obj: Object | None) -> None:
     request = Request.of(method, path, obj, headers={"user-agent": API_SERVER})
     response = travel(engine, request, SERVER)
     if response.status >= 400 and response.status != 409:
