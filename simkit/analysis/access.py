@@ -8,7 +8,8 @@ from typing import Final
 from simkit.analysis.rbacobjects import RBAC, SERVICE_ACCOUNTS, require
 from simkit.analysis.remembered import Remembered
 from simkit.analysis.subject import Members, groups_in, identity_of, implied_groups, parse
-from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
+from simkit.logic.rbac.aggregate import is_aggregated, settled
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER, Subject, key_of
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, Identity
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
@@ -24,13 +25,23 @@ _known: Remembered[tuple[Subject, ...]] = Remembered()
 
 
 def index_of(snapshot: Snapshot) -> AccessIndex:
-    """The access index of a snapshot, made at the first question. IncompleteSnapshot without roles or bindings."""
+    """The access index of a snapshot, made at the first question. IncompleteSnapshot without roles or bindings.
+
+    Aggregated roles without rules, as manifests have them, get those that their controller would give them.
+    """
     return _indexes.of(snapshot, _indexed)
 
 
 def _indexed(snapshot: Snapshot) -> AccessIndex:
     require(snapshot, RBAC)
-    return AccessIndex.of(snapshot)
+    index = AccessIndex.of(snapshot)
+    roles = {name_of(role): role for role in snapshot.scan(CLUSTER_ROLES)}
+    bare = [name for name, role in roles.items() if is_aggregated(role) and not role.get("rules")]
+    if bare:  # manifests, which no controller has filled in yet
+        for role in settled(roles.values()):
+            if name_of(role) in bare:
+                index.put(key_of(role, CLUSTER_ROLES), role)
+    return index
 
 
 def identity(subject: Subject | str, members: Members = NO_MEMBERS, groups: tuple[str, ...] = ()) -> Identity:

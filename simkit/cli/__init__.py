@@ -1,1 +1,81 @@
-"""The command line, one file per command."""
+"""The command line: ``simkit serve``, ``audit``, ``who-can``, ``can-i``. One file per command.
+
+Exit codes: 0 for fine or yes, 1 for findings or no, 2 for wrong use and unreadable input.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from simkit.meta.errors import SimkitError
+
+FINE: Final = 0
+FOUND: Final = 1
+WRONG: Final = 2
+
+
+class Command(NamedTuple):
+    """A command, and the module whose ``add_parser(subparsers)`` and ``run(args)`` make it."""
+
+    name: str
+    summary: str
+
+
+COMMANDS: Final = (
+    Command("serve", "run an API server"),
+    Command("audit", "what to look at in a cluster's access control"),
+    Command("who-can", "who may do something"),
+    Command("can-i", "whether a subject may do something, and why"),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line and return its exit code; nothing but the named command is imported."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser(arguments)
+    try:
+        args = parser.parse_args(arguments)
+    except SystemExit as stop:  # argparse ends the process itself; callers of main want the code
+        return stop.code if isinstance(stop.code, int) else WRONG
+    if not hasattr(args, "run"):
+        parser.print_help()
+        return WRONG
+    return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+    except SimkitError as wrong:
+        print(f"simkit: {wrong}", file=sys.stderr)
+        return WRONG
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of the output went away, as `head` does; there is nobody to tell
+        return FINE
+    except OSError as wrong:
+        print(f"simkit: {wrong}", file=sys.stderr)
+        return WRONG
+    return code
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of all commands; of those not named in the arguments only name and summary are known."""
+    parser = argparse.ArgumentParser(
+        prog="simkit", description="An in-memory API server, and analyses of access control."
+    )
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
+    named = next((word for word in arguments if not word.startswith("-")), "")
+    for command in COMMANDS:
+        if command.name == named:
+            module = importlib.import_module(f"simkit.cli.{command.name.replace('-', '_')}")
+            made: argparse.ArgumentParser | None = module.add_parser(subparsers)
+            if made is not None:
+                made.set_defaults(run=module.run)
+        else:
+            subparsers.add_parser(command.name, help=command.summary)
+    return parser

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Final
 
 from simkit.analysis.rbacobjects import RBAC
-from simkit.logic.rbac.binding import CLUSTER_ROLES, Binding, key_of
+from simkit.logic.rbac.aggregate import is_aggregated, settled
+from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, Binding, key_of
+from simkit.logic.rbac.defaults import default_objects
 from simkit.logic.rbac.rule import rules_of
-from simkit.meta import data
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import Key
 from simkit.meta.objects import Object
 from simkit.snapshot.protocol import Snapshot
 
-RESOURCES: Final[Mapping[str, GroupResource]] = {
-    "ClusterRole": RBAC[0],
-    "ClusterRoleBinding": RBAC[1],
-    "Role": RBAC[2],
-    "RoleBinding": RBAC[3],
-}
-
 
 @cache
-def default_objects(release: str) -> Mapping[Key, Object]:
-    """The roles and bindings that a server of the release makes at its start, by key."""
-    listed = data.load(f"rbac/default-objects-{release}.json")
-    return {key_of(obj, RESOURCES[obj["kind"]]): obj for obj in listed}
+def settled_defaults(release: str) -> Mapping[Key, Object]:
+    """The roles and bindings of a server of the release soon after its start, by key."""
+    made = {key_of(obj, RESOURCES_OF_KINDS[obj["kind"]]): obj for obj in default_objects(release)}
+    roles = settled(obj for key, obj in made.items() if key.resource == CLUSTER_ROLES)
+    return {**made, **{key_of(role, CLUSTER_ROLES): role for role in roles}}
 
 
 def unchanged_defaults(snapshot: Snapshot) -> frozenset[Key]:
@@ -35,35 +29,17 @@ def unchanged_defaults(snapshot: Snapshot) -> frozenset[Key]:
     A default role whose rules are collected from others counts as changed where they were extended. One that carries
     the label of the defaults, but not their content, is not a default.
     """
-    known = default_objects(snapshot.release)
-    found = set()
-    for resource in RBAC:
-        for obj in snapshot.scan(resource):
-            key = key_of(obj, resource)
-            if key in known and _same(key, obj, known):
-                found.add(key)
-    return frozenset(found)
+    known = settled_defaults(snapshot.release)
+    stored = ((key_of(obj, resource), obj) for resource in RBAC for obj in snapshot.scan(resource))
+    return frozenset(key for key, obj in stored if key in known and _same(key, obj, known[key]))
 
 
-def _same(key: Key, obj: Object, known: Mapping[Key, Object]) -> bool:
-    default = known[key]
+def _same(key: Key, obj: Object, default: Object) -> bool:
     if "roleRef" in default:
         mine, theirs = Binding.of(key, obj), Binding.of(key, default)
         return mine.role == theirs.role and set(mine.subjects) == set(theirs.subjects)
-    if default.get("aggregationRule"):
-        parts = _collected(default, known)
-        return obj.get("aggregationRule") == default["aggregationRule"] and set(rules_of(obj)) <= parts
+    if is_aggregated(default):
+        settling = not obj.get("rules")
+        same_rule = obj.get("aggregationRule") == default["aggregationRule"]
+        return same_rule and (settling or set(rules_of(obj)) == set(rules_of(default)))
     return set(rules_of(obj)) == set(rules_of(default))
-
-
-def _collected(role: Object, known: Mapping[Key, Object]) -> set[object]:
-    """The rules that an aggregated default role collects from the other defaults."""
-    wanted = [selector.get("matchLabels") or {} for selector in role["aggregationRule"]["clusterRoleSelectors"]]
-    found: set[object] = set()
-    for key, other in known.items():
-        labels = (other.get("metadata") or {}).get("labels") or {}
-        if key.resource == CLUSTER_ROLES and any(labels.items() >= one.items() for one in wanted):
-            found |= set(rules_of(other))
-            if other is not role and other.get("aggregationRule"):
-                found |= _collected(other, known)
-    return found

@@ -17,9 +17,10 @@ from simkit.analysis.subject import normal, text_of
 from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
+from simkit.meta import labels
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, labels_of
+from simkit.meta.objects import Object, at, labels_of
 
 AGGREGATES: Final = {f"{RBAC_GROUP}/aggregate-to-{name}": name for name in ("view", "edit", "admin")}
 READ: Final = frozenset(("get", "list", "watch"))
@@ -113,7 +114,8 @@ def duplicate_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
     for binding in survey.index.bindings():
         if binding.subjects:
             alike[binding.role, binding.namespace, frozenset(map(normal, binding.subjects))].append(binding)
-    for first, *others in alike.values():
+    for found in alike.values():
+        first, *others = sorted(found, key=lambda binding: (binding.key not in survey.defaults, binding.key))
         for other in others:
             yield check.finding(
                 f"{written(other.key)} gives what {written(first.key)} gives already: {written(first.role)} to "
@@ -128,9 +130,13 @@ def duplicate_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
 
 def unused_roles(survey: Survey, check: Check) -> Iterator[Finding]:
     """Roles that no binding names, and that are not collected into another role."""
+    selectors = [
+        labels.of_object(selector)
+        for role in survey.snapshot.scan(CLUSTER_ROLES)
+        for selector in at(role, "aggregationRule", "clusterRoleSelectors") or ()
+    ]
     for key, role in all_roles(survey.snapshot):
-        labels = labels_of(role)
-        collected = any(label.startswith(f"{RBAC_GROUP}/aggregate-to-") for label in labels)
+        collected = key.resource == CLUSTER_ROLES and any(one.matches(labels_of(role)) for one in selectors)
         if key not in survey.defaults and not collected and not survey.index.bindings_of(key):
             yield check.finding(
                 f"No binding names {written(key)}.", namespace=key.namespace, role=key, command=delete_command(key)

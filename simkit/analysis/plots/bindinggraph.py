@@ -47,7 +47,7 @@ def binding_graph(graph: nx.MultiDiGraph[Any]) -> Figure:
     _draw_lines(axes, edges, places)
     _draw_subjects(axes, left, places, graph)
     _draw_roles(axes, right, places, graph)
-    _frame(axes, height, f"{len(left)} subjects, {len(edges)} bindings to {len(right)} roles")
+    _frame(made, axes, height, f"{len(left)} subjects, {len(edges)} bindings to {len(right)} roles")
     return made
 
 
@@ -105,7 +105,7 @@ def _draw_subjects(
 ) -> None:
     for kind in sorted({graph.nodes[node]["kind"] for node in column}):
         rows = [places[node] for node in column if graph.nodes[node]["kind"] == kind]
-        axes.scatter([0] * len(rows), rows, s=12, marker=MARKERS.get(kind, "^"), color=INK, zorder=2)
+        axes.scatter([0.0] * len(rows), rows, s=12, marker=MARKERS.get(kind, "^"), color=INK, zorder=2)
     for node in column:
         text = shortened(graph.nodes[node]["text"])
         axes.text(-0.015, places[node], text, ha="right", va="center", fontsize=6.5, color=INK)
@@ -114,15 +114,17 @@ def _draw_subjects(
 def _draw_roles(
     axes: Axes, column: Sequence[Hashable], places: Mapping[Hashable, float], graph: nx.MultiDiGraph[Any]
 ) -> None:
+    faces = [INK if graph.nodes[node]["exists"] else "white" for node in column]
+    rows = [places[node] for node in column]
+    axes.scatter([1.0] * len(rows), rows, s=12, c=faces, edgecolors=INK, linewidths=0.6, zorder=2)
     for node in column:
         exists = graph.nodes[node]["exists"]
-        axes.scatter([1], [places[node]], s=12, color=INK if exists else "white", edgecolors=INK, zorder=2)
         text = shortened(graph.nodes[node]["text"]) + ("" if exists else " (missing)")
         axes.text(1.015, places[node], text, ha="left", va="center", fontsize=6.5, color=INK if exists else GREY)
 
 
-def _frame(axes: Axes, height: int, text: str) -> None:
-    axes.set_xlim(-0.75, 1.75)
+def _frame(made: Figure, axes: Axes, height: int, text: str) -> None:
+    axes.set_xlim(-0.6, 1.6)
     axes.set_ylim(0, height)
     axes.set_axis_off()
     title(axes, text)
@@ -133,4 +135,4 @@ def _frame(axes: Axes, height: int, text: str) -> None:
         Line2D([], [], color=INK, marker="s", linestyle="", markersize=4, label="group"),
         Line2D([], [], color=INK, marker="^", linestyle="", markersize=4, label="service account"),
     ]
-    axes.legend(handles=marks, fontsize=7, frameon=False, loc="upper center", ncols=5)
+    made.legend(handles=marks, fontsize=8, frameon=False, loc="outside upper center", ncols=5)

@@ -9,6 +9,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from simkit.analysis.plots.style import INK, figure, shortened, title
+from simkit.analysis.who_can import EVERYWHERE
 
 COLOURS = "cividis_r"
 """Looks the same to colour-blind readers and in grey."""
@@ -26,7 +27,8 @@ def access_heat_map(matrix: pd.DataFrame) -> Figure:
     made, axes = figure(3.2 + 0.42 * columns, 2.6 + 0.21 * rows)
     highest = max(int(matrix.to_numpy().max(initial=0)), 2)
     image = axes.imshow(matrix.where(matrix > 0), aspect="auto", cmap=COLOURS, norm=LogNorm(1, highest))
-    axes.set_yticks(range(len(matrix.index)), [shortened(str(name), 32) for name in matrix.index])
+    places = ["(whole cluster)" if name == EVERYWHERE else shortened(str(name), 32) for name in matrix.index]
+    axes.set_yticks(range(len(places)), places)
     axes.set_xticks(range(len(matrix.columns)), list(matrix.columns), rotation=60, ha="left", rotation_mode="anchor")
     axes.xaxis.tick_top()
     for (row, column), number in np.ndenumerate(matrix.to_numpy(dtype=int)):
@@ -35,6 +37,7 @@ def access_heat_map(matrix: pd.DataFrame) -> Figure:
         spine.set_visible(False)
     bar = made.colorbar(image, ax=axes, shrink=0.6, pad=0.02)
     bar.set_label("subjects", fontsize=9)
+    bar.ax.yaxis.set_major_formatter("{x:.0f}")
     bar.ax.tick_params(labelsize=8)
     title(axes, "Who can do what where: number of subjects per permission and namespace")
     return made

@@ -1,0 +1,112 @@
+"""``simkit can-i``: whether a subject may do something, and why or why not."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from simkit.cli.dump import add_dump, read
+from simkit.cli.output import add_output, json_text, write_rows
+from simkit.meta.errors import SimkitError
+
+EXAMPLES = """\
+examples:
+  simkit can-i delete pods --as alice --as-group devs -n payments --dump cluster.yaml
+  simkit can-i get secrets db --as system:serviceaccount:ci:runner -n payments --dump cluster.yaml
+  simkit can-i --list --as sa:ci/runner --dump cluster.yaml
+
+Exit code: 0 for yes, 1 for no, 2 for wrong use or unreadable input.
+"""
+LISTED = ("scope", "verbs", "what", "names", "effective", "via_group", "binding", "role")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "can-i",
+        help="whether a subject may do something, and why",
+        description="Says yes with the grant that allows it, or no with what came near it.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("verb", nargs="?", default="", metavar="VERB", help="get, list, create, bind, ...")
+    parser.add_argument("resource", nargs="?", default="", metavar="RESOURCE", help="pods, po, deployments.apps, ...")
+    parser.add_argument(
+        "name", nargs="?", default="", metavar="NAME", help="one object (default: requests without one)"
+    )
+    parser.add_argument("--as", dest="user", default="", metavar="USER", help="alice, sa:NAMESPACE/NAME, group:NAME")
+    parser.add_argument("--as-group", dest="groups", action="append", default=[], metavar="G", help="may be repeated")
+    add_dump(parser)
+    parser.add_argument("-n", "--namespace", default="", help="where (default: in all namespaces at once)")
+    parser.add_argument("--subresource", default="", help="such as log or exec")
+    parser.add_argument("--url", default="", help="a path such as /metrics instead of a resource")
+    parser.add_argument("--api-group", help="ask for a resource that the release does not have")
+    parser.add_argument("--list", action="store_true", help="list all that the subject may do instead")
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    subject = args.user or (f"group:{args.groups[0]}" if args.groups else "")
+    if not subject:
+        raise SimkitError("say whom it is about: --as alice, --as sa:namespace/name or --as-group devs")
+    if args.list:
+        return _list(args, subject)
+    if not args.verb:
+        raise SimkitError("say what it is about: a verb and a resource, a verb and --url, or --list")
+    return _answer(args, subject)
+
+
+def _answer(args: argparse.Namespace, subject: str) -> int:
+    from simkit.analysis.can import can
+
+    answer = can(
+        read(args.dump, args),
+        subject,
+        args.verb,
+        args.resource,
+        subresource=args.subresource,
+        name=args.name,
+        namespace=args.namespace,
+        url=args.url,
+        group=args.api_group,
+        groups=tuple(args.groups),
+    )
+    explained = [line.strip() for line in list(answer.lines())[1:]]
+    told = {"allowed": answer.allowed, "question": answer.question, "reason": answer.reason, "explanation": explained}
+    if args.output == "table":
+        print(answer)
+    elif args.output == "json":
+        print(json_text(told), end="")
+    else:
+        write_rows(tuple(told), [{**told, "explanation": "; ".join(explained)}], args.output)
+    return 0 if answer else 1
+
+
+def _list(args: argparse.Namespace, subject: str) -> int:
+    from simkit.analysis.permissions import COLUMNS, permissions
+    from simkit.analysis.subject import parse, text_of
+
+    members = {group: [text_of(parse(subject))] for group in args.groups}
+    rows = permissions(read(args.dump, args), subject, members=members).to_dict("records")
+    if args.output in ("json", "csv"):
+        write_rows(COLUMNS, rows, args.output)
+    else:
+        write_rows(LISTED, map(_short, rows), args.output)
+    return 0 if any(row["effective"] for row in rows) else 1
+
+
+def _short(row: Any) -> dict[str, Any]:
+    """A row as a terminal shows it."""
+    from simkit.analysis.graph import rule_text
+    from simkit.logic.rbac.rule import Rule
+
+    rule = Rule((), row["api_groups"], row["resources"], (), row["urls"])
+    return {
+        **{name: row[name] for name in ("scope", "verbs", "effective", "via_group")},
+        "what": rule_text(rule).strip() if row["rule"] >= 0 or row["urls"] else "(the role is missing)",
+        "names": row["resource_names"],
+        "binding": f"{row['binding_kind']} {row['binding']}".strip(),
+        "role": f"{row['role_kind']} {row['role']}".strip(),
+    }

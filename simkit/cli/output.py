@@ -1,0 +1,62 @@
+"""How a command writes its answer: as a table, JSON, CSV or markdown."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TextIO
+
+import orjson
+
+FORMATS: Final = ("table", "json", "csv", "markdown")
+
+Row = Mapping[Any, Any]
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option ``--output``."""
+    parser.add_argument(
+        "-o", "--output", choices=FORMATS, default="table", help="how to write the answer (default: table)"
+    )
+
+
+def write_rows(columns: Sequence[str], rows: Iterable[Row], form: str, *, stream: TextIO | None = None) -> None:
+    """Write rows in one of the ``FORMATS``, to standard output unless told otherwise."""
+    out, listed = stream or sys.stdout, list(rows)
+    if form == "json":
+        out.write(json_text([{name: row[name] for name in columns} for row in listed]))
+    elif form == "csv":
+        _write_csv(columns, listed, out)
+    else:
+        out.write(_aligned(columns, listed, "github" if form == "markdown" else "plain"))
+
+
+def json_text(value: Any) -> str:
+    """A value as indented JSON with a line end."""
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2, default=list).decode() + "\n"
+
+
+def _write_csv(columns: Sequence[str], rows: Sequence[Row], out: TextIO) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_plain(row[name]) for name in columns] for row in rows)
+
+
+def _aligned(columns: Sequence[str], rows: Sequence[Row], form: str) -> str:
+    from tabulate import tabulate
+
+    head = [name.upper().replace("_", " ") if form == "plain" else name for name in columns]
+    bars = "\\|" if form == "github" else "|"
+    cells = [[_plain(row[name]).replace("|", bars) for name in columns] for row in rows]
+    return tabulate(cells, head, tablefmt=form, disable_numparse=True) + "\n"
+
+
+def _plain(value: Any) -> str:
+    """A cell as text: lists joined by commas, nothing for nothing."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ",".join(map(str, value)) if isinstance(value, tuple | list) else str(value)

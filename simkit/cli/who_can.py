@@ -1,0 +1,90 @@
+"""``simkit who-can``: every subject that may do something."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from simkit.cli.dump import add_dump, read
+from simkit.cli.output import add_output, write_rows
+from simkit.meta.errors import SimkitError
+
+EXAMPLES = """\
+examples:
+  simkit who-can get secrets --dump cluster.yaml -n payments
+  simkit who-can create pods/exec --dump cluster.yaml -A
+  simkit who-can impersonate users --dump cluster.yaml --any-name
+  simkit who-can get --url /metrics --dump cluster.yaml -o json
+
+Exit code: 0 when somebody besides system:masters may, 1 when nobody, 2 for wrong use or unreadable input.
+"""
+SHOWN = ("subject", "scope", "binding", "role", "rule", "names")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "who-can",
+        help="who may do something",
+        description="Lists every subject that may do something, with the binding, role and rule that let it.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("verb", metavar="VERB", help="get, list, create, ... or bind, escalate, impersonate, use, ...")
+    parser.add_argument("resource", nargs="?", default="", metavar="RESOURCE", help="pods, po, deployments.apps, ...")
+    parser.add_argument(
+        "name", nargs="?", default="", metavar="NAME", help="one object (default: requests without one)"
+    )
+    add_dump(parser)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("-n", "--namespace", help="where (default: anywhere)")
+    where.add_argument("-A", "--all-namespaces", action="store_true", help="who may in all namespaces at once")
+    parser.add_argument("--any-name", action="store_true", help="count also grants for single names")
+    parser.add_argument("--subresource", default="", help="such as log or exec")
+    parser.add_argument("--url", default="", help="a path such as /metrics instead of a resource")
+    parser.add_argument("--api-group", help="ask for a resource that the release does not have")
+    parser.add_argument("--expand-groups", action="store_true", help="list the known members of groups too")
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    from simkit.analysis.access import MASTERS_GROUP
+    from simkit.analysis.who_can import COLUMNS, who_can
+
+    if args.any_name and args.name:
+        raise SimkitError(f"--any-name asks about every name, {args.name!r} about one; give one of them")
+    found = who_can(
+        read(args.dump, args),
+        args.verb,
+        args.resource,
+        subresource=args.subresource,
+        name=None if args.any_name else args.name,
+        namespace="" if args.all_namespaces else args.namespace,
+        url=args.url,
+        group=args.api_group,
+        expand_groups=args.expand_groups,
+    )
+    rows = found.to_dict("records")
+    if args.output in ("json", "csv"):
+        write_rows(COLUMNS, rows, args.output)
+    else:
+        write_rows(SHOWN, map(_short, rows), args.output)
+    return 0 if any(row["subject"] != MASTERS_GROUP.name for row in rows) else 1
+
+
+def _short(row: Any) -> dict[str, Any]:
+    """A row as a terminal shows it: kind, namespace and name of a thing in one column."""
+    from simkit.analysis.subject import text_of
+    from simkit.logic.rbac.binding import Subject
+
+    subject = text_of(Subject(row["subject_kind"], row["subject"], row["subject_namespace"]))
+    return {
+        "subject": subject + (f" (in {row['via_group']})" if row["via_group"] else ""),
+        "scope": row["scope"],
+        "binding": f"{row['binding_kind']} {row['binding']}".strip(),
+        "role": f"{row['role_kind']} {row['role']}".strip(),
+        "rule": row["rule"] if row["rule"] >= 0 else "",
+        "names": row["names"],
+    }
