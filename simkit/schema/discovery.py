@@ -1,0 +1,152 @@
+"""What a catalogue says of itself to clients: groups, versions, resources, in the plain and the aggregated form."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from simkit.meta.domain import api_group
+from simkit.meta.names import GroupVersionKind
+from simkit.schema.catalogue import Catalogue, Group
+from simkit.schema.resources import Resource, SubresourceInfo
+
+Document = dict[str, Any]
+
+AGGREGATED_GROUP: Final = api_group("apidiscovery")
+AGGREGATED_VERSIONS: Final = ("v2", "v2beta1")
+
+
+def api_versions(catalogue: Catalogue, server_address: str = "") -> Document:
+    """The versions of the core group: what ``/api`` answers."""
+    core = catalogue.group("")
+    return {
+        "kind": "APIVersions",
+        "versions": list(core.versions) if core else [],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}],
+    }
+
+
+def group_list(catalogue: Catalogue) -> Document:
+    """All named groups: what ``/apis`` answers."""
+    groups = [_group(each) for each in catalogue.groups() if each.name]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
+
+
+def group(catalogue: Catalogue, name: str) -> Document:
+    """One group: what ``/apis/<group>`` answers. KeyError where the group has no resource."""
+    found = catalogue.group(name)
+    if found is None:
+        raise KeyError(name)
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(found)}
+
+
+def _group(found: Group) -> Document:
+    versions = [{"groupVersion": f"{found.name}/{version}", "version": version} for version in found.versions]
+    return {"name": found.name, "versions": versions, "preferredVersion": versions[0]}
+
+
+def resource_list(catalogue: Catalogue, name: str, version: str) -> Document:
+    """The resources of one group version, subresources behind their resource: what its path answers."""
+    resources = catalogue.resources(name, version)
+    entries = [entry for resource in resources for entry in _entries(resource)]
+    if not any(resource.custom for resource in resources):
+        entries.sort(key=lambda entry: str(entry["name"]))
+    if not name:  # The core group's documents are of a version before there were versions.
+        return {"kind": "APIResourceList", "groupVersion": version, "resources": entries}
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{name}/{version}", "resources": entries}
+
+
+def _entries(resource: Resource) -> Iterator[Document]:
+    entry: Document = {
+        "name": resource.resource,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    if resource.stored:
+        entry["storageVersionHash"] = storage_version_hash(resource.storage_gvk)
+    yield entry
+    for name, info in resource.subresources.items():
+        yield _subresource_entry(f"{resource.resource}/{name}", info)
+
+
+def _subresource_entry(name: str, info: SubresourceInfo) -> Document:
+    entry: Document = {"name": name, "singularName": "", "namespaced": info.namespaced}
+    if info.group_version:
+        group_name, _, version = info.group_version.rpartition("/")
+        entry |= {"group": group_name, "version": version}
+    return {**entry, "kind": info.kind, "verbs": list(info.verbs)}
+
+
+@lru_cache(maxsize=4096)
+def storage_version_hash(stored: GroupVersionKind) -> str:
+    """A short mark of the stored form, the same for all versions of a resource.
+
+    Examples
+    --------
+    >>> storage_version_hash(GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscaler"))
+    'qwQve8ut294='
+    """
+    digest = hashlib.sha256("/".join(stored).encode()).digest()
+    return base64.b64encode(digest[:8]).decode()
+
+
+def aggregated(catalogue: Catalogue, version: str, *, core: bool) -> Document:
+    """All groups with all their resources in one document, of the version ``v2`` or ``v2beta1``.
+
+    ``core`` chooses between the two roots: the core group alone, or the named groups.
+    """
+    chosen = [each for each in catalogue.groups() if (not each.name) == core]
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": f"{AGGREGATED_GROUP}/{version}",
+        "metadata": {},
+        "items": [_aggregated_group(catalogue, each) for each in chosen],
+    }
+
+
+def _aggregated_group(catalogue: Catalogue, found: Group) -> Document:
+    metadata = {"name": found.name} if found.name else {}
+    versions = [
+        {
+            "version": version,
+            "resources": _aggregated_resources(catalogue.resources(found.name, version)),
+            "freshness": "Current",
+        }
+        for version in found.versions
+    ]
+    return {"metadata": {**metadata, "creationTimestamp": None}, "versions": versions}
+
+
+def _aggregated_resources(resources: Sequence[Resource]) -> list[Document]:
+    out = []
+    for resource in resources:
+        entry: Document = {
+            "resource": resource.resource,
+            "responseKind": {"group": "", "version": "", "kind": resource.kind},
+            "scope": "Namespaced" if resource.namespaced else "Cluster",
+            "singularResource": resource.singular,
+            "verbs": list(resource.verbs),
+        }
+        if resource.short_names:
+            entry["shortNames"] = list(resource.short_names)
+        if resource.categories:
+            entry["categories"] = list(resource.categories)
+        if resource.subresources:
+            entry["subresources"] = [_aggregated_subresource(*each) for each in resource.subresources.items()]
+        out.append(entry)
+    return out
+
+
+def _aggregated_subresource(name: str, info: SubresourceInfo) -> Document:
+    group_name, _, version = info.group_version.rpartition("/")
+    kind = {"group": group_name, "version": version, "kind": info.kind}
+    return {"subresource": name, "responseKind": kind, "verbs": list(info.verbs)}
