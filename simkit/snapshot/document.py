@@ -12,7 +12,7 @@ Advance = Callable[[int], None]
 
 REPAIR: Final = "it was left out; repair the file or write it again"
 CUT: Final = "the file is not whole; write it again, or what came after is missing"
-_KIND: Final = re.compile(r"""^[\s\-{]*["']?kind["']?\s*:\s*["']?([A-Za-z0-9]+)""", re.MULTILINE)
+_KIND: Final = re.compile(r"""(?:^|[{,])[\s\-]*["']?kind["']?\s*:\s*["']?([A-Za-z0-9]+)""", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

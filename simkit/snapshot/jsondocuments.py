@@ -13,6 +13,7 @@ from simkit.snapshot.document import CUT, REPAIR, Advance, Document, named
 from simkit.snapshot.report import Report
 from simkit.snapshot.yamldocuments import yaml_documents
 
+_LIKE_JSON: Final = re.compile(r"""\s*[{\[]\s*(?:["{}\[\]\d]|\Z)""")
 _ITEMS: Final = re.compile(r'"items"\s*:\s*\[')
 
 
@@ -85,7 +86,7 @@ def _flow_yaml_or_broken(
     file: str, text: str, line: int, error: orjson.JSONDecodeError, report: Report, advance: Advance
 ) -> Iterator[Document]:
     end = _end_of_value(text, _skip_space(text, 0))
-    if end is None and not re.match(r"""\s*[{\[]\s*["{\[]""", text):
+    if end is None and not _LIKE_JSON.match(text):
         yield from yaml_documents(file, text, line, report, advance)
         return
     advance(len(text))

@@ -13,6 +13,7 @@ from simkit.snapshot.yamltext import BrokenText, decode
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(r"^%.*$", re.MULTILINE)
+_NOTHING: Final = re.compile(r"(?:[ \t]*(?:#[^\n]*|\.\.\.[ \t]*)?(?:\r?\n|\Z))*")
 _ITEMS: Final = re.compile(r"^items:[ \t]*\r?\n(?=( *)- )", re.MULTILINE)
 _ENDS_ITEMS: Final = re.compile(r"^[^ \-#\r\n]", re.MULTILINE)
 _TABLE: Final = re.compile(r"(?:NAMESPACE|NAME) {2,}\S")
@@ -23,7 +24,7 @@ def yaml_documents(file: str, text: str, line: int, report: Report, advance: Adv
     for chunk, here in _chunks(text, line):
         # A directive stands before the first document, or after the end mark of another.
         bare = _DIRECTIVE.sub("", chunk) if here == line or "\n..." in chunk else chunk
-        if not bare.strip():
+        if _NOTHING.fullmatch(bare):
             advance(len(chunk))
             continue
         try:
