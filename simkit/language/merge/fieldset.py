@@ -212,19 +212,19 @@ def _shown(value: Any) -> str:
 _HTML: Final = re.compile("[<>&\u2028\u2029]")
 
 
-def _escaped(text: str) -> str:
+def escaped_json(text: str) -> str:
     """JSON text with the characters escaped that the real server's encoder escapes."""
     return _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def key_element(keys: Mapping[str, Any]) -> str:
     """The path element of a list element that is told from others by these keys, which must come sorted."""
-    return _escaped(f"k:{orjson.dumps(keys).decode()}")
+    return escaped_json(f"k:{orjson.dumps(keys).decode()}")
 
 
 def value_element(value: Any) -> str:
     """The path element of a set's element."""
-    return _escaped(f"v:{orjson.dumps(value).decode()}")
+    return escaped_json(f"v:{orjson.dumps(value).decode()}")
 
 
 def _in_order(fields: Fields) -> list[str]:

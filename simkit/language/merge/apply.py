@@ -1,0 +1,269 @@
+"""Server-side apply: a manager's whole intent, merged with what others own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.language.merge import lastapplied
+from simkit.language.merge.checked import complaints, described
+from simkit.language.merge.claims import APPLY, UPDATE, BadClaims, Claim, Claims, Owner, read, records_of, written
+from simkit.language.merge.fieldset import (
+    EMPTY,
+    Fields,
+    difference,
+    has,
+    intersection,
+    path_text,
+    paths,
+    recursive_difference,
+)
+from simkit.language.merge.managers import UNTRACKED, reduced, updated
+from simkit.language.merge.merged import merged
+from simkit.language.merge.prune import Prune
+from simkit.language.merge.reconcile import reconciled
+from simkit.language.merge.refusal import failed, malformed
+from simkit.language.merge.shape import BadElement, Shape, shape_of
+from simkit.language.merge.typed import field_set, same
+from simkit.language.merge.versions import Converter, Versions
+from simkit.meta.errors import StatusError
+from simkit.meta.names import GroupVersion
+from simkit.meta.objects import Draft, Object, metadata
+from simkit.schema.structural import Schema
+
+BEFORE_FIRST_APPLY: Final = "before-first-apply"
+"""The manager of what stood in an untracked object before somebody applied to it."""
+
+Conflict = tuple[Owner, tuple[str, ...]]
+"""Another owner and the path of elements that it owns."""
+
+
+class ApplyConflict(StatusError):
+    """409: the intent changes fields of others. ``conflicts`` tells which, by owner and then by path."""
+
+    def __init__(self, conflicts: Sequence[Conflict]) -> None:
+        self.conflicts = tuple(conflicts)
+        causes = [
+            {"reason": "FieldManagerConflict", "message": f"conflict with {owner}", "field": path_text(path)}
+            for owner, path in self.conflicts
+        ]
+        super().__init__(409, "Conflict", _summary(self.conflicts), details={"causes": causes})
+
+
+def _summary(conflicts: Sequence[Conflict]) -> str:
+    if len(conflicts) == 1:
+        owner, path = conflicts[0]
+        return f"Apply failed with 1 conflict: conflict with {owner}: {path_text(path)}"
+    lines: list[str] = []
+    for owner in dict.fromkeys(owner for owner, _ in conflicts):
+        lines.append(f"conflicts with {owner}:")
+        lines += [f"- {path_text(path)}" for other, path in conflicts if other == owner]
+    return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Application:
+    """One apply: what stays the same while it is tried, perhaps twice."""
+
+    live: Object
+    applied: Object
+    shape: Shape
+    owner: Owner
+    api_version: str
+    time: str
+    ignored: Fields
+    convert: Converter | None
+
+
+def apply(
+    live: Object | None,
+    applied: Object,
+    schema: Schema | None,
+    *,
+    manager: str,
+    force: bool,
+    api_version: str,
+    time: str,
+    subresource: str = "",
+    kind: str | None = None,
+    convert: Converter | None = None,
+    reset_fields: Fields = EMPTY,
+) -> Draft:
+    """The object that results from an intent, with its managedFields; it is yet to be defaulted and validated.
+
+    Parameters
+    ----------
+    live
+        What is stored, in the version of the request; None where the apply creates.
+    applied
+        The intent as it was sent.
+    schema
+        The schema of the request's version; None for objects whose fields are not described.
+    manager, api_version, time, subresource
+        Who applies, in which version (``apps/v1``), when (RFC 3339), and through which subresource.
+    force
+        Take fields from other owners instead of refusing.
+    kind
+        The kind that the intent must name, where it is to be checked.
+    convert
+        How to come from the version that an object names to another one; without it all versions count as one form.
+    reset_fields
+        Fields that this endpoint does not write, which nobody comes to own through it.
+
+    Returns
+    -------
+    dict
+        A new object. The same values and managedFields as the live one where nothing has changed.
+
+    Raises
+    ------
+    ApplyConflict
+        Where the intent changes fields of others, and ``force`` is not set.
+    PatchError
+        400 for an intent of another type or with managedFields; 500 for one that is not of its schema.
+
+    Notes
+    -----
+    An owner who applies what is there already gets an entry without time, as on the real server.
+
+    References
+    ----------
+    Specification, "Server-side apply rules"; KEP 555.
+    """
+    gvk_text = _check_type(applied, api_version, kind)
+    shape = shape_of(schema)
+    _check_intent(applied, shape, gvk_text)
+    owner = Owner(manager, APPLY, "", subresource)
+    application = _Application(live or {}, applied, shape, owner, api_version, time, reset_fields, convert)
+    claims = _claims(application)
+    try:
+        result = _attempt(application, claims, force=force)
+    except ApplyConflict as conflict:
+        _check_upgrade(application, conflict)
+        result = _attempt(application, claims, force=True)
+    return lastapplied.renewed(result, applied) if manager == lastapplied.CLIENT else result
+
+
+def _check_type(applied: Object, api_version: str, kind: str | None) -> str:
+    version, word = applied.get("apiVersion") or "", applied.get("kind") or ""
+    group, name = GroupVersion.parse(version)
+    text = f"{group}/{name}, Kind={word}"
+    if version != api_version or (kind is not None and word != kind):
+        raise malformed(f"invalid object type: {text}")
+    return text
+
+
+def _check_intent(applied: Object, shape: Shape, gvk_text: str) -> None:
+    if metadata(applied).get("managedFields") is not None:
+        raise malformed("metadata.managedFields must be nil")
+    wrong = complaints(applied, shape)
+    if wrong:
+        raise failed(f"failed to create typed patch object ({described(applied, gvk_text)}): {wrong}")
+
+
+def _claims(application: _Application) -> Claims:
+    """The claims on the live object; what stands in an untracked one gets an owner of its own."""
+    live = application.live
+    try:
+        claims = read(records_of(live), stored=True)
+    except BadClaims as wrong:
+        raise failed(f"failed to decode managed fields: {wrong}") from wrong
+    if claims or not live:
+        return claims
+    before = Owner(BEFORE_FIRST_APPLY, UPDATE, application.api_version, application.owner.subresource)
+    return updated({}, live, {}, before, application.shape, time=application.time, ignored=application.ignored)
+
+
+def _attempt(application: _Application, claims: Claims, *, force: bool) -> Draft:
+    """Merge, prune, settle ownership. Raises ApplyConflict."""
+    live, shape, owner, version = application.live, application.shape, application.owner, application.api_version
+    claims = dict(reconciled(claims, live, shape, version, application.convert))
+    last = claims.get(owner)
+    mine = recursive_difference(field_set(application.applied, shape), application.ignored)
+    claims[owner] = Claim(mine, version)
+    wanted = _merged(application)
+    prune = Prune(shape, version, application.convert)
+    wanted = prune.pruned(wanted, claims, last, mine)
+    after = _settled(application, wanted, claims, force=force)
+    changed = not same(live, wanted)
+    tracked = difference(mine, UNTRACKED)
+    if tracked:
+        time = application.time if changed else last.time if last else ""
+        kept = last and not changed and last.fields == tracked and last.api_version == version
+        after[owner] = last if last and kept else Claim(tracked, version, time)
+    return _with_claims(wanted if changed else live, after, shape)
+
+
+def _merged(application: _Application) -> Object:
+    try:
+        wanted: Object = merged(application.live, application.applied, application.shape)
+    except BadElement as wrong:
+        raise failed(f"failed to merge config: {wrong}") from wrong
+    return wanted
+
+
+def _settled(application: _Application, wanted: Object, claims: Claims, *, force: bool) -> Claims:
+    """What the intent leaves to the others."""
+    ignored, convert = application.ignored, application.convert
+    versions = Versions(application.live, wanted, application.shape, application.api_version, convert, ignored)
+    others = {owner: claim for owner, claim in claims.items() if owner != application.owner}
+    if not force:
+        conflicts = _conflicts(others, versions)
+        if conflicts:
+            raise ApplyConflict(conflicts)
+    left = ((owner, reduced(claim, versions.comparison(claim.api_version))) for owner, claim in others.items())
+    return {owner: claim for owner, claim in left if claim is not None}
+
+
+def _conflicts(others: Claims, versions: Versions) -> Sequence[Conflict]:
+    found: list[Conflict] = []
+    for owner in sorted(others, key=lambda other: other.rank):
+        comparison = versions.comparison(others[owner].api_version)
+        if comparison is not None and comparison.changed:
+            found += [(owner, path) for path in paths(intersection(others[owner].fields, comparison.changed))]
+    return found
+
+
+def _with_claims(obj: Object, claims: Claims, shape: Shape) -> Draft:
+    out = _without_nulls(obj, shape) if shape.structured else dict(obj)
+    about: dict[str, Any] = {name: value for name, value in metadata(out).items() if name != "managedFields"}
+    records = written(claims)
+    if records:
+        about["managedFields"] = records
+    out["metadata"] = about
+    return out
+
+
+def _without_nulls(value: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
+    """A built-in object without the nulls that its structures do not know; a null entry of a map is its empty value."""
+    out: dict[str, Any] = {}
+    for name, item in value.items():
+        entry = shape.fields.get(name)
+        child = entry.shape if entry else shape.values
+        if item is None and entry is not None:
+            continue
+        out[name] = "" if item is None and child and child.type == "string" else _cleaned(item, child)
+    return out
+
+
+def _cleaned(value: Any, shape: Shape | None) -> Any:
+    if shape is None:
+        return value
+    if isinstance(value, dict) and shape.type == "map":
+        return _without_nulls(value, shape)
+    if isinstance(value, list) and shape.type == "list":
+        return [_cleaned({} if item is None and shape.items.type == "map" else item, shape.items) for item in value]
+    return value
+
+
+def _check_upgrade(application: _Application, conflict: ApplyConflict) -> None:
+    """Let a client that used to apply by itself take over what it had applied; raises the conflicts that are left."""
+    if application.owner.manager != lastapplied.CLIENT:
+        raise conflict
+    allowed = lastapplied.owned_fields(application.live, application.shape, application.api_version)
+    if allowed is None:
+        raise conflict
+    left = [found for found in conflict.conflicts if not has(allowed, *found[1])]
+    if left:
+        raise ApplyConflict(left)

@@ -1,0 +1,111 @@
+"""Whether an applied intent is of its schema: types, known fields, no doubled elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from simkit.language.merge.fieldset import element_text
+from simkit.language.merge.gotext import number, shown, type_name
+from simkit.language.merge.shape import LIST, SET, BadElement, Shape
+
+Complaint = tuple[str, str]
+"""A path and what is wrong there."""
+
+
+def complaints(value: Any, shape: Shape) -> str:
+    """All that is wrong with an intent, as the real server tells it; empty where nothing is.
+
+    Examples
+    --------
+    >>> from simkit.schema.structural import Schema
+    >>> from simkit.language.merge.shape import shape_of
+    >>> row = {"type": "object", "fields": {"a": {"type": "string"}}}
+    >>> complaints({"b": 1}, shape_of(Schema(row, lambda name: Schema({}, None))))
+    '.b: field not declared in schema'
+    """
+    texts = [f"{path}: {wrong}" if path else wrong for path, wrong in _check(value, shape, "")]
+    if len(texts) < 2:
+        return "".join(texts)
+    return "\n".join(["errors:", *(f"  {text}" for text in texts)])
+
+
+def _check(value: Any, shape: Shape, path: str) -> Iterator[Complaint]:
+    if value is None:
+        return
+    if shape.type == "map" or (not shape.type and isinstance(value, dict)):
+        yield from _check_map(value, shape, path)
+    elif shape.type == "list" or (not shape.type and isinstance(value, list)):
+        yield from _check_list(value, shape, path)
+    else:
+        wrong = _wrong_scalar(value, shape.type)
+        if wrong:
+            yield path, wrong
+
+
+def _wrong_scalar(value: Any, wanted: str) -> str:
+    if wanted == "string" and not isinstance(value, str):
+        return f"expected string, got &value.valueUnstructured{{Value:{_detailed(value)}}}"
+    if wanted == "number" and (isinstance(value, bool) or not isinstance(value, int | float)):
+        return f"expected numeric (int or float), got {type_name(value)}"
+    if wanted == "boolean" and not isinstance(value, bool):
+        return f"expected boolean, got {_plain(value)}"
+    return ""
+
+
+def _detailed(value: Any) -> str:
+    """A value with its types, as the server prints what is no string."""
+    if isinstance(value, dict):
+        inside = ", ".join(f'"{name}":{_detailed(value[name])}' for name in sorted(value))
+        return f"map[string]interface {{}}{{{inside}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(_detailed, value))}}}"
+    if isinstance(value, str):
+        return f'"{value}"'
+    return number(value) if isinstance(value, float) else "interface {}(nil)" if value is None else shown(value)
+
+
+def _plain(value: Any) -> str:
+    return f"&{{{shown(value)}}}"
+
+
+def _check_map(value: Any, shape: Shape, path: str) -> Iterator[Complaint]:
+    if not isinstance(value, dict):
+        yield path, f"expected map, got {_plain(value)}"
+        return
+    for name in sorted(value):
+        child = shape.child(name)
+        if child is None:
+            yield f"{path}.{name}", "field not declared in schema"
+            return
+        yield from _check(value[name], child, f"{path}.{name}")
+
+
+def _check_list(value: Any, shape: Shape, path: str) -> Iterator[Complaint]:
+    if not isinstance(value, list):
+        yield path, f"expected list, got {_plain(value)}"
+    elif shape.form in (LIST, SET):
+        yield from _check_elements(value, shape, path)
+    else:
+        for index, item in enumerate(value):
+            yield from _check(item, shape.items, f"{path}[{index}]")
+
+
+def _check_elements(value: Sequence[Any], shape: Shape, path: str) -> Iterator[Complaint]:
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        try:
+            element = shape.element(item)
+        except BadElement as wrong:
+            yield path, f"element {index}: {wrong}"
+            return
+        if element in seen:
+            yield path, f"duplicate entries for key {element_text(element)}"
+        seen.add(element)
+        yield from _check(item, shape.items, f"{path}{element_text(element)}")
+
+
+def described(applied: Mapping[str, Any], gvk_text: str) -> str:
+    """How messages name an intent: ``namespace/name; group/version, Kind=kind``."""
+    about = applied.get("metadata") or {}
+    return f"{about.get('namespace') or ''}/{about.get('name') or ''}; {gvk_text}"

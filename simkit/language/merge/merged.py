@@ -1,0 +1,102 @@
+"""An applied intent laid over a live value, by the rules of the schema."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simkit.language.merge.shape import ABSENT, ANY, LEAF, MAP, Shape
+
+
+def merged(live: Any, applied: Any, shape: Shape) -> Any:
+    """The live value with the applied one merged into it; neither is changed.
+
+    What the intent leaves out stays. Elements of keyed lists and sets take the order of the intent as far as it has
+    them; the others stand where they stood. Doubled elements of a live list stay while the intent does not name them.
+
+    Notes
+    -----
+    Shares what it does not change with both arguments. The intent must be valid: see ``checked``.
+    """
+    if live is ABSENT:
+        return applied
+    if applied is ABSENT:
+        return live
+    form = shape.form
+    if form is MAP or form is ANY:
+        return _merged_maps(live, applied, shape)
+    if form is LEAF or not (live or applied):
+        return applied
+    return _merged_lists(live or [], applied or [], shape) if _both(list, live, applied) else applied
+
+
+def _both(kind: type, *values: Any) -> bool:
+    return all(value is None or isinstance(value, kind) for value in values)
+
+
+def _merged_maps(live: Any, applied: Any, shape: Shape) -> Any:
+    if not (live or applied) or not _both(dict, live, applied):
+        return applied
+    out = dict(live or {})
+    for name, value in (applied or {}).items():
+        child = shape.child(name)
+        out[name] = value if name not in out or child is None else merged(out[name], value, child)
+    return out
+
+
+def _merged_lists(live: Sequence[Any], applied: Sequence[Any], shape: Shape) -> list[Any]:
+    ours = {shape.element(item): item for item in applied}
+    theirs = [shape.element(item) for item in live]
+    known = _unless_doubled(theirs, live)
+    return [
+        merged(known.get(element, ABSENT), ours[element], shape.items) if element in ours else live[place]
+        for element, place in _order(theirs, list(ours))
+    ]
+
+
+def _unless_doubled(elements: Sequence[str], items: Sequence[Any]) -> Mapping[str, Any]:
+    """The items under their path elements; doubled ones are nothing that could be merged with."""
+    out: dict[str, Any] = {}
+    for element, item in zip(elements, items, strict=True):
+        out[element] = ABSENT if element in out else item
+    return out
+
+
+def _order(live: Sequence[str], applied: Sequence[str]) -> Sequence[tuple[str, int]]:
+    """The elements of a merged list, each with its place in the live one (-1 for new ones).
+
+    The applied elements come in their order. An element that only the live list has comes before the first shared one
+    that it stood before, as far as that one has not come yet::
+
+        live a b c, applied c x a  ->  b c x a      (b stays in front of c; a waits for its turn)
+    """
+    out: list[tuple[str, int]] = []
+    present = set(live)
+    shared = [element for element in applied if element in present]
+    wanted, done = set(shared), set[str]()
+    left = right = 0
+    while left < len(live) or right < len(applied):
+        if left < len(live) and right < len(applied):
+            if live[left] == applied[right]:
+                done.add(live[left])
+                out.append((live[left], left))
+                left, right = left + 1, right + 1
+                shared = shared[1:]
+                continue
+            if live[left] in wanted and shared and shared[0] != live[left]:
+                left += 1
+                continue
+        if left < len(live):
+            if live[left] not in wanted:
+                out.append((live[left], left))
+                left += 1
+                continue
+            if live[left] in done:
+                left += 1
+        if right < len(applied):
+            done.add(applied[right])
+            out.append((applied[right], -1))
+            if shared and shared[0] == applied[right]:
+                shared = shared[1:]
+            right += 1
+    return out

@@ -1,0 +1,56 @@
+"""JSON Merge Patch (RFC 7386), with the real server's treatment of null inside lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simkit.language.merge.gotext import json_type
+from simkit.language.merge.refusal import malformed
+
+
+def merge_patch(document: Any, patch: Any) -> Any:
+    """The document with a merge patch applied; neither argument is changed.
+
+    Examples
+    --------
+    >>> merge_patch({"a": {"b": 1, "c": 2}}, {"a": {"b": None, "d": 3}})
+    {'a': {'c': 2, 'd': 3}}
+
+    Notes
+    -----
+    Shares what it does not change with both arguments. Null is dropped from objects that stand in lists of the patch,
+    where the RFC would keep it.
+
+    References
+    ----------
+    RFC 7386; specification, "Updating objects".
+    """
+    if not isinstance(patch, dict):
+        return patch if isinstance(document, dict) else without_nulls(patch)
+    merged = dict(document) if isinstance(document, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            merged.pop(name, None)
+        elif name in merged:
+            merged[name] = merge_patch(merged[name], value)
+        else:
+            merged[name] = without_nulls(value)
+    return merged
+
+
+def without_nulls(value: Any) -> Any:
+    """The value without fields that are null, at any depth; null elements of lists stay."""
+    if isinstance(value, dict):
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def checked_merge_patch(patch: Any) -> Mapping[str, Any]:
+    """A decoded body as a merge patch. Raises a 400 PatchError for anything but an object."""
+    if patch is None:
+        raise malformed("Invalid JSON Patch")
+    if not isinstance(patch, dict):
+        into = "map[string]interface {}"
+        raise malformed(f"error decoding patch: json: cannot unmarshal {json_type(patch)} into Go value of type {into}")
+    return patch

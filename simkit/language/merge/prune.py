@@ -1,0 +1,91 @@
+"""What an intent no longer names goes away, unless somebody else owns it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simkit.language.merge.claims import Claim, Owner
+from simkit.language.merge.fieldset import EMPTY, Fields, difference, intersection, union
+from simkit.language.merge.pruned import with_named_fields, without_fields
+from simkit.language.merge.shape import Shape, shape_of
+from simkit.language.merge.typed import field_set
+from simkit.language.merge.versions import Converter
+from simkit.meta.objects import Object
+
+
+@dataclass(frozen=True, slots=True)
+class _Versioned:
+    """An object in one of its versions."""
+
+    object: Object
+    shape: Shape
+    api_version: str
+
+    @property
+    def fields(self) -> Fields:
+        return with_named_fields(field_set(self.object, self.shape), self.shape)
+
+    def without(self, fields: Fields) -> _Versioned:
+        left: Any = without_fields(self.object, fields, self.shape)
+        return _Versioned(left or {}, self.shape, self.api_version)
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    """Takes fields away that their only owner has let go of."""
+
+    shape: Shape
+    api_version: str
+    convert: Converter | None
+
+    def pruned(self, wanted: Object, claims: Mapping[Owner, Claim], last: Claim | None, mine: Fields) -> Object:
+        """The wanted object without what the applier owned before, does not own now, and nobody else owns.
+
+        Parameters
+        ----------
+        wanted
+            The live object with the intent merged in, in the version of the request.
+        claims
+            All claims, that of the new intent included.
+        last, mine
+            What the applier owned before, and what it owns now.
+        """
+        if last is None or not last.fields:
+            return wanted
+        if last.api_version == self.api_version and not difference(last.fields, mine):
+            return wanted
+        whole = self._in_version(_Versioned(wanted, self.shape, self.api_version), last.api_version)
+        if whole is None:
+            return wanted
+        gone = with_named_fields(last.fields, whole.shape)
+        left = self._with_owned(whole, whole.without(gone), claims)
+        at_last = self._in_version(left, last.api_version)
+        if at_last is not None:
+            dangling = intersection(difference(whole.fields, at_last.fields), gone)
+            whole = whole.without(dangling)
+        back = self._in_version(whole, self.api_version)
+        return back.object if back is not None else wanted
+
+    def _with_owned(self, whole: _Versioned, left: _Versioned, claims: Mapping[Owner, Claim]) -> _Versioned:
+        """What is left, with all that somebody owns put back: first in its own version, which others may need."""
+        owned: dict[str, Fields] = {whole.api_version: EMPTY}
+        for claim in claims.values():
+            owned[claim.api_version] = union(owned.get(claim.api_version, EMPTY), claim.fields)
+        for version, fields in owned.items():
+            all_of_it, rest = self._in_version(whole, version), self._in_version(left, version)
+            if all_of_it is None or rest is None:
+                continue
+            keep = union(rest.fields, with_named_fields(fields, all_of_it.shape))
+            whole, left = all_of_it, all_of_it.without(difference(all_of_it.fields, keep))
+        return left
+
+    def _in_version(self, versioned: _Versioned, api_version: str) -> _Versioned | None:
+        """The object in another version; None where that is not served."""
+        if versioned.api_version == api_version:
+            return versioned
+        if self.convert is None:
+            return _Versioned(versioned.object, versioned.shape, api_version)
+        found = self.convert(versioned.object, api_version)
+        return None if found is None else _Versioned(found[0], shape_of(found[1]), api_version)

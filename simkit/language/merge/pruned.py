@@ -1,0 +1,105 @@
+"""A value without some of its fields, or with those alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simkit.language.merge.fieldset import EMPTY, SELF, Fields, Node, is_member
+from simkit.language.merge.shape import ANY, LEAF, LIST, MAP, SET, BadElement, Shape
+
+
+def without_fields(value: Any, fields: Fields, shape: Shape) -> Any:
+    """The value without the fields of a set and all that is below them.
+
+    Notes
+    -----
+    A part that loses its last field becomes null, as on the real server.
+    """
+    if not fields:
+        return value
+    form = shape.form
+    if isinstance(value, dict) and (form is MAP or form is ANY):
+        return _map_without(value, fields, shape) or None
+    if isinstance(value, list) and (form is LIST or form is SET):
+        return _list_without(value, fields, shape) or None
+    return None if isinstance(value, dict | list) else value
+
+
+def _map_without(value: Mapping[str, Any], fields: Fields, shape: Shape) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, item in value.items():
+        node = fields.get(f"f:{name}")
+        child = shape.child(name)
+        if node is None or child is None:
+            out[name] = item
+        elif not is_member(node):
+            out[name] = without_fields(item, node, child)
+    return out
+
+
+def _list_without(value: Sequence[Any], fields: Fields, shape: Shape) -> list[Any]:
+    out: list[Any] = []
+    for item in value:
+        node = fields.get(_element(shape, item))
+        if node is None:
+            out.append(item)
+        elif not is_member(node):
+            out.append(without_fields(item, node, shape.items))
+    return out
+
+
+def _element(shape: Shape, item: Any) -> str:
+    try:
+        return shape.element(item)
+    except BadElement:
+        return ""
+
+
+def only_fields(value: Any, fields: Fields, shape: Shape) -> Any:
+    """The value with the fields of a set alone: what their owner would have to apply to own them again."""
+    form = shape.form
+    if isinstance(value, dict) and (form is MAP or form is ANY):
+        return _map_of(value, fields, shape)
+    if isinstance(value, list) and (form is LIST or form is SET):
+        found = ((item, fields.get(_element(shape, item))) for item in value)
+        return [
+            _with_keys(only_fields(item, node, shape.items), item, shape) for item, node in found if node is not None
+        ]
+    return value
+
+
+def _map_of(value: Mapping[str, Any], fields: Fields, shape: Shape) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, item in value.items():
+        node, child = fields.get(f"f:{name}"), shape.child(name)
+        if node is not None and child is not None:
+            out[name] = item if child.form is LEAF else only_fields(item, node, child)
+    return out
+
+
+def _with_keys(part: Any, item: Any, shape: Shape) -> Any:
+    """The part of a keyed element with its keys, without which it would be no element."""
+    if shape.form is not LIST:
+        return part
+    return {**{key: item[key] for key in shape.keys if key in item}, **part}
+
+
+def with_named_fields(fields: Fields, shape: Shape) -> Fields:
+    """The set with every declared field in it that leads to other members: owning a part is owning its path."""
+    out: Node = {}
+    for element, node in fields.items():
+        if not node or element == SELF:
+            out[element] = node
+            continue
+        child = _below(shape, element)
+        inner = with_named_fields(node, child) if child else node
+        named = element[0] == "f" and element[2:] in shape.fields
+        out[element] = {SELF: EMPTY, **inner} if named and SELF not in inner else inner
+    return out
+
+
+def _below(shape: Shape, element: str) -> Shape | None:
+    if element[0] == "f":
+        return shape.child(element[2:])
+    return shape.items if element[0] == "k" and shape.form is LIST else None

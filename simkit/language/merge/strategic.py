@@ -1,0 +1,305 @@
+"""Strategic merge patch: lists with a merge key merge by it, and directives say what a plain merge cannot.
+
+Directives: ``$patch`` (replace, delete) in an object or list element, ``$retainKeys`` in an object,
+``$deleteFromPrimitiveList/<field>`` and ``$setElementOrder/<field>`` beside a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simkit.language.merge.gotext import as_string, json_type, shown, type_name
+from simkit.language.merge.mergepatch import without_nulls
+from simkit.language.merge.order import arranged
+from simkit.language.merge.refusal import PatchError, failed, malformed, unfitting
+from simkit.language.merge.typed import same
+from simkit.schema.structural import Schema
+
+DIRECTIVE: Final = "$patch"
+RETAIN_KEYS: Final = "$retainKeys"
+DELETE_FROM: Final = "$deleteFromPrimitiveList"
+SET_ORDER: Final = "$setElementOrder"
+
+Item = dict[str, Any]
+
+
+def checked_strategic_patch(patch: Any) -> Mapping[str, Any]:
+    """A decoded body as a strategic merge patch. Raises a 400 PatchError for anything but an object."""
+    if patch is None:
+        return {}
+    if not isinstance(patch, dict):
+        into = "map[string]interface {}"
+        raise malformed(f"json: cannot unmarshal {json_type(patch)} into Go value of type {into}")
+    return patch
+
+
+def strategic_merge(document: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema) -> dict[str, Any]:
+    """The document with a strategic merge patch applied; neither argument is changed.
+
+    Parameters
+    ----------
+    document
+        The live object in the request's version.
+    patch
+        What ``checked_strategic_patch`` gives.
+    schema
+        The schema of the request's version, which carries patch strategies and merge keys.
+
+    Raises
+    ------
+    PatchError
+        400 for malformed directives, 422 for lists of lists, 500 for an element without its merge key, an unknown
+        ``$patch``, or a field that the schema does not know.
+
+    Notes
+    -----
+    Elements that are new to a list stand in front of those that were there. Fields below a field that the document
+    lacks are taken as they are, without nulls and without elements that carry ``$patch``.
+
+    References
+    ----------
+    Specification, "Updating objects".
+    """
+    return _merge_maps(document, patch, schema)
+
+
+def _merge_maps(original: Mapping[str, Any], patch: Mapping[str, Any], schema: Schema | None) -> Item:
+    if DIRECTIVE in patch:
+        return _replaced_or_deleted(patch)
+    rest = dict(patch)
+    draft = _retained(dict(original), rest)
+    _merge_ordered_lists(draft, rest, schema)
+    for name, value in rest.items():
+        deletes = name.startswith(DELETE_FROM)
+        if deletes:
+            name = _field_beside(name, DELETE_FROM, "invalid patch format of primitive list")
+        _merge_field(draft, name, value, schema, deletes=deletes)
+    return draft
+
+
+def _replaced_or_deleted(patch: Mapping[str, Any]) -> Item:
+    directive = patch[DIRECTIVE]
+    if directive == "replace":
+        return {name: value for name, value in patch.items() if name != DIRECTIVE}
+    if directive == "delete":
+        return {}
+    raise _unknown_directive(directive, patch)
+
+
+def _unknown_directive(directive: Any, patch: Mapping[str, Any]) -> PatchError:
+    return failed(f"unknown patch type: {as_string(directive)} in map: {shown(patch)}")
+
+
+def _retained(draft: Item, patch: Item) -> Item:
+    """The draft with only the fields that ``$retainKeys`` names; the directive leaves the patch."""
+    if RETAIN_KEYS not in patch:
+        return draft
+    names = patch.pop(RETAIN_KEYS)
+    if not isinstance(names, list):
+        raise malformed("invalid patch format of retainKeys")
+    for name, value in patch.items():
+        if value is not None and not name.startswith((DELETE_FROM, SET_ORDER)) and name not in names:
+            raise malformed("invalid patch format of retainKeys")
+    return {name: value for name, value in draft.items() if name in names}
+
+
+def _field_beside(name: str, prefix: str, wrong: str) -> str:
+    """The field that a directive like ``$setElementOrder/finalizers`` stands beside."""
+    head, slash, field = name.partition("/")
+    if head != prefix or not slash:
+        raise malformed(wrong)
+    return field
+
+
+def _merge_field(draft: Item, name: str, value: Any, schema: Schema | None, *, deletes: bool) -> None:
+    if value is None:
+        draft.pop(name, None)
+        return
+    before = draft.get(name)
+    if name not in draft or type(before) is not type(value):
+        if not deletes:
+            _take(draft, name, without_nulls(value))
+    elif isinstance(value, dict):
+        node = _field(schema, name)
+        replaces = "replace" in node.patch_strategy
+        draft[name] = value if replaces else _merge_maps(draft[name], value, node)
+    elif isinstance(value, list):
+        draft[name] = _merge_lists(draft[name], value, _field(schema, name), deletes=deletes)
+    else:
+        draft[name] = value
+
+
+def _take(draft: Item, name: str, value: Any) -> None:
+    if _is_directive(value):
+        draft.pop(name, None)
+    else:
+        draft[name] = _without_directives(value)
+
+
+def _is_directive(value: Any) -> bool:
+    return isinstance(value, dict) and DIRECTIVE in value
+
+
+def _without_directives(value: Any) -> Any:
+    """The value without elements and fields that only carry a directive."""
+    if isinstance(value, dict):
+        return {name: _without_directives(item) for name, item in value.items() if not _is_directive(item)}
+    if isinstance(value, list):
+        return [_without_directives(item) for item in value if not _is_directive(item)]
+    return value
+
+
+def _field(schema: Schema | None, name: str) -> Schema:
+    """The schema under a field, found as the decoder finds it: by its name, or by its name in other case."""
+    if schema is None or not schema.fields:
+        kind = "map" if schema is not None and schema.values is not None else "struct"
+        if kind == "map":
+            raise failed("merging an object in json but data type is not struct, instead is: map")
+        raise failed(
+            f'unable to find api field in struct {schema.go_type if schema else ""} for the json field "{name}"'
+        )
+    node = schema.fields.get(name)
+    if node is None:
+        folded = name.casefold()
+        node = next((each for known, each in schema.fields.items() if known.casefold() == folded), None)
+    if node is None:
+        raise failed(f'unable to find api field in struct {schema.go_type} for the json field "{name}"')
+    return node
+
+
+# Lists
+
+
+def _merge_lists(original: list[Any], patch: list[Any], node: Schema, *, deletes: bool) -> list[Any]:
+    if "merge" not in node.patch_strategy:
+        return patch
+    if not original and not patch:
+        return original
+    if not _hold_objects(original, patch):
+        return _merge_scalars(original, patch, deletes=deletes)
+    key = node.patch_merge_key
+    if not key:
+        raise failed("cannot merge lists without merge key for type struct")
+    kept, additions = _special_elements(original, patch, key)
+    merged = _merge_elements(kept, additions, key, node.items)
+    return arranged(merged, additions, kept, key)
+
+
+def _hold_objects(*lists: Sequence[Any]) -> bool:
+    """Whether the elements are objects. All must be of one type, and none a list."""
+    kinds = {type(item) for items in lists for item in items}
+    if list in kinds:
+        raise unfitting("lists of lists are not supported")
+    if len(kinds) > 1:
+        raise failed(f"list element types are not identical: {shown(list(lists))}")
+    return kinds == {dict}
+
+
+def _merge_scalars(original: list[Any], patch: list[Any], *, deletes: bool) -> list[Any]:
+    if deletes:
+        return [item for item in original if not any(same(item, gone) for gone in patch)]
+    return arranged(_distinct([*original, *patch]), patch, original, "")
+
+
+def _distinct(items: list[Any]) -> list[Any]:
+    """The scalars without doubles; the last one takes the place of a double, which shows in the order of the rest."""
+    out, index = list(items), 0
+    while index < len(out) - 1:
+        other = index + 1
+        while other < len(out):
+            if same(out[index], out[other]):
+                out[other] = out[-1]
+                out.pop()
+            else:
+                other += 1
+        index += 1
+    return out
+
+
+def _special_elements(original: list[Item], patch: list[Item], key: str) -> tuple[list[Item], list[Item]]:
+    """What is left of the list after elements with ``$patch`` have had their effect, and the other elements."""
+    additions: list[Item] = []
+    replaces = False
+    for element in patch:
+        directive = element.get(DIRECTIVE)
+        if DIRECTIVE not in element:
+            additions.append(element)
+        elif directive == "delete":
+            gone = key_of(element, key)
+            original = [item for item in original if key not in item or not same(item[key], gone)]
+        elif directive == "replace":
+            replaces = True
+        elif directive == "merge":
+            raise failed("merging lists cannot yet be specified in the patch")
+        else:
+            raise _unknown_directive(directive, element)
+    return (additions, []) if replaces else (original, additions)
+
+
+def _merge_elements(original: list[Item], patch: list[Item], key: str, node: Schema | None) -> list[Item]:
+    merged = list(original)
+    for element in patch:
+        value = key_of(element, key)
+        places = (place for place, item in enumerate(merged) if key in item and same(item[key], value))
+        place = next(places, None)
+        if place is None:
+            merged.append(element)
+        else:
+            merged[place] = _merge_maps(merged[place], element, node)
+    return merged
+
+
+def key_of(element: Mapping[str, Any], key: str) -> Any:
+    """The merge key's value. Raises a 500 PatchError for an element without it."""
+    if key not in element:
+        raise failed(f"map: {shown(element)} does not contain declared merge key: {key}")
+    return element[key]
+
+
+# $setElementOrder
+
+
+def _merge_ordered_lists(draft: Item, patch: Item, schema: Schema | None) -> None:
+    """Merge the lists that ``$setElementOrder`` orders, and take them and the directives out of the patch."""
+    for directive in [name for name in patch if name.startswith(SET_ORDER)]:
+        order = _list(patch.pop(directive))
+        name = _field_beside(directive, SET_ORDER, "invalid patch format of setElementOrder list")
+        live = _list(draft[name]) if name in draft else None
+        change = _list(patch[name]) if name in patch else None
+        node = _field(schema, name)
+        _check_order(change or [], order, node.patch_merge_key)
+        if live is None and change is None:
+            continue
+        merged = _merged(live, change, node)
+        draft[name] = arranged(merged, order, live or [], node.patch_merge_key)
+        patch.pop(name, None)
+
+
+def _merged(live: list[Any] | None, change: list[Any] | None, node: Schema) -> list[Any]:
+    if live is None or change is None:
+        return (change if live is None else live) or []
+    return _merge_lists(live, change, node, deletes=False)
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise failed(f"expected a []interface {{}}, but received a {type_name(value) if value is not None else _NIL}")
+    return value
+
+
+_NIL: Final = "%!s(<nil>)"
+
+
+def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
+    """All elements of the patch must be in the wanted order, and in the same sequence."""
+    wanted = [item for item in patch if not _is_directive(item)]
+    if not order or not wanted:
+        return
+    left = iter(order)
+    for item in wanted:
+        value = key_of(item, key) if key else item
+        if not any(same(value, key_of(each, key) if key else each) for each in left):
+            raise failed(
+                f"The order in patch list:\n{shown(patch)}\n doesn't match {SET_ORDER} list:\n{shown(order)}\n\n"
+            )
