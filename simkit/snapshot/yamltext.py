@@ -122,7 +122,7 @@ def _check_depth(text: str) -> None:
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MOST_DEPTH:
-                raise BrokenText(1, _TOO_DEEP)
+                raise RecursionError
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
 

@@ -1,0 +1,140 @@
+"""YAML text: plain words, aliases, and texts made to hurt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simkit.snapshot.yamltext import BrokenText, decode, encode
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
+    [
+        "y",
+        "no",
+        "1e3",
+        "0o7",
+        "08",
+        "0x1F",
+        "=",
+        "<<",
+        "~",
+        "",
+        "null",
+        "1:30",
+        "2001-01-01",
+        "1_0",
+        ".5",
+        "-",
+        "1.",
+        "*a",
+        "!x",
+    ]
+)
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | texts,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(values)
+def test_what_is_written_is_read_as_the_same(value: Any) -> None:
+    """Whatever JSON can say survives, here and in a reader that follows YAML 1.1 to the letter."""
+    text = encode(value)
+    assert decode(text) == value
+    assert yaml.safe_load(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2024-04-17T10:00:00Z", "2024-04-17T10:00:00Z"),
+        ("2024-04-17", "2024-04-17"),
+        ("22:30", "22:30"),
+        ("=", "="),
+        ("y", "y"),
+        ("yes", True),
+        ("Off", False),
+        ("~", None),
+        ("0644", 420),
+        ("0o644", 420),
+        ("0x1F", 31),
+        ("-0b11", -3),
+        ("1_000", 1000),
+        ("08", "08"),
+        ("1e3", "1e3"),
+        ("1.5", 1.5),
+        ("2.0", 2),
+        (".5", 0.5),
+        ("-1", -1),
+        ("-", "-"),
+        ("99999999999999999999", 1e20),
+        ("'1'", "1"),
+        ("!!str 1", "1"),
+        ("!!int '7'", 7),
+        ("!!binary aGk=", "hi"),
+        (".inf", ".inf"),
+    ],
+)
+def test_plain_words(text: str, value: Any) -> None:
+    """A plain word is something else than text only where readers agree on it."""
+    found = decode(f"key: {text}" if text != "-" else "key: '-'")["key"]
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_keys_are_text() -> None:
+    """As in JSON."""
+    assert decode("1: a\ntrue: b\n~: c\n2.5: d") == {"1": "a", "true": "b", "null": "c", "2.5": "d"}
+
+
+def test_aliases_and_merges() -> None:
+    """Anchors are written out, and ``<<`` fills in what is not there."""
+    assert decode("a: &x {k: 1, l: 2}\nb: {<<: *x, l: 3}\nc: *x\nd: {<<: [*x, {m: 4}]}") == {
+        "a": {"k": 1, "l": 2},
+        "b": {"k": 1, "l": 3},
+        "c": {"k": 1, "l": 2},
+        "d": {"k": 1, "l": 2, "m": 4},
+    }
+
+
+BOMB = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n" + "\n".join(
+    f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]" for number in range(1, 10)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("a: 1\nb: c: d", 2, "mapping values are not allowed"),
+        ("a: [\n", 2, "flow"),
+        ("a:\n  - &x [*x]", 2, "inside what it refers to"),
+        ("a: *nobody", 1, "undefined alias"),
+        ("a: \x01", 1, "control characters"),
+        ("<<: 1", 1, "only mappings can be merged"),
+        ("? [1]\n: 2", 1, "a mapping key must be text"),
+        ("a: !!int x", 1, "does not fit its tag"),
+        (BOMB, 1, "aliases stand for more than"),
+        ("[" * 100_000 + "]" * 100_000, 1, "nested too deeply"),
+        ("- " * 20_000, 1, "nested too deeply"),
+        ("{a: " * 600 + "}" * 600, 1, "nested too deeply"),
+    ],
+)
+def test_broken_text_has_a_line_and_a_reason(text: str, line: int, what: str) -> None:
+    """Also text that is made to fill the memory or the stack."""
+    with pytest.raises(BrokenText, match=what) as caught:
+        decode(text)
+    assert caught.value.line == line
+    with pytest.raises(BrokenText) as later:
+        decode(text, first_line=10)
+    assert later.value.line == line + 9
+
+
+def test_nothing_is_none() -> None:
+    """Comments and markers alone are an empty document."""
+    assert decode("") is decode("# words\n") is decode("---\n") is None
