@@ -44,6 +44,7 @@ class Issuer:
 
     def __init__(self, signer: Signer, issuer: str = DEFAULT_ISSUER) -> None:
         self._signer, self.issuer = signer, issuer
+        self.public = signer.public
 
     def issue(self, claims: Mapping[str, Any]) -> Token:
         """The signed token that carries the claims."""

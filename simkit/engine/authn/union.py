@@ -32,6 +32,10 @@ class Union:
         self._members = tuple(members)
         self._anonymous = anonymous
 
+    def preceded_by(self, first: Authenticator) -> Union:
+        """The same with one more member, which is asked first."""
+        return Union((first, *self._members), anonymous=self._anonymous)
+
     def authenticate(self, credentials: Credentials) -> Identity:
         """Who asks, as a member of ``system:authenticated``. Raises a 401 StatusError."""
         refusal: StatusError | None = None

@@ -10,12 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from simkit.engine.http import certificates, kubeconfig
+from simkit.engine.authn.certificate import ClientCertificates
+from simkit.engine.authn.union import Union
+from simkit.engine.http import certificates, clientconfig
 from simkit.engine.http.door import Engine
 from simkit.engine.http.listeners import listen, reachable, release
+from simkit.engine.http.road import Road
 from simkit.engine.http.tls import server_context
+from simkit.engine.pipeline import engine as pipeline
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 
@@ -218,14 +222,14 @@ class Server:
             return
         made = serving.identities(self._clock)
         authority = serving.certificate_file or made.authority
-        content = kubeconfig.document(
+        content = clientconfig.document(
             self.url,
             authority=authority.read_bytes(),
             certificate=made.admin_certificate.read_bytes(),
             key=made.admin_key.read_bytes(),
         )
         self.kubeconfig = serving.kubeconfig or made.authority.with_name(f"kubeconfig-{self._ports['https']}")
-        kubeconfig.write(self.kubeconfig, content)
+        clientconfig.write(self.kubeconfig, content)
 
     def _serve(self, running: Running) -> None:
         from simkit.engine.http.running import new_loop
@@ -245,3 +249,35 @@ class Server:
         for port in self._ports.values():
             release(port, self)
         self._ports, self._running = {}, None
+
+
+class Made(Protocol):
+    """What ``serve`` needs of an assembled cluster."""
+
+    @property
+    def engine(self) -> pipeline.Engine: ...
+
+
+def serve(made: Made, *, port: int = 0, bind_address: str = _LOOPBACK, kubeconfig: str | Path | None = None) -> Server:
+    """Serve an assembled cluster over HTTPS in the background.
+
+    Parameters
+    ----------
+    made
+        Its engine from now on also knows the administrator by the certificate in the client configuration.
+    port
+        0 picks a free one.
+    bind_address
+        Where to listen; by default clients on this machine only.
+    kubeconfig
+        Where the administrator's client configuration is written; by default in the certificate folder.
+    """
+    engine = made.engine
+    serving = Serving(bind_address, port, kubeconfig=Path(kubeconfig) if kubeconfig else None)
+    known = engine.authenticator
+    if not isinstance(known, Union):
+        raise SimkitError(f"cannot add client certificates to {known!r}; assemble the cluster with a Union")
+    trusted = serving.trusted_clients(serving.identities(engine.clock))
+    server = Server(Road(engine), serving, clock=engine.clock)
+    engine.authenticator = known.preceded_by(ClientCertificates(trusted, engine.clock))
+    return server.start()

@@ -1,0 +1,116 @@
+"""All authenticators of a server, from what its flags say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from simkit.engine.authn.bootstrap import BootstrapTokens
+from simkit.engine.authn.certificate import ClientCertificates
+from simkit.engine.authn.claims import DEFAULT_ISSUER
+from simkit.engine.authn.lookup import Lookup
+from simkit.engine.authn.requestheader import RequestHeaders
+from simkit.engine.authn.review import TokenReviewer
+from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
+from simkit.engine.authn.tokens import read_tokens
+from simkit.engine.authn.union import Union
+from simkit.engine.seams import Authenticator
+from simkit.meta.clock import Clock
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.engine.authn.jws import VerificationKey
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Which authenticators there are. Names follow the real server's flags; bundles are PEM texts."""
+
+    anonymous_auth: bool = True
+    client_authorities: bytes = b""
+    proxy_authorities: bytes = b""
+    proxy_names: Sequence[str] = ()
+    token_auth_file: Path | None = None
+    enable_bootstrap_token_auth: bool = False
+    service_account_issuer: Sequence[str] = (DEFAULT_ISSUER,)
+    api_audiences: Sequence[str] = ()
+    service_account_key_file: Sequence[Path] = ()
+    service_account_signing_key_file: Path | None = None
+    service_account_lookup: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Authentication:
+    """What a server needs of authentication."""
+
+    authenticator: Union
+    """Asked about every request."""
+    reviewer: TokenReviewer
+    """Asked by token reviews."""
+    issuer: Issuer | None
+    """Makes service account tokens; None without a signing key."""
+    keys: Sequence[VerificationKey]
+    """What relying parties verify service account tokens with."""
+    audiences: Sequence[str]
+
+
+def build(settings: Settings, lookup: Lookup, clock: Clock) -> Authentication:
+    """The authenticators in the real server's order. Raises SimkitError for files that cannot be used."""
+    issuers = tuple(settings.service_account_issuer) or (DEFAULT_ISSUER,)
+    audiences = tuple(settings.api_audiences) or issuers
+    issuer = _issuer(settings, issuers[0])
+    keys = _keys(settings, issuer)
+    accounts = None
+    if keys:
+        readable = lookup if settings.service_account_lookup else None
+        accounts = ServiceAccountTokens(keys, readable, clock, issuers=issuers, audiences=audiences)
+    tokens: list[Authenticator] = [read_tokens(settings.token_auth_file)] if settings.token_auth_file else []
+    if settings.enable_bootstrap_token_auth:
+        tokens.append(BootstrapTokens(lookup, clock))
+    members = [*_by_certificate(settings, clock), *tokens, *([accounts] if accounts else [])]
+    return Authentication(
+        Union(members, anonymous=settings.anonymous_auth),
+        TokenReviewer(tokens, accounts, audiences),
+        issuer,
+        keys,
+        audiences,
+    )
+
+
+def _by_certificate(settings: Settings, clock: Clock) -> list[Authenticator]:
+    found: list[Authenticator] = []
+    if settings.proxy_authorities:
+        found.append(RequestHeaders(settings.proxy_authorities, clock, allowed_names=settings.proxy_names))
+    if settings.client_authorities:
+        found.append(ClientCertificates(settings.client_authorities, clock))
+    return found
+
+
+def _issuer(settings: Settings, name: str) -> Issuer | None:
+    if settings.service_account_signing_key_file is None:
+        return None
+    from simkit.engine.authn.jws import Signer, load_private_key
+
+    path = settings.service_account_signing_key_file
+    return Issuer(Signer(load_private_key(read_file(path), str(path))), name)
+
+
+def _keys(settings: Settings, issuer: Issuer | None) -> list[VerificationKey]:
+    """The keys of the key files; without any, the public half of the signing key."""
+    if not settings.service_account_key_file:
+        return [issuer.public] if issuer else []
+    from simkit.engine.authn.jws import load_verification_keys
+
+    return [
+        key for path in settings.service_account_key_file for key in load_verification_keys(read_file(path), str(path))
+    ]
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a file that a flag names. Raises SimkitError."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise SimkitError(f"{path} cannot be read: {error.strerror or error}") from error
