@@ -1,0 +1,60 @@
+"""The aggregation controller applies what selectors find."""
+
+from __future__ import annotations
+
+import orjson
+
+from simkit.engine.controllers.aggregation import NAME, RoleAggregation
+from simkit.meta.message import Request, Response
+from simkit.meta.objects import Object
+from tests.logic.rbac.worlds import World, role, rule
+
+PODS = rule("get", "-", "pods")
+SELECTED = {"clusterRoleSelectors": [{"matchLabels": {"to": "whole"}}]}
+
+
+class Recording:
+    """A client that only notes what it is asked to send."""
+
+    def __init__(self) -> None:
+        self.sent: list[Request] = []
+
+    def perform(self, request: Request) -> Response:
+        self.sent.append(request)
+        return Response(200)
+
+
+def sent(*objects: Object) -> list[tuple[str, str, Object]]:
+    """What the controller sends for a cluster of some roles."""
+    client = Recording()
+    RoleAggregation().sync(client, World(objects))
+    return [(one.method, one.path, orjson.loads(one.body)) for one in client.sent]
+
+
+def part(*rules: Object) -> Object:
+    made = role("part", *rules)
+    return {**made, "metadata": {"name": "part", "labels": {"to": "whole"}}}
+
+
+def test_applies_what_differs() -> None:
+    """Rules that a role lacks are applied by force, in the controller's name."""
+    [(method, path, body)] = sent(part(PODS), role("a:whole one", aggregationRule=SELECTED))
+    assert (method, path) == ("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/a:whole%20one")
+    assert body["rules"] == [PODS]
+    client = Recording()
+    RoleAggregation().sync(client, World([part(PODS), role("w", aggregationRule=SELECTED)]))
+    assert client.sent[0].option("fieldManager") == NAME
+    assert client.sent[0].option("force") == "true"
+    assert client.sent[0].header("content-type") == "application/apply-patch+yaml"
+
+
+def test_leaves_what_is_right() -> None:
+    """A role that has the rules already, and one that gathers nothing from nobody, are left alone."""
+    assert sent(part(PODS), role("whole", PODS, aggregationRule=SELECTED), role("other", PODS)) == []
+    assert sent(role("whole", aggregationRule=SELECTED)) == []
+
+
+def test_applies_no_rules_where_none_are_found() -> None:
+    """Where selectors find nothing the intent has no rules: what others wrote stays, what it wrote itself goes."""
+    [(_, _, body)] = sent(role("whole", PODS, aggregationRule=SELECTED))
+    assert "rules" not in body
