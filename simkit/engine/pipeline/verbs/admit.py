@@ -73,7 +73,8 @@ class Gatekeeper:
         if resource.group != RBAC_GROUP:
             return
         if resource.resource in ("roles", "clusterroles"):
-            self.engine.guard.check_role(self.exchange.actor(), obj, live)
+            name = self.exchange.target.name
+            self.engine.guard.check_role(self.exchange.actor(), obj, live, requested_name=name)
         else:
             self.engine.guard.check_binding(self.exchange.actor(), obj, live)
 
