@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from simkit.meta.objects import Draft
 from simkit.schema.decoders import struct
+from simkit.schema.pruning import prune
 from simkit.schema.reading import DecodeError, Reading
 from simkit.schema.structural import Schema
 
@@ -22,7 +23,7 @@ class Decoded(NamedTuple):
 
 
 def decode(value: Any, schema: Schema, *, under: Iterable[str] = ()) -> Decoded:
-    """Read a value as an object of a built-in type.
+    """Read a value as an object of a built-in type, or of a custom kind (a schema without a name: see ``pruning``).
 
     Unknown fields are dropped and told of. Zero values are written or left out as the real server does it: an empty
     list of a RoleBinding's subjects is left out, the rules of a Role are null, a container has ``resources: {}``.
@@ -48,6 +49,8 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = ()) -> Decoded:
     -----
     About 5 microseconds for a small object, 40 for a pod.
     """
+    if not schema.name:
+        return Decoded(*prune(value, schema))
     read = struct(schema)
     reading = Reading()
     result = read(value if isinstance(value, dict) else dict(value), reading)

@@ -1,0 +1,86 @@
+"""Objects of custom kinds on their way in: what their schema does not know is dropped, the rest is left as it is.
+
+Unlike built-in types, a custom kind has no zero values of its own: an empty list stays an empty list. Only metadata is
+read as the built-in type that it is, at the root and in embedded objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from simkit.schema.decoders import struct
+from simkit.schema.jsontext import plain, repeated_fields
+from simkit.schema.reading import DecodeError, Reading
+from simkit.schema.structural import Schema
+
+OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+_ROOT_FIELDS: Final = ("apiVersion", "kind", "metadata")
+
+
+def prune(value: Any, schema: Schema) -> tuple[dict[str, Any], list[str]]:
+    """An object without its unknown fields, and sentences about them: repeated ones first, then by path.
+
+    Raises
+    ------
+    DecodeError
+        For metadata of a wrong type. Other types are checked by validation, after defaults.
+    """
+    problems = [f'duplicate field "{path}"' for path in dict.fromkeys(repeated_fields(value))]
+    pruner = _Pruner(schema)
+    obj = pruner.object(plain(value), schema, (), root=True)
+    unknown = sorted(dict.fromkeys(pruner.unknown))
+    return obj, problems + [f'unknown field "{path}"' for path in [*pruner.unknown_metadata, *unknown]]
+
+
+class _Pruner:
+    def __init__(self, schema: Schema) -> None:
+        self._metadata = struct(schema.definition(OBJECT_META))
+        self.unknown: list[str] = []
+        self.unknown_metadata: list[str] = []
+
+    def value(self, value: Any, schema: Schema | None, path: tuple[str, ...]) -> Any:
+        if isinstance(value, Mapping):
+            return self.object(value, schema, path, root=schema is not None and schema.embedded)
+        if isinstance(value, list):
+            items = schema.items if schema is not None else None
+            if items is None and schema is not None and schema.preserve_unknown:
+                return value
+            return [self.value(item, items, (*path[:-1], f"{path[-1]}[{index}]")) for index, item in enumerate(value)]
+        return value
+
+    def object(
+        self, value: Mapping[str, Any], schema: Schema | None, path: tuple[str, ...], *, root: bool
+    ) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for name, item in value.items():
+            if root and name in _ROOT_FIELDS:
+                out[name] = self.metadata(item, path) if name == "metadata" else item
+                continue
+            node = schema.field(name) if schema is not None else None
+            if node is not None:
+                out[name] = self.value(item, node, (*path, name))
+            elif schema is not None and schema.preserve_unknown:
+                out[name] = item
+            else:
+                self.unknown.append(".".join((*path, name)))
+        return out
+
+    def metadata(self, value: Any, path: tuple[str, ...]) -> Any:
+        """Metadata as the built-in type reads it; at the root a wrong type is an error."""
+        if not isinstance(value, Mapping):
+            return value
+        reading = Reading()
+        reading.path += [*path, "metadata"]
+        try:
+            read = self._metadata(value, reading)
+        except DecodeError:
+            if path:
+                return value
+            raise
+        if reading.error is not None:
+            if path:
+                return value
+            raise DecodeError(reading.error.replace("ObjectMeta.metadata.", "ObjectMeta."))
+        self.unknown_metadata += [problem.split('"')[1] for problem in reading.problems]
+        return {key: item for key, item in read.items() if key != "creationTimestamp" or item is not None}
