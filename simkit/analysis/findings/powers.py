@@ -107,7 +107,7 @@ POWERS: Final = (
             (Right(("impersonate",), ("users", "groups"), wide=True),),
             (Right(("impersonate",), ("uids",), AUTHENTICATION_GROUP, wide=True),),
         ),
-        "Who may impersonate without limit may also act as a member of system:masters.",
+        "Whoever may act as any user has what the most powerful user has; with any group also what system:masters has.",
         "Limit it by resourceNames to the users and groups that are meant, and never to groups that administer.",
         CRITICAL,
         None,

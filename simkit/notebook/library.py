@@ -1,0 +1,18 @@
+"""The notebooks that come with simkit: at the top of a checkout, inside the package in an installed wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from simkit.meta.errors import SimkitError
+
+
+def notebook(name: str) -> Path:
+    """The path of a notebook, such as ``01-rbac-audit.ipynb``; SimkitError where there is none."""
+    package = Path(__file__).resolve().parents[1]
+    folders = (package / "notebooks", package.parent / "notebooks")
+    for folder in folders:
+        if (folder / name).is_file():
+            return folder / name
+    known = sorted(path.name for folder in folders if folder.is_dir() for path in folder.glob("*.ipynb"))
+    raise SimkitError(f"there is no notebook {name!r}; those that come with simkit: {', '.join(known) or 'none'}")
