@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
 from simkit.cluster import bootstrap
@@ -20,12 +20,16 @@ from simkit.engine.controllers.aggregation import RoleAggregation
 from simkit.engine.controllers.runner import Controller, Runner, chosen
 from simkit.engine.pipeline.engine import Engine, Parts
 from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.served import Served
 from simkit.engine.seams import Authorizer, Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.clock import Chance, SystemClock
 from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.meta.objects import Object, group_version_of
 from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 
 MODES: Final = ("AlwaysAllow", "AlwaysDeny", "RBAC")
@@ -40,13 +44,19 @@ class Assembled:
     """A server and what belongs to it: the engine, the controllers, the index that follows the store."""
 
     def __init__(
-        self, options: Options, store: Store, *, index: AccessIndex | None = None, chance: Chance | None = None
+        self,
+        options: Options,
+        store: Store,
+        *,
+        index: AccessIndex | None = None,
+        chance: Chance | None = None,
+        captured: Collection[GroupResource] | None = None,
     ) -> None:
-        self.options, self.store = options, store
+        self.options, self.store, self.captured = options, store, captured
         self.clock = options.clock or SystemClock()
         self.catalogue = Catalogue.for_release(options.release)
         chance = chance or Chance(options.seed)
-        self.roles = RoleAuthorizer(index or AccessIndex.of(self.snapshot()))
+        self.roles = RoleAuthorizer(index or AccessIndex.of(self._everything()))
         store.listen(self.roles.follow)
         authorizer = _authorizer(options.authorization_mode, self.roles)
         self.engine = Engine(
@@ -64,16 +74,23 @@ class Assembled:
             )
         )
         controllers = _controllers(options.controllers)
-        self.runner = Runner(store, controllers, lambda request, who: travel(self.engine, request, who), self.snapshot)
+        self.runner = Runner(store, controllers, lambda request, who: travel(self.engine, request, who), self._everything)
 
     def snapshot(self) -> Snapshot:
-        """The stored objects as they are now."""
+        """The stored objects as they are now; of a loaded server, only what its dump held all of."""
+        return StoreSnapshot(self.store, self.catalogue, self.captured)
+
+    def _everything(self) -> Snapshot:
         return StoreSnapshot(self.store, self.catalogue)
 
     def fork(self) -> Assembled:
         """The same server over a fork of the store; what is derived from it forks too."""
         return Assembled(
-            self.options, self.store.fork(), index=self.roles.index.fork(), chance=self.engine.chance.child()
+            self.options,
+            self.store.fork(),
+            index=self.roles.index.fork(),
+            chance=self.engine.chance.child(),
+            captured=self.captured,
         )
 
 
@@ -87,7 +104,24 @@ def fresh(options: Options) -> Assembled:
     made = Assembled(options, new_store(options))
     bootstrap.fill(made.engine, made.snapshot)
     made.runner.settle()
+    made.store.compact(through=made.store.revision)
     return made
+
+
+def loaded(options: Options, dump: Dump) -> Assembled:
+    """A server over the objects of a dump, just as they are: nothing is created, defaulted or reconciled."""
+    store, catalogue = new_store(options), Catalogue.for_release(options.release)
+    store.seed((key, _stored(catalogue, obj)) for key, obj in dump.keyed.items())
+    captured = {dump.index.stored(resource) for resource in dump.captured}
+    return Assembled(options, store, captured=captured)
+
+
+def _stored(catalogue: Catalogue, obj: Object) -> Object:
+    """An object in the version that is stored."""
+    resource = catalogue.kind(GroupVersionKind(*group_version_of(obj), obj.get("kind", "")))
+    if resource is None or resource.gvk == resource.storage_gvk:
+        return obj
+    return Served(catalogue, resource).to_storage(dict(obj))
 
 
 def _authorizer(modes: Sequence[str], roles: RoleAuthorizer) -> Authorizer:

@@ -59,6 +59,15 @@ class Cluster:
         cluster._made, cluster.dump = made, dump
         return cluster
 
+    @classmethod
+    def load(cls, source: Source, *, options: Options | None = None, **more: Any) -> Cluster:
+        """A cluster whose store holds the objects of a dump: see ``simkit.load``."""
+        from simkit.snapshot.load import load
+
+        options = options or Options()
+        dump = load(source, release=options.release, **more)
+        return cls._of(assembly.loaded(options, dump), dump)
+
     @property
     def engine(self) -> Any:
         """The server itself (``simkit.engine.pipeline.engine.Engine``)."""
@@ -215,8 +224,13 @@ class Cluster:
 
         save(self.snapshot(), path)
 
-    def serve(self, *, port: int = 0, bind_address: str = "127.0.0.1", kubeconfig: str | Path | None = None) -> Server:
-        """Serve this cluster over HTTPS in the background; gives back the server, with its URL and kubeconfig."""
+    def serve(
+        self, *, port: int = 0, bind_address: str = "127.0.0.1", kubeconfig: str | Path | None = None
+    ) -> Server:
+        """Serve this cluster over HTTPS in the background, controllers running; gives back the running server.
+
+        Port 0 picks a free one. The kubeconfig of an administrator is written, by default beside the certificates.
+        """
         from simkit.engine.http.server import serve
 
         return serve(self._made, port=port, bind_address=bind_address, kubeconfig=kubeconfig)

@@ -152,13 +152,10 @@ def _always(read: Decoder, zero: Zero) -> Decoder:
 
 
 def _kept_or_null(read: Decoder) -> Decoder:
-    """An empty list does not come back from the store, so it is null as well."""
+    """An empty list is kept: its writer owns it. It does not come back from the store, where kinds make it null."""
 
     def field(item: Any, reading: Reading) -> Any:
-        if item is None:
-            return None
-        result = read(item, reading)
-        return None if result.__class__ is list and not result else result
+        return None if item is None else read(item, reading)
 
     return field
 

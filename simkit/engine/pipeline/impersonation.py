@@ -39,7 +39,7 @@ class _Ask:
 
     def shown(self) -> str:
         api_version = "/".join(filter(None, (self.group, self.version)))
-        return f"{{{self.kind} {self.namespace} {self.name} {api_version}  {self.subresource}}}"
+        return f"{{{self.kind} {self.namespace} {self.name}  {api_version}  {self.subresource}}}"
 
 
 def impersonate(engine: Engine, exchange: Exchange) -> None:

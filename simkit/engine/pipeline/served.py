@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -68,10 +68,33 @@ class Served:
         return made
 
 
+_METADATA: Final = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+"""The order in which the real server writes metadata."""
+
+
 def encode_tail(obj: Object) -> bytes:
     """The JSON of an object without its kind and apiVersion, and without the opening brace; metadata comes first."""
-    ordered = {"metadata": obj.get("metadata") or {}}
-    ordered.update(obj)
+    metadata = obj.get("metadata") or {}
+    ordered: dict[str, Any] = {"metadata": {name: metadata[name] for name in _METADATA if name in metadata}}
+    for name, value in obj.items():
+        if name != "metadata":
+            ordered[name] = value
     ordered.pop("kind", None)
     ordered.pop("apiVersion", None)
     return orjson.dumps(ordered)[1:]

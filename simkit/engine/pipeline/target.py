@@ -103,9 +103,11 @@ def _place(parts: Sequence[str]) -> tuple[str, str, str, str]:
 
 def _collection(verb: str, query: Mapping[str, Sequence[str]]) -> tuple[str, str]:
     """The verb on a collection, and the one name that a field selector limits it to."""
+    if verb == "delete":
+        return "deletecollection", ""
     if verb == "get":
         verb = "watch" if is_true(query, "watch") else "list"
-    return ("deletecollection" if verb == "delete" else verb), _name_selected(query)
+    return verb, _name_selected(query)
 
 
 def is_true(query: Mapping[str, Sequence[str]], name: str) -> bool:

@@ -110,13 +110,14 @@ class Registry:
         self._check(write, draft, live.object)
         write.validate(draft, live.object)
         if removable(draft) and not write.dry_run:
-            return self._remove(live)
+            return self._remove(draft, live)
         return self._store(write, draft, live)
 
-    def _remove(self, live: Entry) -> Outcome:
-        """The last finalizer of an object that is being deleted went away."""
-        change = self.store.delete(live.key, expect=live.revision)
-        return Outcome(change.entry, removed=True)
+    def _remove(self, draft: Draft, live: Entry) -> Outcome:
+        """The last finalizer of an object that is being deleted went away: what was wanted is told, and gone."""
+        self.store.delete(live.key, expect=live.revision)
+        draft["metadata"]["resourceVersion"] = str(live.revision)
+        return Outcome(Entry(live.key, live.revision, draft), removed=True)
 
     def _store(self, write: Write, draft: Draft, live: Entry) -> Outcome:
         draft["metadata"]["resourceVersion"] = live.object["metadata"].get("resourceVersion", "")
@@ -154,7 +155,8 @@ class Registry:
 
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
         place = write.place
-        errors = meta.validate_update(draft, live)
+        of_metadata = meta.validate_update(draft, live)
+        errors = [*of_metadata, *of_metadata]  # the real server checks metadata twice, and tells every cause twice
         special = (place.rules.subresources or {}).get(write.subresource)
         errors += (special.validate if special is not None else place.rules.validate)(draft, live)
         if not name_of(draft):

@@ -53,13 +53,14 @@ class Gatekeeper:
         )
 
     def mutate(self, wanted: Draft, live: Object | None) -> Draft:
-        """The wanted object after the mutating plugins."""
+        """The wanted object after the mutating plugins, once the escalation guard has passed it."""
         review = self.review("CREATE" if live is None else "UPDATE", wanted, live)
-        return dict(self.engine.admission.mutate(review))
+        mutated = dict(self.engine.admission.mutate(review))
+        self.guard(mutated, live)
+        return mutated
 
     def validate(self, obj: Object, live: Object | None) -> None:
-        """The escalation guard, then the validating plugins."""
-        self.guard(obj, live)
+        """What the validating plugins say; the kind's own warnings come after."""
         self.engine.admission.validate(self.review("CREATE" if live is None else "UPDATE", obj, live))
         self.exchange.warnings += self.served.rules.warnings(obj, live)
 

@@ -14,9 +14,11 @@ from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
-from simkit.language.merge import mergepatch
+from simkit.language.merge import jsonpatch, mergepatch, strategic
 from simkit.meta.errors import StatusError, bad_request, invalid, unsupported_media_type
+from simkit.meta.fielderror import Shown, invalid_value
 from simkit.meta.message import Response
+from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft, Object
 
 JSON_PATCH: Final = "application/json-patch+json"
@@ -60,14 +62,22 @@ def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
 
 def _change(exchange: Exchange, served: Served, media: str) -> Change:
     if media == MERGE_PATCH:
-        body = _parsed(exchange)
-        if not isinstance(body, dict):
-            raise bad_request("error decoding patch: Invalid JSON Patch")
-        return lambda live, _: mergepatch.merge_patch(live, body)
-    listed = ", ".join((JSON_PATCH, MERGE_PATCH, *(() if served.resource.custom else (STRATEGIC,)), APPLY))
+        merged = mergepatch.checked_merge_patch(_parsed(exchange))
+        return lambda live, _: mergepatch.merge_patch(live, merged)
+    if media == JSON_PATCH:
+        operations = jsonpatch.checked_json_patch(_parsed(exchange))
+        return lambda live, _: jsonpatch.json_patch(live, operations)
+    if media == STRATEGIC and not served.resource.custom:
+        directives = strategic.checked_strategic_patch(_parsed(exchange))
+        return lambda live, _: strategic.strategic_merge(live, directives, served.schema)
     raise unsupported_media_type(
-        f"the body of the request was in an unknown format - accepted media types include: {listed}"
+        f"the body of the request was in an unknown format - accepted media types include: {accepted(served)}"
     )
+
+
+def accepted(served: Served) -> str:
+    """The patch media types of a resource, as the real server lists them."""
+    return ", ".join((JSON_PATCH, MERGE_PATCH, *(() if served.resource.custom else (STRATEGIC,)), APPLY))
 
 
 def _parsed(exchange: Exchange) -> Any:
@@ -88,9 +98,6 @@ def _fitted(exchange: Exchange, served: Served, patched: Any, validation: str) -
 
 def _unprocessable(served: Served, name: str, error: StatusError, patched: Any) -> StatusError:
     """A patched object that does not decode is 422, with the decoder's words about the patch."""
-    from simkit.meta.fielderror import Shown, invalid_value
-    from simkit.meta.names import GroupKind
-
     text = error.message
     marker = f"cannot be handled as a {served.resource.kind}: "
     detail = text.partition(marker)[2] or text

@@ -107,7 +107,8 @@ def remove_collection(engine: Engine, exchange: Exchange, served: Served) -> Res
     gone: list[Entry] = []
     for entry in entries:
         try:
-            gone.append(_delete(engine, exchange, served, entry.key, options).entry)
+            _delete(engine, exchange, served, entry.key, options)
+            gone.append(entry)
         except StatusError as error:
             if error.code != 404:
                 raise
