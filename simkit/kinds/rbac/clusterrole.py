@@ -9,7 +9,7 @@ from simkit.kinds.parts.role_rules import normalize_rules, validate_rules
 from simkit.kinds.rules import KindRules
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.format import path_segment
-from simkit.meta.objects import Object
+from simkit.meta.objects import Draft, Object
 
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
@@ -32,4 +32,8 @@ def _aggregation_faults(role: Object) -> Iterator[FieldError]:
             yield invalid_value(f"{path}[{index}]", "null", "invalid label selector.")
 
 
-RULES = KindRules(name=path_segment, default=normalize_rules, validate=_validate, put_creates=True)
+def _prepare(draft: Draft, old: Object | None) -> None:
+    normalize_rules(draft)
+
+
+RULES = KindRules(name=path_segment, prepare=_prepare, validate=_validate, put_creates=True)

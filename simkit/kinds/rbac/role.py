@@ -8,7 +8,7 @@ from simkit.kinds.parts.role_rules import normalize_rules, validate_rules
 from simkit.kinds.rules import KindRules
 from simkit.meta.fielderror import FieldError
 from simkit.meta.format import path_segment
-from simkit.meta.objects import Object
+from simkit.meta.objects import Draft, Object
 
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
@@ -16,4 +16,8 @@ def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
     return faults if old is None else [*faults, *faults]  # the real server checks an update twice
 
 
-RULES = KindRules(name=path_segment, default=normalize_rules, validate=_validate, put_creates=True)
+def _prepare(draft: Draft, old: Object | None) -> None:
+    normalize_rules(draft)
+
+
+RULES = KindRules(name=path_segment, prepare=_prepare, validate=_validate, put_creates=True)
