@@ -26,7 +26,7 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = ()) -> Decoded:
     """Read a value as an object of a built-in type, or of a custom kind (a schema without a name: see ``pruning``).
 
     Unknown fields are dropped and told of. Zero values are written or left out as the real server does it: an empty
-    list of a RoleBinding's subjects is left out, the rules of a Role are null, a container has ``resources: {}``.
+    list of a RoleBinding's subjects is left out, rules that a Role lacks are null, a container has ``resources: {}``.
     Moments, quantities and base64 come out in their canonical form. The result shares nothing with the value but
     strings and the content of fields of any type.
 

@@ -39,7 +39,7 @@ def fits(obj: dict[str, Any]) -> Schema | None:
     [
         ("rolebinding", {"subjects": []}, {"metadata": {"creationTimestamp": None}, "roleRef": {"apiGroup": "", "kind": "", "name": ""}}),
         ("clusterrole", {"metadata": {"labels": {}}}, {"metadata": {"creationTimestamp": None}, "rules": None}),
-        ("role", {"rules": []}, {"metadata": {"creationTimestamp": None}, "rules": None}),
+        ("role", {"rules": []}, {"metadata": {"creationTimestamp": None}, "rules": []}),
         ("configmap", {"immutable": False, "data": {"a": None}}, {"metadata": {"creationTimestamp": None}, "immutable": False, "data": {"a": ""}}),
         ("configmap", {"data": {}, "immutable": None}, {"metadata": {"creationTimestamp": None}}),
         ("secret", {"data": {"a": "QR==\n"}}, {"metadata": {"creationTimestamp": None}, "data": {"a": "QQ=="}}),

@@ -1,0 +1,168 @@
+"""Whole OpenAPI documents: one for each group version, the index of these, and the one of version 2."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import orjson
+
+from simkit.meta.names import GroupVersionKind
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.definitions import Definitions
+from simkit.schema.openapi.operations import Operations
+from simkit.schema.openapi.shapes import (
+    LIST_META,
+    V2,
+    V3,
+    Dialect,
+    Shape,
+    custom_definitions,
+    custom_name,
+    definition,
+    reachable,
+)
+from simkit.schema.pruning import OBJECT_META
+from simkit.schema.resources import Resource
+from simkit.schema.structural import Schema
+
+_META: Final = OBJECT_META.rpartition(".")[0]
+_TITLE: Final = "Kubernetes"
+_CUSTOM_TITLE: Final = "Kubernetes CRD Swagger"
+_GENERAL: Final = ("DeleteOptions", "Patch", "Status", "WatchEvent", "APIResourceList")
+"""Types that are used in every group version."""
+_SECURITY: Final = {"BearerToken": {"in": "header", "name": "authorization", "type": "apiKey"}}
+
+Parts = tuple[tuple[Resource, Schema | None], ...]
+"""Resources, with their schemas where they are custom ones: all that a document is made from."""
+
+
+def index(catalogue: Catalogue) -> dict[str, Any]:
+    """The list of documents of version 3, each with a path that changes whenever its content does."""
+    paths = {name: _link(name, parts) for name, parts in sorted(_documents(catalogue).items())}
+    return {"paths": paths}
+
+
+def document(catalogue: Catalogue, name: str) -> bytes | None:
+    """The JSON of one document of version 3, by its name in the index (``api/v1``, ``apis/apps/v1``), or None."""
+    parts = _documents(catalogue).get(name.strip("/"))
+    return None if parts is None else _document(catalogue.release, name.strip("/"), parts)
+
+
+def swagger(catalogue: Catalogue) -> bytes:
+    """The JSON of the version 2 document, which holds everything."""
+    return _swagger(catalogue.release, _parts(catalogue, catalogue.resources()))
+
+
+def _parts(catalogue: Catalogue, resources: Iterable[Resource]) -> Parts:
+    return tuple((each, catalogue.schema(each.gvk) if each.custom else None) for each in resources)
+
+
+def _documents(catalogue: Catalogue) -> Mapping[str, Parts]:
+    """The documents by name; those of discovery and of the version have no resources."""
+    found: dict[str, Parts] = {"version": (), "api": (), "apis": ()}
+    for group in catalogue.groups():
+        root = f"apis/{group.name}" if group.name else "api"
+        found[root] = ()
+        for version in group.versions:
+            found[f"{root}/{version}"] = _parts(catalogue, catalogue.resources(group.name, version))
+    return found
+
+
+def _link(name: str, parts: Parts) -> dict[str, str]:
+    return {"serverRelativeURL": f"/openapi/v3/{name}?hash={_mark(name, parts)}"}
+
+
+@lru_cache(maxsize=1024)
+def _mark(name: str, parts: Parts) -> str:
+    """A mark of a document's content, taken from what the content is made of."""
+    made_of = [name, *((repr(resource), schema.row if schema else None) for resource, schema in parts)]
+    return hashlib.sha512(orjson.dumps(made_of, default=str)).hexdigest().upper()
+
+
+def _info(release: str, *, custom: bool = False) -> Shape:
+    return {"title": _CUSTOM_TITLE if custom else _TITLE, "version": "v0.1.0" if custom else f"v{release}"}
+
+
+def _general(name: str) -> str:
+    return f"{_META}.{name}"
+
+
+@lru_cache(maxsize=256)
+def _document(release: str, name: str, parts: Parts) -> bytes:
+    custom = any(schema is not None for _, schema in parts)
+    paths = _paths(release, parts, V3) if parts else {f"/{name}/": _plain_path(name)}
+    out = {
+        "openapi": "3.0.0",
+        "info": _info(release, custom=custom),
+        "paths": paths,
+        "components": {"schemas": _schemas(release, parts, V3), "securitySchemes": _SECURITY},
+    }
+    return orjson.dumps(out)
+
+
+@lru_cache(maxsize=4)
+def _swagger(release: str, parts: Parts) -> bytes:
+    out = {
+        "swagger": "2.0",
+        "info": _info(release),
+        "paths": _paths(release, parts, V2),
+        "definitions": _schemas(release, parts, V2),
+        "securityDefinitions": {
+            "BearerToken": {**_SECURITY["BearerToken"], "description": "Bearer Token authentication"}
+        },
+        "security": [{"BearerToken": []}],
+    }
+    return orjson.dumps(out)
+
+
+def _plain_path(name: str) -> Shape:
+    """The operation of a path that is no resource's."""
+    response = {"description": "OK", "content": {"application/json": {"schema": {"type": "object"}}}}
+    operation = {"operationId": f"get{name.title().replace('/', '').replace('.', '')}", "responses": {"200": response}}
+    return {"get": operation}
+
+
+def _paths(release: str, parts: Parts, dialect: Dialect) -> dict[str, Shape]:
+    definitions = _definitions(release)
+    customs = {resource.gvk for resource, schema in parts if schema is not None}
+    customs |= {resource.list_gvk for resource, schema in parts if schema is not None}
+
+    def name_of(gvk: GroupVersionKind) -> str | None:
+        return custom_name(gvk) if gvk in customs else definitions.name_of(gvk)
+
+    operations = Operations(dialect, name_of, _general)
+    return dict(sorted(path for resource, _ in parts for path in operations.paths(resource)))
+
+
+def _schemas(release: str, parts: Parts, dialect: Dialect) -> dict[str, Shape]:
+    """The definitions that the operations of these resources lead to."""
+    definitions = _definitions(release)
+    names = [_general(name) for name in _GENERAL] + [OBJECT_META, LIST_META] if parts else []
+    customs: dict[str, Shape] = {}
+    for resource, schema in parts:
+        names += _named(definitions, resource)
+        if schema is not None:
+            customs |= custom_definitions(resource, schema, dialect)
+    versions = _built_in_versions(release)
+    found = {name: definition(definitions, name, dialect, versions) for name in reachable(definitions, names)}
+    return dict(sorted({**found, **customs}.items()))
+
+
+def _named(definitions: Definitions, resource: Resource) -> list[str]:
+    """The definitions of a resource's kinds, as far as the release has them."""
+    kinds = [resource.gvk, resource.list_gvk, *map(resource.subresource_gvk, resource.subresources)]
+    names = (definitions.name_of(kind) for kind in kinds)
+    return [name for name in names if name is not None]
+
+
+def _definitions(release: str) -> Definitions:
+    return Catalogue.for_release(release).definitions
+
+
+@lru_cache(maxsize=8)
+def _built_in_versions(release: str) -> Sequence[tuple[str, str]]:
+    groups = Catalogue.for_release(release).groups()
+    return tuple((group.name, version) for group in groups for version in group.versions)

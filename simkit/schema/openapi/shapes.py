@@ -1,0 +1,176 @@
+"""Type definitions as OpenAPI writes them, from the compact rows of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.meta.names import GroupVersionKind
+from simkit.schema.definitions import Definitions
+from simkit.schema.pruning import OBJECT_META
+from simkit.schema.resources import Resource
+from simkit.schema.structural import Schema
+
+Row = Mapping[str, Any]
+Shape = dict[str, Any]
+
+KIND_MARKER: Final = "x-kubernetes-group-version-kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """A version of OpenAPI, as far as definitions differ between them."""
+
+    version: int
+    prefix: str
+    """What stands before a definition's name in a reference."""
+
+    def reference(self, name: str) -> Shape:
+        return {"$ref": f"{self.prefix}{name}"}
+
+
+V2: Final = Dialect(2, "#/definitions/")
+V3: Final = Dialect(3, "#/components/schemas/")
+
+_MARKERS: Final = {
+    "default": "default",
+    "enum": "enum",
+    "nullable": "nullable",
+    "listType": "x-kubernetes-list-type",
+    "listMapKeys": "x-kubernetes-list-map-keys",
+    "mapType": "x-kubernetes-map-type",
+    "patchMergeKey": "x-kubernetes-patch-merge-key",
+    "patchStrategy": "x-kubernetes-patch-strategy",
+    "unions": "x-kubernetes-unions",
+    "rules": "x-kubernetes-validations",
+}
+_CUSTOM_MARKERS: Final = {
+    "preserveUnknown": "x-kubernetes-preserve-unknown-fields",
+    "embedded": "x-kubernetes-embedded-resource",
+    "intOrString": "x-kubernetes-int-or-string",
+}
+_ONLY_IN_V3: Final = ("nullable", "rules")
+_NO_FORMAT: Final = ("raw", "schema-or-list", "schema-or-bool", "schema-or-strings", "quantity", "int-or-string")
+
+
+def shape(row: Row, dialect: Dialect, *, custom: bool = False) -> Shape:
+    """The OpenAPI form of a row and of everything in it; definitions that it names are references."""
+    beside = _markers(row, dialect, custom=custom)
+    if "ref" in row:
+        reference = dialect.reference(row["ref"])
+        if not beside:
+            return reference
+        return {"allOf": [reference], **beside} if dialect is V3 else {**reference, **beside}
+    out = {**_typed(row, dialect, custom=custom), **row.get("checks", {}), **beside}
+    if row.get("required"):
+        out["required"] = list(row["required"])
+    if "fields" in row:
+        out["properties"] = {name: shape(child, dialect, custom=custom) for name, child in row["fields"].items()}
+    if "items" in row:
+        out["items"] = shape(row["items"], dialect, custom=custom)
+    if "values" in row:
+        out["additionalProperties"] = shape(row["values"], dialect, custom=custom)
+    return out
+
+
+def _typed(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
+    """Type and format. What may be of two types has a form of its own in each version."""
+    form = row.get("format", "")
+    if form in ("quantity", "int-or-string") and not custom:
+        other = "number" if form == "quantity" else "integer"
+        named = {"format": form} if form == "int-or-string" else {}
+        if dialect is V2:
+            return {"type": "string", **named}
+        kinds = [{"type": "string"}, {"type": other}]
+        return {"oneOf": kinds if other == "number" else kinds[::-1], **named}
+    out = {"type": row["type"]} if "type" in row else {}
+    if form and (custom or form not in _NO_FORMAT):
+        out["format"] = "date-time" if form == "micro-time" else form
+    return out
+
+
+def _markers(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
+    out = {}
+    for key, name in (_MARKERS | _CUSTOM_MARKERS if custom else _MARKERS).items():
+        if key not in row or (dialect is V2 and (key in _ONLY_IN_V3 or _unpublished(key, row[key]))):
+            continue
+        out[name] = row[key]
+    return out
+
+
+def _unpublished(key: str, value: Any) -> bool:
+    """Version 2 leaves out defaults that only say that a field is always there."""
+    return key == "default" and not value
+
+
+def references(row: Row) -> Iterator[str]:
+    """The definitions that a row names directly."""
+    if "ref" in row:
+        yield row["ref"]
+    for child in (*row.get("fields", {}).values(), row.get("items"), row.get("values")):
+        if child:
+            yield from references(child)
+
+
+def reachable(definitions: Definitions, names: Iterable[str]) -> list[str]:
+    """The definitions with these names and all that they lead to, sorted."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += references(definitions.rows[name])
+    return sorted(found)
+
+
+def definition(definitions: Definitions, name: str, dialect: Dialect, versions: Iterable[tuple[str, str]]) -> Shape:
+    """A definition with the kinds that it describes. Kinds of every group version are listed for the given ones."""
+    out = shape(definitions.rows[name], dialect)
+    kinds = [gvk for kind in definitions.kinds_of(name) for gvk in _spread(kind, versions)]
+    if kinds:
+        out[KIND_MARKER] = [marker(gvk) for gvk in kinds]
+    return out
+
+
+def _spread(kind: GroupVersionKind, versions: Iterable[tuple[str, str]]) -> list[GroupVersionKind]:
+    if kind.group != "*":
+        return [kind]
+    return [GroupVersionKind(group, version, kind.kind) for group, version in versions]
+
+
+def marker(gvk: GroupVersionKind) -> dict[str, str]:
+    """How a kind is written in a marker."""
+    return {"group": gvk.group, "kind": gvk.kind, "version": gvk.version}
+
+
+def custom_name(gvk: GroupVersionKind) -> str:
+    """The name of a custom kind's definition: its group from behind, version, kind.
+
+    Examples
+    --------
+    >>> custom_name(GroupVersionKind("stable.example.com", "v1", "CronTab"))
+    'com.example.stable.v1.CronTab'
+    """
+    return ".".join([*reversed(gvk.group.split(".")), gvk.version, gvk.kind])
+
+
+LIST_META: Final = f"{OBJECT_META.rpartition('.')[0]}.ListMeta"
+
+
+def custom_definitions(resource: Resource, schema: Schema, dialect: Dialect) -> dict[str, Shape]:
+    """The definitions of a custom kind and of its list."""
+    out = shape(schema.row, dialect, custom=True)
+    typed: Shape = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+    out["properties"] = {**out.get("properties", {}), **typed, "metadata": dialect.reference(OBJECT_META)}
+    out[KIND_MARKER] = [marker(resource.gvk)]
+    out.setdefault("type", "object")
+    items = {"type": "array", "items": dialect.reference(custom_name(resource.gvk))}
+    listed = {
+        "type": "object",
+        "required": ["items"],
+        "properties": {**typed, "items": items, "metadata": dialect.reference(LIST_META)},
+        KIND_MARKER: [marker(resource.list_gvk)],
+    }
+    return {custom_name(resource.gvk): out, custom_name(resource.list_gvk): listed}

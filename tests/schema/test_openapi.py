@@ -1,0 +1,120 @@
+"""The OpenAPI documents are whole: references resolve, names are unique, every resource is described."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from simkit.schema import openapi
+from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.structural import Schema
+
+CATALOGUE = Catalogue.for_release("1.30")
+KIND = "x-kubernetes-group-version-kind"
+
+
+def widgets(**spec: Any) -> Catalogue:
+    """The default catalogue with one custom resource more, whose spec has these fields."""
+    widget = Resource("example.com", "v1", "widgets", "Widget", "widget", custom=True, storage_version="v1")
+    row = {"type": "object", "fields": {"spec": {"type": "object", "fields": spec}}}
+    schema = Schema(row, CATALOGUE.definition)
+    return CATALOGUE.with_resources([widget], lambda gvk: schema)
+
+
+def document(catalogue: Catalogue, name: str) -> Any:
+    found = openapi.document(catalogue, name)
+    assert found is not None
+    return orjson.loads(found)
+
+
+def references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"].rpartition("/")[2]
+        for item in value.values():
+            yield from references(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from references(item)
+
+
+def operations(paths: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for item in paths.values():
+        yield from (operation for method, operation in item.items() if method != "parameters")
+
+
+@pytest.mark.parametrize("name", sorted(openapi.index(CATALOGUE)["paths"]))
+def test_every_document_of_the_index_is_whole(name: str) -> None:
+    """A document parses, its references lead to its own definitions, and operations have names of their own."""
+    found = document(CATALOGUE, name)
+    assert found["openapi"] == "3.0.0"
+    assert set(references(found)) <= set(found["components"]["schemas"])
+    names = [operation["operationId"] for operation in operations(found["paths"])]
+    assert len(names) == len(set(names))
+
+
+def test_the_version_two_document_is_whole() -> None:
+    """One document holds all resources, and nothing in it leads nowhere."""
+    found = orjson.loads(openapi.swagger(CATALOGUE))
+    assert found["swagger"] == "2.0"
+    assert set(references(found)) == set(found["definitions"]) & set(references(found))
+    names = [operation["operationId"] for operation in operations(found["paths"])]
+    assert len(names) == len(set(names))
+    assert "/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale" in found["paths"]
+    described = {tuple(kind.values()) for each in found["definitions"].values() for kind in each.get(KIND, ())}
+    for resource in CATALOGUE.resources():
+        assert (resource.group, resource.kind, resource.version) in described
+
+
+def test_definitions_carry_what_patches_need() -> None:
+    """List types, their keys and patch markers stand at the fields; overridden references are in allOf."""
+    schemas = document(CATALOGUE, "apis/apps/v1")["components"]["schemas"]
+    containers = schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["containers"]
+    assert containers["x-kubernetes-list-type"] == "map"
+    assert containers["x-kubernetes-list-map-keys"] == ["name"]
+    assert containers["x-kubernetes-patch-merge-key"] == "name"
+    assert containers["items"]["allOf"] == [{"$ref": "#/components/schemas/io.k8s.api.core.v1.Container"}]
+    quantity = schemas["io.k8s.apimachinery.pkg.api.resource.Quantity"]
+    assert quantity == {"oneOf": [{"type": "string"}, {"type": "number"}]}
+    assert schemas["io.k8s.apimachinery.pkg.apis.meta.v1.Time"] == {"type": "string", "format": "date-time"}
+    assert {"group": "apps", "kind": "DeleteOptions", "version": "v1"} in schemas[
+        "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+    ][KIND]
+
+
+def test_patches_say_that_they_take_field_validation() -> None:
+    """Clients look there to learn whether the server checks fields itself."""
+    patch = document(CATALOGUE, "api/v1")["paths"]["/api/v1/namespaces/{namespace}/configmaps/{name}"]["patch"]
+    assert "fieldValidation" in [parameter["name"] for parameter in patch["parameters"]]
+    assert "application/apply-patch+yaml" in patch["requestBody"]["content"]
+    assert patch[KIND] == {"group": "", "kind": "ConfigMap", "version": "v1"}
+    assert patch["operationId"] == "patchCoreV1NamespacedConfigMap"
+
+
+def test_custom_kinds_are_described_by_their_own_schema() -> None:
+    """A custom kind has a document with its fields, checks and markers, and a link that changes with them."""
+    size = {"type": "integer", "checks": {"minimum": 1}, "nullable": True}
+    catalogue = widgets(size=size, free={"type": "object", "preserveUnknown": True})
+    found = document(catalogue, "apis/example.com/v1")
+    assert found["info"]["title"] == "Kubernetes CRD Swagger"
+    widget = found["components"]["schemas"]["com.example.v1.Widget"]
+    assert widget["properties"]["spec"]["properties"] == {
+        "size": {"type": "integer", "minimum": 1, "nullable": True},
+        "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    }
+    assert widget[KIND] == [{"group": "example.com", "kind": "Widget", "version": "v1"}]
+    assert set(references(found)) <= set(found["components"]["schemas"])
+    other = widgets(size={"type": "string"})
+    name = "apis/example.com/v1"
+    assert openapi.index(catalogue)["paths"][name] != openapi.index(other)["paths"][name]
+    assert openapi.index(catalogue)["paths"]["api/v1"] == openapi.index(CATALOGUE)["paths"]["api/v1"]
+    assert "com.example.v1.Widget" in orjson.loads(openapi.swagger(catalogue))["definitions"]
+
+
+def test_what_is_not_in_the_index_is_no_document() -> None:
+    """Unknown groups and versions have none."""
+    assert openapi.document(CATALOGUE, "apis/no.such.group/v1") is None
+    assert openapi.document(CATALOGUE, "apis/apps/v9") is None
