@@ -34,6 +34,7 @@ def written(body: Object, old: Object | None) -> tuple[Object, list[FieldError]]
     """An object as a write leaves it, and what is wrong with it."""
     rules = rules_of(GroupKind(RBAC_GROUP, body["kind"]))
     draft = copied(body)
+    rules.prepare(draft, old)
     rules.default(draft)
     names = [invalid_value("metadata.name", name_of(draft), text) for text in rules.name(name_of(draft), False)]
     return draft, [*names, *rules.validate(draft, old)]

@@ -12,6 +12,7 @@ from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker
+from simkit.engine.pipeline.verbs.apply import apply_intent
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge import jsonpatch, mergepatch, strategic
@@ -33,6 +34,8 @@ Change = Callable[[Object, Served], Any]
 def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """PATCH of an object or of a subresource that is a view of it."""
     media = bodies.media_type(exchange.request)
+    if media == APPLY:
+        return apply_intent(engine, exchange, served)
     change = _change(exchange, served, media)
     options = opt.write_options(exchange.request, "PatchOptions")
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
