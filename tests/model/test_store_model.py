@@ -224,6 +224,12 @@ class Stores(RuleBasedStateMachine):
             stored = pair.model.states[effective].get(after)
             assert (entry and (entry.revision, entry.object["n"])) == stored
 
+    @rule(pair=pairs, resource=st.sampled_from(RESOURCES), backwards=st.booleans())
+    def read_all_the_past(self, pair: Pair, resource: GroupResource, backwards: bool) -> None:
+        known = sorted((at for at in pair.model.states if at >= pair.model.oldest), reverse=backwards)
+        for at in known:
+            assert as_rows(pair.store.scan(resource, at=at)) == pair.model.listed(at, resource, None, None)
+
     @invariant()
     def all_agree(self) -> None:
         for pair in self.all:

@@ -136,7 +136,7 @@ class Cursor:
         def stop() -> None:
             if waker in self._mine:
                 self._mine.remove(waker)
-                self._wakers.remove(self.resource, waker)
+                self._leave(waker)
 
         if self.pending:
             waker.fire()
@@ -145,8 +145,12 @@ class Cursor:
     def close(self) -> None:
         """Read no more. A thread that waits on the cursor returns."""
         self.closed = True
-        for waker in self._mine:
-            self._wakers.remove(self.resource, waker)
-        self._mine = []
+        mine, self._mine = self._mine, []
+        for waker in mine:
+            self._leave(waker)
         if self._event is not None:
             self._event.set()
+
+    def _leave(self, waker: Waker) -> None:
+        self._wakers.remove(self.resource, waker)
+        waker.armed = True  # it may have fired for this cursor alone, and the others must not wait for its poll
