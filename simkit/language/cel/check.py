@@ -1,0 +1,370 @@
+"""The type checker: finds every node's type and every call's overloads, or says in the real server's words why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from simkit.language.cel.declarations import Function, Overload
+from simkit.language.cel.declared import Declared
+from simkit.language.cel.errors import Issue
+from simkit.language.cel.tree import (
+    Bind,
+    Call,
+    Comprehension,
+    Ident,
+    ListNode,
+    Literal,
+    MapNode,
+    Node,
+    Select,
+    StructNode,
+    qualified_name,
+)
+from simkit.language.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    ERROR,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    TYPE,
+    UINT,
+    Substitutions,
+    Type,
+    applied,
+    is_open,
+    is_optional,
+    list_of,
+    map_of,
+    more_general,
+    optional_of,
+    parameter,
+    type_of_type,
+    unwrapped,
+)
+from simkit.language.cel.values import CelType, kind_of
+
+TYPE_CONSTANTS: Final[Mapping[str, Type]] = {
+    "bool": BOOL,
+    "int": INT,
+    "uint": UINT,
+    "double": DOUBLE,
+    "string": STRING,
+    "bytes": BYTES,
+    "null_type": NULL,
+    "type": TYPE,
+    "list": list_of(DYN),
+    "map": map_of(DYN, DYN),
+    "google.protobuf.Duration": DURATION,
+    "google.protobuf.Timestamp": TIMESTAMP,
+    "optional_type": optional_of(DYN),
+}
+"""Names that stand for types."""
+_LITERALS: Final = {
+    "bool": BOOL,
+    "int": INT,
+    "uint": UINT,
+    "double": DOUBLE,
+    "string": STRING,
+    "bytes": BYTES,
+    "null": NULL,
+}
+
+Variables = Mapping[str, Type | Declared]
+
+
+class Local:
+    """A variable that the expression itself introduces."""
+
+    __slots__ = ("name", "type")
+
+    def __init__(self, name: str, type: Type) -> None:
+        self.name, self.type = name, type
+
+
+class Checker:
+    """One pass over one expression.
+
+    ``lenient`` leaves out the checks that a compiler may be told to skip: names and calls are only resolved.
+    """
+
+    def __init__(
+        self, functions: Mapping[str, Function], variables: Variables, *, container: str = "", lenient: bool = False
+    ) -> None:
+        self.functions, self.variables = functions, variables
+        self.container, self.lenient = container, lenient
+        self.issues: list[Issue] = []
+        self._known = Substitutions()
+        self._fresh = 0
+        self._scopes: list[Local] = []
+        self._seen: list[Node] = []
+
+    def run(self, node: Node) -> Type:
+        """Check the whole expression and settle the types of all its nodes."""
+        self._check(node)
+        for each in self._seen:
+            each.type = self._known.apply(each.type, free_is_dyn=True)
+        return node.type
+
+    def _check(self, node: Node) -> Type:
+        found = _CHECKS[type(node)](self, node)
+        node.type = found
+        self._seen.append(node)
+        return found
+
+    def _report(self, node: Node, text: str) -> None:
+        if not self.lenient:
+            self.issues.append(Issue(node.position, text))
+
+    def _mismatch(self, node: Node, wanted: Type, given: Type) -> None:
+        self._report(node, f"expected type '{wanted}' but found '{given}'")
+
+    def _variable(self) -> Type:
+        self._fresh += 1
+        return parameter(f"_var{self._fresh - 1}")
+
+    def _undeclared(self, node: Node, name: str) -> Type:
+        self._report(node, f"undeclared reference to '{name}' (in container '{self.container}')")
+        return ERROR
+
+    def _candidates(self, name: str) -> Sequence[str]:
+        """The names that a name may mean inside the container, longest first."""
+        if name.startswith("."):
+            return (name[1:],)
+        if not self.container:
+            return (name,)
+        parts = self.container.split(".")
+        return [".".join([*parts[:length], name]) for length in range(len(parts), -1, -1)]
+
+    def _lookup(self, node: Node, name: str) -> Type | None:
+        """The type of a name; the node remembers what it stands for."""
+        for local in reversed(self._scopes):
+            if local.name == name:
+                node.reference = local
+                return local.type
+        for candidate in self._candidates(name):
+            if candidate in self.variables:
+                node.reference = candidate
+                found = self.variables[candidate]
+                declared = found.type if isinstance(found, Declared) else found
+                return DYN if self.lenient else declared
+            if candidate in TYPE_CONSTANTS:
+                constant = TYPE_CONSTANTS[candidate]
+                node.reference = CelType(candidate)
+                return type_of_type(constant)
+        return None
+
+    def _literal(self, node: Literal) -> Type:
+        return _LITERALS[kind_of(node.value)]
+
+    def _ident(self, node: Ident) -> Type:
+        found = self._lookup(node, node.name)
+        return found if found is not None else self._undeclared(node, node.name.lstrip("."))
+
+    def _select(self, node: Select) -> Type:
+        name = qualified_name(node)
+        if name is not None:
+            found = self._lookup(node, name)
+            if found is not None:
+                return found
+        operand = self._known.apply(self._check(node.operand))
+        found = self._field(node, operand, node.field)
+        return BOOL if node.test else found
+
+    def _field(self, node: Node, operand: Type, field: str, *, optional: bool = False) -> Type:
+        target = unwrapped(operand)
+        found = ERROR
+        if target.kind == "map":
+            found = target.parameters[1]
+        elif target.kind == "object":
+            assert target.declared is not None
+            known = target.declared.fields.get(field)
+            if known is None:
+                self._report(node, f"undefined field '{field}'")
+            else:
+                found = known[1].type
+        elif target.kind == "param":
+            self._known.assignable(DYN, target)
+            found = DYN
+        else:
+            if not is_open(target):
+                self._report(node, f"type '{target}' does not support field selection")
+            found = DYN
+        return optional_of(found) if optional or is_optional(operand) else found
+
+    def _call(self, node: Call) -> Type:
+        if node.function == "_?._":
+            operand = self._known.apply(self._check(node.arguments[0]))
+            self._check(node.arguments[1])
+            field = node.arguments[1]
+            assert isinstance(field, Literal)
+            return self._field(node, operand, field.value, optional=True)
+        for argument in node.arguments:
+            self._check(argument)
+        if node.target is None:
+            return self._plain_call(node)
+        prefix = qualified_name(node.target)
+        if prefix is not None:
+            for name in self._candidates(f"{prefix}.{node.function}"):
+                if name in self.functions:
+                    node.function, node.target = name, None
+                    return self._resolve(node, self.functions[name], node.arguments)
+        self._check(node.target)
+        function = self.functions.get(node.function)
+        if function is None:
+            return self._undeclared(node, node.function)
+        return self._resolve(node, function, [node.target, *node.arguments])
+
+    def _plain_call(self, node: Call) -> Type:
+        for name in self._candidates(node.function):
+            if name in self.functions:
+                node.function = name
+                return self._resolve(node, self.functions[name], node.arguments)
+        return self._undeclared(node, node.function.lstrip("."))
+
+    def _resolve(self, node: Call, function: Function, arguments: Sequence[Node]) -> Type:
+        if self.lenient:
+            node.reference = ()
+            return DYN
+        given = [argument.type for argument in arguments]
+        if node.function in ("_&&_", "_||_"):
+            return self._logical(node, given)
+        member = node.target is not None
+        chosen: list[Overload] = []
+        result: Type | None = None
+        for overload in function.overloads:
+            if overload.member != member:
+                continue
+            wanted, returned = self._instance(overload)
+            trial = self._known.copy()
+            if not trial.all_assignable(wanted, given):
+                continue
+            self._known = trial
+            chosen.append(overload)
+            found = trial.apply(returned)
+            if result is None:
+                result = found
+            elif result.kind != "dyn" and result != found:
+                result = DYN
+        node.reference = tuple(chosen)
+        if result is None:
+            types = [self._known.apply(each, free_is_dyn=True) for each in given]
+            shown = applied(types, member=member)
+            self._report(node, f"found no matching overload for '{node.function}' applied to '{shown}'")
+            return ERROR
+        return result
+
+    def _logical(self, node: Call, given: Sequence[Type]) -> Type:
+        result = BOOL
+        for argument, found in zip(node.arguments, given):
+            if not self._known.assignable(found, BOOL):
+                self._mismatch(argument, BOOL, self._known.apply(found))
+                result = ERROR
+        node.reference = (self.functions[node.function].overloads[0],)
+        return result
+
+    def _instance(self, overload: Overload) -> tuple[Sequence[Type], Type]:
+        """Argument and result types with fresh variables for the overload's parameters."""
+        if not overload.parameters:
+            return overload.arguments, overload.result
+        fresh = Substitutions({name: self._variable() for name in sorted(overload.parameters)})
+        return [fresh.apply(each) for each in overload.arguments], fresh.apply(overload.result)
+
+    def _joined(self, node: Node, previous: Type | None, current: Type) -> Type:
+        """What elements of these types have in common; dyn where that is nothing."""
+        if previous is None:
+            return current
+        return more_general(previous, current) if self._known.assignable(previous, current) else DYN
+
+    def _element(self, node: Node, optional: bool) -> Type:
+        found = self._check(node)
+        if not optional:
+            return found
+        if not is_optional(found) and not is_open(found):
+            self._mismatch(node, optional_of(found), found)
+        return unwrapped(found)
+
+    def _list(self, node: ListNode) -> Type:
+        found: Type | None = None
+        for position, element in enumerate(node.elements):
+            found = self._joined(element, found, self._element(element, position in node.optional))
+        return list_of(found if found is not None else self._variable())
+
+    def _map(self, node: MapNode) -> Type:
+        keys: Type | None = None
+        values: Type | None = None
+        for entry in node.entries:
+            keys = self._joined(entry.key, keys, self._check(entry.key))
+            values = self._joined(entry.value, values, self._element(entry.value, entry.optional))
+        if keys is None or values is None:
+            return map_of(self._variable(), self._variable())
+        return map_of(keys, values)
+
+    def _struct(self, node: StructNode) -> Type:
+        for entry in node.entries:
+            self._check(entry.value)
+        return self._undeclared(node, node.name.lstrip("."))
+
+    def _range(self, node: Node) -> Type:
+        """What a comprehension over the node visits."""
+        found = self._known.apply(self._check(node))
+        if found.kind in ("list", "map"):
+            return found.parameters[0]
+        if is_open(found) or found.kind == "param":
+            self._known.assignable(DYN, found)
+            return DYN
+        self._report(
+            node, f"expression of type '{found}' cannot be range of a comprehension (must be list, map, or dynamic)"
+        )
+        return ERROR
+
+    def _comprehension(self, node: Comprehension) -> Type:
+        element = self._range(node.source)
+        local = Local(node.variable, element)
+        node.reference = local
+        self._scopes.append(local)
+        condition = None if node.condition is None else self._check(node.condition)
+        transform = None if node.transform is None else self._check(node.transform)
+        self._scopes.pop()
+        results = {"exists_one": INT, "filter": list_of(element)}
+        result = BOOL if transform is None else list_of(transform)
+        if node.macro == "filter":
+            result = results["filter"]
+        if condition is not None and not self._known.assignable(condition, BOOL):
+            assert node.condition is not None
+            found = self._known.apply(condition)
+            if node.macro in ("all", "exists"):
+                self._mismatch(node.condition, BOOL, found)
+            else:
+                kept = results.get(node.macro, result)
+                shown = applied(
+                    [self._known.apply(each, free_is_dyn=True) for each in (found, kept, kept)], member=False
+                )
+                self._report(node, f"found no matching overload for '_?_:_' applied to '{shown}'")
+        return result
+
+    def _bind(self, node: Bind) -> Type:
+        local = Local(node.variable, self._check(node.value))
+        node.reference = local
+        self._scopes.append(local)
+        found = self._check(node.body)
+        self._scopes.pop()
+        return found
+
+
+_CHECKS: Final = {
+    Literal: Checker._literal,
+    Ident: Checker._ident,
+    Select: Checker._select,
+    Call: Checker._call,
+    ListNode: Checker._list,
+    MapNode: Checker._map,
+    StructNode: Checker._struct,
+    Comprehension: Checker._comprehension,
+    Bind: Checker._bind,
+}

@@ -1,0 +1,90 @@
+"""Checks of constants: what the checker lets pass, and the real server refuses nevertheless.
+
+Constant durations, moments and patterns are read when an expression is compiled, and a list or map literal must not
+mix types, unless it is an argument of format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.language.cel.conversions import CONVERSIONS
+from simkit.language.cel.errors import EvaluationError, Issue
+from simkit.language.cel.lib_regex import PatternError, pattern
+from simkit.language.cel.tree import Call, ListNode, Literal, MapNode, Node
+from simkit.language.cel.types import Type, unwrapped
+
+_READ: Final = ("duration", "timestamp")
+
+
+def validated(root: Node, *, literals: bool) -> Iterator[Issue]:
+    """The issues of a checked expression; ``literals`` for versions that look at constants (1.29 on)."""
+    yield from _walk(root, literals, exempt=False)
+
+
+def _walk(node: Node, literals: bool, *, exempt: bool) -> Iterator[Issue]:
+    if isinstance(node, Call):
+        if literals:
+            yield from _call(node)
+        exempt = exempt or node.function == "format"
+    elif not exempt and isinstance(node, ListNode):
+        elements = [
+            (each, unwrapped(each.type) if at in node.optional else each.type) for at, each in enumerate(node.elements)
+        ]
+        yield from _mixed(elements)
+    elif not exempt and isinstance(node, MapNode):
+        yield from _mixed([(entry.key, entry.key.type) for entry in node.entries])
+        values = [
+            (entry.value, unwrapped(entry.value.type) if entry.optional else entry.value.type) for entry in node.entries
+        ]
+        yield from _mixed(values)
+    for child in node.children():
+        yield from _walk(child, literals, exempt=exempt)
+
+
+def _mixed(elements: list[tuple[Node, Type]]) -> Iterator[Issue]:
+    for element, found in elements[1:]:
+        wanted = elements[0][1]
+        if wanted != found:
+            yield Issue(element.position, f"expected type '{wanted}' but found '{found}'")
+            return
+
+
+def _call(node: Call) -> Iterator[Issue]:
+    argument = node.arguments[-1] if node.arguments else None
+    if not isinstance(argument, Literal) or not isinstance(argument.value, str):
+        return
+    if node.function in _READ and len(node.arguments) == 1:
+        try:
+            CONVERSIONS[node.function](argument.value)
+        except EvaluationError:
+            yield Issue(argument.position, f"invalid {node.function} argument")
+    elif node.function == "matches":
+        try:
+            pattern(argument.value)
+        except PatternError:
+            yield Issue(argument.position, "invalid matches argument")
+
+
+def instantiation_error(node: Node) -> str | None:
+    """What the real server finds when it prepares a checked expression to run: constant conversions and patterns."""
+    for child in node.children():
+        found = instantiation_error(child)
+        if found is not None:
+            return found
+    if not isinstance(node, Call):
+        return None
+    if node.function in CONVERSIONS and len(node.arguments) == 1 and isinstance(node.arguments[0], Literal):
+        try:
+            CONVERSIONS[node.function](node.arguments[0].value)
+        except EvaluationError as error:
+            return str(error)
+    if node.function in ("find", "findAll", "matches") and node.arguments:
+        expression = node.arguments[1 if node.target is None and len(node.arguments) > 1 else 0]
+        if isinstance(expression, Literal) and isinstance(expression.value, str):
+            try:
+                pattern(expression.value)
+            except PatternError as error:
+                return str(error)
+    return None

@@ -1,0 +1,264 @@
+"""What an expression can cost at most, over the sizes that a schema admits.
+
+The rules are the real server's, with their quirks: a value that no path of fields leads to has any size, and a path
+of one step stands for the whole object.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from simkit.language.cel.declared import Declared
+from simkit.language.cel.tree import (
+    Bind,
+    Call,
+    Comprehension,
+    Ident,
+    ListNode,
+    Literal,
+    MapNode,
+    Node,
+    Select,
+    StructNode,
+)
+from simkit.language.cel.types import SCALARS, Type
+
+LARGEST: Final = 2**64 - 1
+
+
+class Range(NamedTuple):
+    """A least and a greatest size or cost; sums and products stop at 64 bits."""
+
+    low: int
+    high: int
+
+    def plus(self, other: Range) -> Range:
+        return Range(min(self.low + other.low, LARGEST), min(self.high + other.high, LARGEST))
+
+    def times(self, other: Range) -> Range:
+        return Range(min(self.low * other.low, LARGEST), min(self.high * other.high, LARGEST))
+
+    def scaled(self, factor: float) -> Range:
+        return Range(_scaled(self.low, factor), _scaled(self.high, factor))
+
+    def union(self, other: Range) -> Range:
+        return Range(min(self.low, other.low), max(self.high, other.high))
+
+
+def _scaled(size: int, factor: float) -> int:
+    product = float(size) * factor
+    return LARGEST if float(size) > LARGEST / factor else min(math.ceil(product), LARGEST)
+
+
+NOTHING: Final = Range(0, 0)
+ONE: Final = Range(1, 1)
+UNKNOWN: Final = Range(0, LARGEST)
+
+
+class Value(NamedTuple):
+    """What is known of an operand: how it is reached, its type, its node, and its size where that is known."""
+
+    path: tuple[str, ...]
+    type: Type
+    node: Node | None
+    size: Range | None
+
+
+class Estimator:
+    """Estimates one expression. ``root`` bounds the sizes of what is reached from variables."""
+
+    def __init__(self, root: Declared | None) -> None:
+        self.root = root
+        self._paths: dict[int, tuple[str, ...]] = {}
+        self._sizes: dict[int, Range] = {}
+        self._loops: list[tuple[str, Node]] = []
+
+    def cost(self, node: Node) -> Range:
+        """The least and greatest cost of evaluating the node."""
+        return _COSTS[type(node)](self, node)
+
+    # -- sizes -----------------------------------------------------------------------------------------------------
+
+    def value(self, node: Node) -> Value:
+        return Value(self._paths.get(id(node), ()), node.type, node, self._computed(node))
+
+    def _computed(self, node: Node) -> Range | None:
+        known = self._sizes.get(id(node))
+        if known is not None:
+            return known
+        size: int | None = None
+        if isinstance(node, Literal):
+            size = len(node.value) if isinstance(node.value, str | bytes) else 1
+        elif isinstance(node, ListNode):
+            size = len(node.elements)
+        elif isinstance(node, MapNode):
+            size = len(node.entries)
+        return None if size is None else Range(size, size)
+
+    def declared_size(self, path: Sequence[str]) -> Range | None:
+        """The size that the schema admits at a path."""
+        found = self.root
+        if not path or found is None:
+            return None
+        for step in path[1:]:
+            if step == "@keys":
+                return NOTHING if found.type.kind == "map" and step == path[-1] else None
+            if step in ("@items", "@values"):
+                inner = found.element if found.type.kind in ("list", "map") else None
+            else:
+                inner = found.fields[step][1] if found.type.kind == "object" and step in found.fields else None
+            if inner is None:
+                return None
+            found = inner
+        return Range(0, found.max_elements)
+
+    def size(self, value: Value) -> Range:
+        """The size of an operand; scalars without a path count as 1."""
+        if value.size is not None:
+            return value.size
+        found = self.declared_size(value.path)
+        if found is not None:
+            return found
+        return ONE if value.type.kind in SCALARS else UNKNOWN
+
+    def library_size(self, value: Value) -> Range:
+        """The size as the library functions' estimates take it: scalars are not special."""
+        if value.size is not None:
+            return value.size
+        found = self.declared_size(value.path)
+        return found if found is not None else UNKNOWN
+
+    # -- nodes -----------------------------------------------------------------------------------------------------
+
+    def _literal(self, node: Literal) -> Range:
+        return NOTHING
+
+    def _ident(self, node: Ident) -> Range:
+        for name, source in reversed(self._loops):
+            if name == node.name:
+                if source.type.kind in ("list", "map"):
+                    step = "@items" if source.type.kind == "list" else "@keys"
+                    self._paths[id(node)] = (*self._paths.get(id(source), ()), step)
+                return ONE
+        self._paths[id(node)] = (node.name,)
+        return ONE
+
+    def _select(self, node: Select) -> Range:
+        if isinstance(node.reference, str):
+            self._paths[id(node)] = (node.reference,)
+            return ONE
+        total = self.cost(node.operand)
+        if node.test:
+            return total
+        if node.operand.type.kind in ("map", "object", "param"):
+            total = total.plus(ONE)
+        self._paths[id(node)] = (*self._paths.get(id(node.operand), ()), node.field)
+        return total
+
+    def _call(self, node: Call) -> Range:
+        costs = [self.cost(argument) for argument in node.arguments]
+        if not node.reference and node.function != "_?._":
+            return NOTHING
+        total = NOTHING if node.target is None else self.cost(node.target)
+        target = None if node.target is None else self.value(node.target)
+        values = [self.value(argument) for argument in node.arguments]
+        found = Range(LARGEST, 0)
+        size: Range | None = None
+        for overload in [each.id for each in node.reference or ()] or [""]:
+            cost, result = self._overload(node, overload, target, values, costs)
+            found = found.union(cost)
+            if result is not None:
+                size = result if size is None else size.union(result)
+            step = {"index_list": "@items", "index_map": "@values"}.get(overload)
+            if step is not None:
+                self._paths[id(node)] = (*self._paths.get(id(node.arguments[0]), ()), step)
+        if size is not None:
+            self._sizes[id(node)] = size
+        return total.plus(found)
+
+    def _overload(
+        self, node: Call, overload: str, target: Value | None, values: Sequence[Value], costs: Sequence[Range]
+    ) -> tuple[Range, Range | None]:
+        """Cost, arguments included, and size of what one overload gives."""
+        from simkit.language.cel import cost_functions
+
+        if overload in ("logical_and", "logical_or"):
+            return Range(costs[0].low, costs[0].plus(costs[1]).high), None
+        if overload == "conditional":
+            size = self.size(values[1]).union(self.size(values[2]))
+            return costs[0].plus(costs[1].union(costs[2])), size
+        cost, size_or_none = cost_functions.estimated(self, node.function, overload, target, values)
+        for each in costs:
+            cost = cost.plus(each)
+        return cost, size_or_none
+
+    def _list(self, node: ListNode) -> Range:
+        return self._sum(node.elements).plus(Range(10, 10))
+
+    def _map(self, node: MapNode) -> Range:
+        return self._sum(node.children()).plus(Range(30, 30))
+
+    def _struct(self, node: StructNode) -> Range:
+        return self._sum(node.children()).plus(Range(40, 40))
+
+    def _sum(self, nodes: Sequence[Node]) -> Range:
+        total = NOTHING
+        for node in nodes:
+            total = total.plus(self.cost(node))
+        return total
+
+    def _comprehension(self, node: Comprehension) -> Range:
+        around = self.cost(node.source)
+        self._loops.append((node.variable, node.source))
+        condition = NOTHING if node.condition is None else self.cost(node.condition)
+        transform = ONE if node.transform is None else self.cost(node.transform)
+        self._loops.pop()
+        count = self.size(self.value(node.source))
+        step, rest = _LOOP_COSTS[node.macro](condition, transform, node.condition is not None)
+        return around.plus(rest).plus(count.times(step))
+
+    def _bind(self, node: Bind) -> Range:
+        # The real server writes this as a loop over an empty list literal, which costs 10 to make.
+        return self.cost(node.value).plus(self.cost(node.body)).plus(Range(10, 10))
+
+
+Loop = Callable[[Range, Range, bool], tuple[Range, Range]]
+
+
+def _quantifier(test: int) -> Loop:
+    def cost(condition: Range, transform: Range, filtered: bool) -> tuple[Range, Range]:
+        return Range(1, 1 + condition.high).plus(Range(test, test)), ONE
+
+    return cost
+
+
+def _exactly_one(condition: Range, transform: Range, filtered: bool) -> tuple[Range, Range]:
+    return condition.plus(Range(1, 2)), Range(2, 2)
+
+
+def _collection(condition: Range, transform: Range, filtered: bool) -> tuple[Range, Range]:
+    appended = transform.plus(Range(12, 12))
+    step = condition.plus(appended.union(ONE)) if filtered else appended
+    return step, Range(11, 11)
+
+
+_LOOP_COSTS: Final[dict[str, Loop]] = {
+    "all": _quantifier(2),
+    "exists": _quantifier(3),
+    "exists_one": _exactly_one,
+    "map": _collection,
+    "filter": _collection,
+}
+_COSTS: Final = {
+    Literal: Estimator._literal,
+    Ident: Estimator._ident,
+    Select: Estimator._select,
+    Call: Estimator._call,
+    ListNode: Estimator._list,
+    MapNode: Estimator._map,
+    StructNode: Estimator._struct,
+    Comprehension: Estimator._comprehension,
+    Bind: Estimator._bind,
+}

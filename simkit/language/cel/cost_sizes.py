@@ -1,0 +1,35 @@
+"""Sizes turned into cost units, rounded as the real server rounds them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from simkit.language.cel.operations import plain_key
+from simkit.language.cel.values import kind_of
+
+
+def ceiling(size: int, factor: float) -> int:
+    """The product rounded up, with the inexactness of doubles.
+
+    Examples
+    --------
+    >>> ceiling(30, 0.1), ceiling(70, 0.1)
+    (3, 8)
+    """
+    return math.ceil(size * factor)
+
+
+def traversal(value: Any) -> int:
+    """What it costs to visit a value with everything inside."""
+    kind = kind_of(value)
+    if kind == "string":
+        return int(len(value.encode("utf-8", "surrogatepass")) * 0.1)
+    if kind == "bytes":
+        return int(len(value) * 0.1)
+    if kind == "list":
+        return sum(map(traversal, value))
+    if isinstance(value, Mapping):
+        return sum(traversal(plain_key(key)) + traversal(inner) for key, inner in value.items())
+    return 1

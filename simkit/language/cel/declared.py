@@ -1,0 +1,326 @@
+"""Types declared by schemas: which fields there are, how JSON becomes values, and how large values can get."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from simkit.language.cel.errors import EvaluationError
+from simkit.language.cel.schema_lists import KeyedList, SetList
+from simkit.language.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Type,
+    list_of,
+    map_of,
+    object_type,
+)
+from simkit.language.cel.values import Duration, Timestamp, parsed_duration, parsed_timestamp
+from simkit.schema.structural import NO_DEFAULT, Schema
+
+Adapt = Callable[[Any], Any]
+
+MAX_REQUEST: Final = 3 * 1024 * 1024
+"""Bytes of the largest request, which bounds what has no bound of its own."""
+_WORDS: Final = frozenset(
+    [
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
+)
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SPECIAL = re.compile(r"__|[./-]")
+_SPELLED: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+
+
+def escaped(name: str) -> str | None:
+    """A property's name as expressions write it; None where they cannot.
+
+    Examples
+    --------
+    >>> escaped("a-b"), escaped("if"), escaped("1a")
+    ('a__dash__b', '__if__', None)
+    """
+    if name in _WORDS:
+        return f"__{name}__"
+    spelled = _SPECIAL.sub(lambda found: _SPELLED[found[0]], name)
+    return spelled if _NAME.fullmatch(spelled) else None
+
+
+class Declared:
+    """The type that a schema declares, with what evaluation and cost estimates need to know besides.
+
+    Attributes
+    ----------
+    type
+        The type for the checker.
+    max_elements
+        The greatest size; 0 for scalars, as the real server's estimates have it.
+    min_size
+        Bytes of the smallest JSON text.
+    adapt
+        Makes a value of JSON; None where JSON already is the value.
+    """
+
+    def __init__(self, schema: Schema, name: str, *, resource: bool = False) -> None:
+        self.schema = schema
+        self.name = name
+        self.resource = resource or schema.embedded
+        self.type, self.max_elements, self.min_size = _shape(self)
+        self._entered = False
+
+    @cached_property
+    def properties(self) -> Mapping[str, Schema]:
+        """Nodes under JSON names, with what every resource has."""
+        known = dict(self.schema.fields)
+        if self.resource:
+            text = Schema({"type": "string"}, self.schema._resolve)
+            meta = {"type": "object", "fields": {"name": {"type": "string"}, "generateName": {"type": "string"}}}
+            known |= {"kind": text, "apiVersion": text, "metadata": Schema(meta, self.schema._resolve)}
+        return known
+
+    @cached_property
+    def fields(self) -> Mapping[str, tuple[str, Declared]]:
+        """JSON name and declaration of each field under the name that expressions use."""
+        found: dict[str, tuple[str, Declared]] = {}
+        for name, node in self.properties.items():
+            spelled = escaped(name)
+            inner = declare(node, f"{self.name}.{spelled or name}")
+            if inner is not None and spelled is not None:
+                found[spelled] = (name, inner)
+        return found
+
+    @cached_property
+    def element(self) -> Declared | None:
+        """What a list's elements or a map's values are."""
+        inner = self.schema.items if self.type.kind == "list" else self.schema.values
+        suffix = "@idx" if self.type.kind == "list" else "@elem"
+        return declare(inner, f"{self.name}.{suffix}") if inner is not None else None
+
+    @cached_property
+    def adapt(self) -> Adapt | None:
+        """From JSON to a value; None where nothing has to be done."""
+        if self._entered:
+            return None  # A schema that contains itself: what makes it special was found on the way in.
+        self._entered = True
+        try:
+            return _adapter(self)
+        finally:
+            self._entered = False
+
+    def value(self, raw: Any) -> Any:
+        """The value of a piece of JSON."""
+        return raw if self.adapt is None else self.adapt(raw)
+
+
+def declare(schema: Schema, name: str, *, resource: bool = False) -> Declared | None:
+    """The type that a schema declares; None where expressions must not see the value.
+
+    ``resource`` is set for the root of a resource, whose kind, apiVersion and metadata are always visible.
+    """
+    if schema.int_or_string or schema.type in ("string", "boolean", "number", "integer"):
+        return Declared(schema, name)
+    if schema.type == "array":
+        visible = schema.items is not None and declare(schema.items, f"{name}.@idx") is not None
+        return Declared(schema, name) if visible else None
+    if schema.type == "object":
+        if schema.values is not None and declare(schema.values, f"{name}.@elem") is None:
+            return None
+        return Declared(schema, name, resource=resource)
+    return None
+
+
+def _bound(schema: Schema, check: str) -> int | None:
+    found = schema.row.get("checks", {}).get(check)
+    return None if found is None else max(0, int(found))
+
+
+_FORMATS: Final[Mapping[str, tuple[Type, int, int]]] = {
+    "duration": (DURATION, 32, 3),
+    "date": (TIMESTAMP, 12, 12),
+    "date-time": (TIMESTAMP, 32, 21),
+}
+_SCALARS: Final = {"boolean": (BOOL, 0, 4), "number": (DOUBLE, 0, 1), "integer": (INT, 0, 1)}
+
+
+def _shape(declared: Declared) -> tuple[Type, int, int]:
+    """Type, greatest size, smallest JSON size."""
+    schema = declared.schema
+    length = _bound(schema, "maxLength")
+    if schema.int_or_string:
+        return DYN, MAX_REQUEST - 2 if length is None else 4 * length, 1
+    if schema.type in _SCALARS:
+        return _SCALARS[schema.type]
+    if schema.type == "string":
+        return _string_shape(schema, length)
+    if schema.type == "array":
+        assert schema.items is not None
+        inner = declare(schema.items, f"{declared.name}.@idx")
+        assert inner is not None
+        items = _bound(schema, "maxItems")
+        return list_of(inner.type), (MAX_REQUEST - 2) // (inner.min_size + 1) if items is None else items, 2
+    if schema.values is not None:
+        inner = declare(schema.values, f"{declared.name}.@elem")
+        assert inner is not None
+        entries = _bound(schema, "maxProperties")
+        return map_of(STRING, inner.type), (MAX_REQUEST - 2) // (inner.min_size + 6) if entries is None else entries, 2
+    return object_type(declared.name, declared), 0, _object_size(declared)
+
+
+def _string_shape(schema: Schema, length: int | None) -> tuple[Type, int, int]:
+    if schema.format in _FORMATS:
+        return _FORMATS[schema.format]
+    if schema.format == "byte":
+        return BYTES, MAX_REQUEST - 2 if length is None else length, 2
+    if length is not None:
+        return STRING, 4 * length, 2
+    if schema.enum:
+        return STRING, max(len(str(each).encode()) for each in schema.enum), 2
+    return STRING, MAX_REQUEST - 2, 2
+
+
+def _object_size(declared: Declared) -> int:
+    size = 2
+    for name in declared.schema.required:
+        node = declared.properties.get(name)
+        if node is not None and node.default is NO_DEFAULT:
+            inner = declare(node, f"{declared.name}.{name}")
+            size += len(name) + inner.min_size + 4 if inner is not None else 0
+    return size
+
+
+def _adapter(declared: Declared) -> Adapt | None:
+    schema, kind = declared.schema, declared.type.kind
+    if kind == "timestamp":
+        return _date if schema.format == "date" else _moment
+    if kind in _READERS:
+        return _READERS[kind]
+    if kind == "list":
+        assert declared.element is not None
+        return _list_adapter(schema, declared.element.adapt)
+    if kind == "map":
+        assert declared.element is not None
+        return _map_adapter(declared.element.adapt)
+    return _object_adapter(declared) if kind == "object" else None
+
+
+def _list_adapter(schema: Schema, inner: Adapt | None) -> Adapt | None:
+    def each(raw: Sequence[Any]) -> Sequence[Any]:
+        return raw if inner is None else [inner(value) for value in raw]
+
+    if schema.list_type == "set":
+        return lambda raw: None if raw is None else SetList(each(raw))
+    if schema.list_type == "map":
+        keys = schema.list_map_keys
+        return lambda raw: None if raw is None else KeyedList(each(raw), keys)
+    return None if inner is None else lambda raw: None if raw is None else each(raw)
+
+
+def _map_adapter(inner: Adapt | None) -> Adapt | None:
+    if inner is None:
+        return None
+    return lambda raw: None if raw is None else {key: inner(value) for key, value in raw.items()}
+
+
+def _object_adapter(declared: Declared) -> Adapt | None:
+    changed = {
+        name: (spelled, inner)
+        for spelled, (name, inner) in declared.fields.items()
+        if spelled != name or inner.adapt is not None
+    }
+    if not changed:
+        return None
+
+    def adapt(raw: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+        if raw is None:
+            return None
+        found: dict[str, Any] = {}
+        for name, value in raw.items():
+            spelled, inner = changed.get(name, (name, None))
+            found[spelled] = value if inner is None else inner.value(value)
+        return found
+
+    return adapt
+
+
+_LOOSE_DURATION = re.compile(r"(\d+)\s*([A-Za-zµ]+)")
+_LOOSE_UNITS: Final = {
+    "ns": 1, "nano": 1, "us": 10**3, "µs": 10**3, "micro": 10**3, "ms": 10**6, "milli": 10**6, "s": 10**9,
+    "sec": 10**9, "second": 10**9, "m": 60 * 10**9, "min": 60 * 10**9, "minute": 60 * 10**9, "h": 3600 * 10**9,
+    "hr": 3600 * 10**9, "hour": 3600 * 10**9, "d": 86400 * 10**9, "day": 86400 * 10**9, "w": 604800 * 10**9,
+    "wk": 604800 * 10**9, "week": 604800 * 10**9,
+}  # fmt: skip
+
+
+def _length(raw: str | None) -> Duration | None:
+    if raw is None:
+        return None
+    found = parsed_duration(raw)
+    if found is not None:
+        return found
+    total = 0
+    for amount, unit in _LOOSE_DURATION.findall(raw):
+        factor = _LOOSE_UNITS.get(unit) or _LOOSE_UNITS.get(unit.rstrip("s"))
+        if factor is None:
+            raise EvaluationError(f"Invalid duration {raw}")
+        total += int(amount) * factor
+    return Duration(total)
+
+
+def _moment(raw: str | None) -> Timestamp | None:
+    if raw is None:
+        return None
+    found = parsed_timestamp(raw) or parsed_timestamp(f"{raw}Z") or parsed_timestamp(f"{raw}:00Z")
+    if found is None:
+        raise EvaluationError(f"Invalid date-time formatted string {raw}")
+    return found
+
+
+def _date(raw: str | None) -> Timestamp | None:
+    found = None if raw is None else parsed_timestamp(f"{raw}T00:00:00Z")
+    if raw is not None and found is None:
+        raise EvaluationError(f"Invalid date formatted string {raw}")
+    return found
+
+
+def _bytes(raw: str | None) -> bytes | None:
+    try:
+        return None if raw is None else base64.b64decode(raw, validate=True)
+    except binascii.Error:
+        raise EvaluationError(f"Invalid byte formatted string {raw}") from None
+
+
+def _double(raw: Any) -> float | None:
+    return None if raw is None else float(raw)
+
+
+_READERS: Final[Mapping[str, Adapt]] = {"duration": _length, "bytes": _bytes, "double": _double}

@@ -1,0 +1,243 @@
+"""Environments in which expressions are compiled, and the programs that come out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from simkit.language.cel import constants
+from simkit.language.cel.check import Checker, Variables
+from simkit.language.cel.cost_estimate import Estimator
+from simkit.language.cel.declarations import Function
+from simkit.language.cel.declared import Declared
+from simkit.language.cel.errors import (
+    BudgetExceeded,
+    CompileError,
+    EvaluationError,
+    InstantiationError,
+    ResultTypeError,
+)
+from simkit.language.cel.generate import Generator
+from simkit.language.cel.grammar import parse
+from simkit.language.cel.libraries import functions
+from simkit.language.cel.runtime import FAILURES
+from simkit.language.cel.tree import Node
+from simkit.language.cel.types import Type, parsed
+
+NEW_EXPRESSIONS: Final = "1.29"
+"""The compatibility version in which release 1.30 reads expressions that are being written."""
+STORED_EXPRESSIONS: Final = "1.30"
+"""The one in which it reads those that are stored already, by whichever server."""
+CALL_LIMIT: Final = 1_000_000
+"""What one evaluation may cost."""
+_PATIENCE: Final = 8
+_UNLIMITED: Final = float("inf")
+
+Evaluate = Callable[[Mapping[str, Any], float, list[Any]], tuple[Any, int]]
+
+
+class Result(NamedTuple):
+    """A value and what it cost; the cost is 0 where no budget was set."""
+
+    value: Any
+    cost: int
+
+
+class Program:
+    """A compiled expression. Programs are immutable and may be evaluated from several threads.
+
+    Attributes
+    ----------
+    source
+        The expression.
+    type
+        The type of its value.
+    """
+
+    def __init__(self, source: str, node: Node, variables: Variables, known: Mapping[str, Function], strict: bool) -> None:
+        self.source, self.type = source, node.type
+        self._node, self._variables, self._functions, self._strict = node, variables, known, strict
+        self._made: dict[tuple[bool, bool], Evaluate] = {}
+        self._failures = 0
+
+    def evaluate(self, bindings: Mapping[str, Any], *, budget: int | None = None) -> Result:
+        """The value for some bindings, each plain JSON or a value of the language.
+
+        Parameters
+        ----------
+        budget
+            The cost that must not be exceeded. Without one, no cost is counted.
+
+        Raises
+        ------
+        EvaluationError
+            With the real server's text; ``cost`` is what was spent until then.
+        BudgetExceeded
+        """
+        if self._failures < _PATIENCE:
+            counting = budget is not None
+            run = self._made.get((True, counting)) or self._make(True, counting)
+            try:
+                return Result(*run(bindings, _UNLIMITED if budget is None else budget, []))
+            except FAILURES:
+                self._failures += 1
+            else:  # pragma: no cover
+                self._failures = 0
+        run = self._made.get((False, True)) or self._make(False, True)
+        value, cost = run(bindings, _UNLIMITED if budget is None else budget, [])
+        return Result(value, 0 if budget is None else cost)
+
+    def _make(self, fast: bool, counting: bool) -> Evaluate:
+        generator = Generator(
+            self._variables, self._functions, fast=fast, counting=counting, strict=self._strict
+        )
+        made = compiled(generator, self._node)
+        self._made[fast, counting] = made
+        return made
+
+    def estimate(self, root: Declared | None = None) -> tuple[int, int]:
+        """The least and the greatest cost for values that a schema admits.
+
+        Parameters
+        ----------
+        root
+            The declaration whose limits bound the sizes; the one of the variable ``self`` unless given.
+        """
+        declared = self._variables.get("self") if root is None else root
+        return Estimator(declared if isinstance(declared, Declared) else None).cost(self._node)
+
+    def generator(self, *, tracing: bool = False) -> tuple[Generator, Node]:
+        """A writer of the careful variant and the tree it writes, for tools that look inside."""
+        return (
+            Generator(
+                self._variables, self._functions, fast=False, counting=True, strict=self._strict, tracing=tracing
+            ),
+            self._node,
+        )
+
+    def uses(self, variable: str) -> bool:
+        """Whether the expression mentions a variable."""
+        return _mentions(self._node, variable)
+
+    def __repr__(self) -> str:
+        return f"<Program {self.source!r}: {self.type}>"
+
+
+def _mentions(node: Node, variable: str) -> bool:
+    if node.reference == variable:
+        return True
+    return any(_mentions(child, variable) for child in node.children())
+
+
+def compiled(generator: Generator, node: Node) -> Evaluate:
+    """The Python function of one variant."""
+    text = generator.source(node)
+    space = generator.globals
+    exec(compile(text, "<expression>", "exec"), space)  # noqa: S102 - the text holds nothing but what the generator wrote
+    found: Evaluate = space["evaluate"]
+    return found
+
+
+class Environment:
+    """Which variables and functions expressions have.
+
+    Parameters
+    ----------
+    variables
+        Types by name: a ``Type``, or a ``Declared`` made from a schema.
+    version
+        The compatibility version: which libraries exist and which checks are made.
+    strict
+        Whether library functions are charged at run time, as for rules of custom resources. Without it each call
+        costs 1, as in admission policies of release 1.30.
+    container
+        A prefix under which names are looked up first.
+
+    Examples
+    --------
+    >>> from simkit.language.cel.types import BOOL, STRING
+    >>> environment = Environment({"name": STRING})
+    >>> environment.compile("name.startsWith('kube-')", expected=BOOL).evaluate({"name": "kube-dns"}).value
+    True
+    """
+
+    def __init__(
+        self,
+        variables: Variables | None = None,
+        *,
+        version: str = NEW_EXPRESSIONS,
+        strict: bool = True,
+        container: str = "",
+    ) -> None:
+        major, _, minor = version.partition(".")
+        self.version = (int(major), int(minor))
+        self.variables: Variables = dict(variables or {})
+        self.strict, self.container = strict, container
+        self._functions = functions(self.version)
+
+    def with_variables(self, variables: Variables) -> Environment:
+        """The environment with more variables."""
+        version = f"{self.version[0]}.{self.version[1]}"
+        merged = {**self.variables, **variables}
+        return Environment(merged, version=version, strict=self.strict, container=self.container)
+
+    def compile(self, source: str, *, expected: Type | Sequence[Type] | None = None, check: bool = True) -> Program:
+        """A program for an expression.
+
+        Parameters
+        ----------
+        expected
+            The type, or types, of which the value must be; any without it.
+        check
+            False leaves type errors to the evaluation.
+
+        Raises
+        ------
+        CompileError
+            ``str()`` is the real server's text; ``stage`` says what kind of error it is.
+        """
+        node = parse(source)
+        checker = Checker(self._functions, self.variables, container=self.container, lenient=not check)
+        found = checker.run(node)
+        if checker.issues:
+            raise CompileError(source, checker.issues)
+        if check:
+            self._validate(source, node)
+            self._expect(source, found, expected)
+        return Program(source, node, self.variables, self._functions, self.strict)
+
+    def _validate(self, source: str, node: Node) -> None:
+        issues = list(constants.validated(node, literals=self.version >= (1, 29)))
+        if issues:
+            raise CompileError(source, issues)
+        text = constants.instantiation_error(node)
+        if text is not None:
+            raise InstantiationError(source, text)
+
+    def _expect(self, source: str, found: Type, expected: Type | Sequence[Type] | None) -> None:
+        if expected is None:
+            return
+        wanted = (expected,) if isinstance(expected, Type) else tuple(expected)
+        if found not in wanted:
+            raise ResultTypeError(source, " or ".join(map(str, wanted)), str(found))
+
+
+def type_named(name: str) -> Type:
+    """The type that a name such as ``map(string, int)`` or ``Authorizer`` stands for."""
+    return parsed(name)
+
+
+__all__ = [
+    "CALL_LIMIT",
+    "NEW_EXPRESSIONS",
+    "STORED_EXPRESSIONS",
+    "BudgetExceeded",
+    "CompileError",
+    "Environment",
+    "EvaluationError",
+    "InstantiationError",
+    "Program",
+    "Result",
+    "ResultTypeError",
+    "type_named",
+]

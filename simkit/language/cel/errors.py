@@ -1,0 +1,99 @@
+"""What can go wrong with an expression: when it is compiled, and when it is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_WIDE_DOT = "．"
+_WIDE_CARET = "＾"
+
+
+class EvaluationError(Exception):
+    """An error value of the language, such as ``no such key: x``. ``&&`` and ``||`` may absorb it."""
+
+
+class BudgetExceeded(Exception):
+    """The evaluation became more expensive than allowed. Nothing absorbs it."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+def no_overload() -> EvaluationError:
+    """The error of an operation that does not exist for the values it was given."""
+    return EvaluationError("no such overload")
+
+
+def no_key(key: object) -> EvaluationError:
+    """The error of a key or field that is not there."""
+    return EvaluationError(f"no such key: {shown(key)}")
+
+
+def shown(value: object) -> str:
+    """A value as error texts of the real server show it."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One compile error: the offset it points at, and its text."""
+
+    position: int
+    text: str
+
+    def rendered(self, source: str) -> str:
+        """The error as the real server prints it: place, text, the line, a caret under the column."""
+        line_start = source.rfind("\n", 0, self.position) + 1
+        line = source.count("\n", 0, self.position) + 1
+        line_end = source.find("\n", line_start)
+        snippet = source[line_start : line_end if line_end >= 0 else len(source)].replace("\t", " ")
+        column = self.position - line_start
+        dots = "".join("." if ord(letter) < 128 else _WIDE_DOT for letter in snippet[:column])
+        caret = _WIDE_CARET if column < len(snippet) and ord(snippet[column]) >= 128 else "^"
+        return f"ERROR: <input>:{line}:{column + 1}: {self.text}\n | {snippet}\n | {dots}{caret}"
+
+
+class CompileError(Exception):
+    """An expression that does not parse or does not type check. ``str()`` is the real server's text.
+
+    Attributes
+    ----------
+    issues
+        The single errors in the order of their places.
+    stage
+        ``compilation``; ``result`` where the expression has the wrong type; ``instantiation`` where it checks but a
+        constant in it cannot be converted or is no regular expression.
+    """
+
+    stage = "compilation"
+
+    def __init__(self, source: str, issues: Iterable[Issue]) -> None:
+        self.source = source
+        self.issues = tuple(sorted(issues, key=lambda issue: issue.position))
+        super().__init__("\n".join(issue.rendered(source) for issue in self.issues))
+
+
+class ResultTypeError(CompileError):
+    """The expression has another type than its place asks for; the caller words the refusal."""
+
+    stage = "result"
+
+    def __init__(self, source: str, wanted: str, found: str) -> None:
+        super().__init__(source, ())
+        self.wanted, self.found = wanted, found
+        self.args = (f"must evaluate to {wanted}",)
+
+
+class InstantiationError(CompileError):
+    """A constant part of a well-typed expression cannot be evaluated."""
+
+    stage = "instantiation"
+
+    def __init__(self, source: str, text: str) -> None:
+        super().__init__(source, ())
+        self.args = (text,)

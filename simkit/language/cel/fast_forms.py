@@ -1,0 +1,173 @@
+"""Python's own operations in place of careful ones, where the checked types allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from simkit.language.cel.tree import Call, ListNode, Literal, Node
+from simkit.language.cel.values import INT_MAX, INT_MIN
+
+if TYPE_CHECKING:
+    from simkit.language.cel.generate import Generator
+
+GENERIC: Final = {
+    "_+_": "add",
+    "_-_": "subtract",
+    "_*_": "multiply",
+    "_/_": "divide",
+    "_%_": "modulo",
+    "-_": "negate",
+    "!_": "negation",
+    "_<_": "less",
+    "_<=_": "less_equal",
+    "_>_": "greater",
+    "_>=_": "greater_equal",
+    "_==_": "equals",
+    "_!=_": "differs",
+    "@in": "contained",
+}
+"""Names of the careful functions of operators."""
+_SIMPLE: Final = frozenset({"bool", "int", "uint", "string", "bytes", "duration", "timestamp"})
+_NUMBERS: Final = frozenset({"int", "uint", "double"})
+_SIGNS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
+
+
+def form(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+    """A Python expression for the call, or None where only the careful function will do."""
+    work = _FORMS.get(node.function)
+    return None if work is None else work(generator, node, arguments, texts)
+
+
+def _equality(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+    sign = "==" if node.function == "_==_" else "!="
+    one, other = (each.type.kind for each in arguments)
+    if "null" in (one, other):
+        return f"({texts[0]} {'is' if sign == '==' else 'is not'} {texts[1]})"
+    if (one == other and one in _SIMPLE) or (one in _NUMBERS and other in _NUMBERS):
+        return f"({texts[0]} {sign} {texts[1]})"
+    if any(map(_plainly_compared, arguments)):
+        return f"({texts[0]} {sign} {texts[1]})"
+    return None
+
+
+def _plainly_compared(node: Node) -> bool:
+    """Constants that Python compares with anything as the language does; 0 and 1 are not told from truth values."""
+    if not isinstance(node, Literal):
+        return False
+    value = node.value
+    return isinstance(value, str | bytes) or (type(value) is int and value not in (0, 1))
+
+
+def _order(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+    one, other = (each.type.kind for each in arguments)
+    left, right = texts
+    sign = _SIGNS[node.function]
+    if one == other and one in _SIMPLE:
+        return f"({left} {sign} {right})"
+    if one in _NUMBERS and other in _NUMBERS:
+        checks = [text for text, kind in ((left, one), (right, other)) if kind == "double" and not _is_number(text)]
+        if not checks:
+            return f"({left} {sign} {right})"
+        a, b = generator.fresh(), generator.fresh()
+        return f"({a} {sign} {b} if ({a} := {left}) == {a} and ({b} := {right}) == {b} else unordered())"
+    return None
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("-")[:1].isdigit()
+
+
+def _arithmetic(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+    one, other = (each.type.kind for each in arguments)
+    sign = node.function[1]
+    if one != other:
+        return None
+    if one == "int":
+        name = generator.fresh()
+        return f"({name} if {INT_MIN} <= ({name} := {texts[0]} {sign} {texts[1]}) <= {INT_MAX} else int_overflow())"
+    if one == "double" or (sign == "+" and one in ("string", "bytes")):
+        return f"({texts[0]} {sign} {texts[1]})"
+    return "joined({}, {})".format(*texts) if one == "list" else None
+
+
+def _whole(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+    one, other = (each.type.kind for each in arguments)
+    if one == other == "int":
+        return f"{'divide_int' if node.function == '_/_' else 'modulo_int'}({texts[0]}, {texts[1]})"
+    return None
+
+
+def _negation(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+    return f"(not {texts[0]})" if arguments[0].type.kind == "bool" else None
+
+
+def _minus(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+    return f"(-{texts[0]})" if arguments[0].type.kind == "double" else None
+
+
+def _membership(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+    value, container = arguments
+    if isinstance(container, ListNode) and container.elements and not container.optional:
+        constants = [each.value if isinstance(each, Literal) else None for each in container.elements]
+        if all(type(each) is str for each in constants):
+            return f"({texts[0]} in {generator.constant(frozenset(constants))})"
+    kind = value.type.kind
+    inner = container.type.parameters[0].kind if container.type.parameters else ""
+    if kind in _SIMPLE and kind != "bool" and inner == kind:
+        return f"({texts[0]} in {texts[1]})"
+    return None
+
+
+def _member(text: str) -> Callable[[Generator, Call, Sequence[Node], Sequence[str]], str | None]:
+    def found(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+        if node.target is None or len(arguments) != 2 or any(each.type.kind != "string" for each in arguments):
+            return None
+        return text.format(*texts)
+
+    return found
+
+
+def _matches(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+    if len(arguments) != 2 or arguments[0].type.kind != "string":
+        return None
+    search = generator.pattern(arguments[1])
+    return None if search is None else f"({search}({texts[0]}) is not None)"
+
+
+def indexed(generator: Generator, operand: Node, key: Node, text: str, index: str) -> str:
+    """``operand[key]``."""
+    kind = operand.type.kind
+    constant = isinstance(key, Literal)
+    if kind == "map" and key.type.kind in ("string", "int", "uint"):
+        return f"{text}[{index}]"
+    if kind == "dyn" and constant and key.type.kind == "string":
+        return f"{text}[{index}]"
+    if kind == "list" and key.type.kind == "int":
+        if constant and not index.startswith("-"):
+            return f"{text}[{index}]"
+        name = generator.fresh()
+        return f"({text}[{name}] if ({name} := {index}) >= 0 else out_of_bounds({name}))"
+    return f"index({text}, {index})"
+
+
+_FORMS: Final = {
+    "_==_": _equality,
+    "_!=_": _equality,
+    "_<_": _order,
+    "_<=_": _order,
+    "_>_": _order,
+    "_>=_": _order,
+    "_+_": _arithmetic,
+    "_-_": _arithmetic,
+    "_*_": _arithmetic,
+    "_/_": _whole,
+    "_%_": _whole,
+    "!_": _negation,
+    "-_": _minus,
+    "@in": _membership,
+    "startsWith": _member("{}.startswith({})"),
+    "endsWith": _member("{}.endswith({})"),
+    "contains": _member("({1} in {0})"),
+    "matches": _matches,
+}

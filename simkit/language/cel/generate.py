@@ -1,0 +1,521 @@
+"""Python source from a checked expression.
+
+Three variants are made of one expression, each when it is first needed. The *fast* one goes straight to Python's
+operations, lets Python's own exceptions fly and absorbs nothing. The *counted* one also adds up the cost. Whenever
+one of them fails, the *careful* one runs: it looks at every value's kind, words every error as the real server does
+and absorbs errors in ``&&``, ``||``, ``all`` and ``exists``. So the common case pays nothing for the rare one.
+
+Values stay the JSON they are, as long as an expression only walks through them; a declared date or set becomes a
+value where something else is done with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, NamedTuple
+
+from simkit.language.cel import cost_actual, fast_forms
+from simkit.language.cel.check import Local, Variables
+from simkit.language.cel.declarations import Function
+from simkit.language.cel.declared import Declared
+from simkit.language.cel.lib_regex import PatternError, pattern
+from simkit.language.cel.runtime import GLOBALS
+from simkit.language.cel.tree import Bind, Call, Comprehension, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
+from simkit.language.cel.values import CelType, UInt
+
+_LONG: Final = 600
+_MANY_BLOCKS: Final = 12
+"""CPython allows 20 loops and try blocks inside of each other; deeper ones move to a function of their own."""
+
+
+class _NeedsStatements(Exception):
+    """What is to be one Python expression cannot be written as one."""
+
+
+class Code(NamedTuple):
+    """A Python expression; ``declared`` is set where its value is still JSON of that declared type."""
+
+    text: str
+    declared: Declared | None = None
+
+
+class Generator:
+    """Writes one variant of one expression. ``strict`` charges the costs of library functions."""
+
+    def __init__(
+        self,
+        variables: Variables,
+        functions: Mapping[str, Function],
+        *,
+        fast: bool,
+        counting: bool,
+        strict: bool = True,
+        tracing: bool = False,
+    ) -> None:
+        self.variables, self.functions = variables, functions
+        self.fast, self.counting, self.strict, self.tracing = fast, counting, strict, tracing
+        self.globals: dict[str, Any] = dict(GLOBALS)
+        self.traced: list[Node] = []
+        self._lines: list[str] = []
+        self._indent = 1
+        self._blocks = 0
+        self._count = 0
+        self._pending = 0
+        self._in_expression = False
+        self._names: dict[str, str] = {}
+        self._locals: dict[int, str] = {}
+        self._declared: dict[int, Declared | None] = {}
+        self._patterns: dict[int, str] = {}
+
+    def source(self, node: Node) -> str:
+        """The text of a function ``evaluate(B, limit, R)`` that gives the value and the cost."""
+        result = self.value(node)
+        self.flush()
+        if self.counting:
+            self.line("if cost > limit: raise BudgetExceeded()")
+        loads = [f" {local} = B[{name!r}]" for name, local in self._names.items()]
+        start = [" cost = 0"] if self.counting else []
+        end = f" return {result}, {'cost' if self.counting else '0'}"
+        return "\n".join(["def evaluate(B, limit, R):", *loads, *start, *self._lines, end])
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def line(self, text: str) -> None:
+        if self._in_expression:
+            raise _NeedsStatements
+        self._lines.append(" " * self._indent + text)
+
+    @contextmanager
+    def indented(self, *, blocks: int = 0) -> Iterator[None]:
+        """Lines that belong to the line before; what they cost is added inside."""
+        self._indent += 1
+        self._blocks += blocks
+        length = len(self._lines)
+        yield
+        self.flush()
+        if len(self._lines) == length:
+            self.line("pass")
+        self._indent -= 1
+        self._blocks -= blocks
+
+    def fresh(self) -> str:
+        self._count += 1
+        return f"t{self._count}"
+
+    def kept(self, text: str) -> str:
+        """A name for the value of an expression."""
+        if text.isidentifier():
+            return text
+        name = self.fresh()
+        self.line(f"{name} = {text}")
+        return name
+
+    def constant(self, value: Any) -> str:
+        """A name under which the function finds a constant."""
+        name = f"K{len(self.globals)}"
+        self.globals[name] = value
+        return name
+
+    def spend(self, amount: int) -> None:
+        """Add to the cost what is known now; carefully means at once, since what comes next may fail."""
+        self._pending += amount
+        if not self.fast:
+            self.flush()
+
+    def flush(self) -> None:
+        if self.counting and self._pending:
+            self.line(f"cost += {self._pending}")
+        self._pending = 0
+
+    def checkpoint(self) -> None:
+        self.flush()
+        if self.counting:
+            self.line("if cost > limit: raise BudgetExceeded()")
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def value(self, node: Node) -> str:
+        """A Python expression for the node's value; statements that it needs are written before it."""
+        text, declared = self.code(node)
+        if declared is not None and declared.adapt is not None:
+            text = f"{self.constant(declared.adapt)}({text})"
+        if self.tracing and not isinstance(node, Literal):
+            text = self._trace(node, text)
+        return self.kept(text) if len(text) > _LONG or not (self.fast or isinstance(node, Literal)) else text
+
+    def _trace(self, node: Node, text: str) -> str:
+        name = self.kept(text)
+        self.flush()
+        self.line(f"R.append(({len(self.traced)}, {name}, cost))")
+        self.traced.append(node)
+        return name
+
+    def truth(self, node: Node) -> str:
+        """The value of a node that has to be a truth value."""
+        text = self.value(node)
+        return text if node.type.kind == "bool" and self.fast else f"truth({text})"
+
+    def code(self, node: Node) -> Code:
+        if self._blocks >= _MANY_BLOCKS and isinstance(node, Call | Comprehension):
+            return self._apart(node)
+        return _WRITERS[type(node)](self, node)
+
+    def _apart(self, node: Node) -> Code:
+        """The node in a function of its own, so that blocks can nest further."""
+        self.flush()
+        name, blocks = self.fresh(), self._blocks
+        self.line(f"def {name}():")
+        self._blocks = 0
+        with self.indented():
+            if self.counting:
+                self.line("nonlocal cost")
+            found = _WRITERS[type(node)](self, node)
+            self.flush()
+            self.line(f"return {found.text}")
+        self._blocks = blocks
+        return Code(self.kept(f"{name}()"), found.declared)
+
+    def _literal(self, node: Literal) -> Code:
+        value = node.value
+        plain = value is None or type(value) in (bool, int, str, bytes) or (type(value) is float and value == value)
+        return Code(repr(value) if plain and type(value) is not UInt else self.constant(value))
+
+    def _ident(self, node: Node) -> Code:
+        reference = node.reference
+        if isinstance(reference, Local):
+            self.spend(1)
+            return Code(self._locals[id(reference)], self._declared.get(id(reference)))
+        if isinstance(reference, CelType):
+            return Code(self.constant(cost_actual.denoted(reference)))
+        if reference is None:
+            name = getattr(node, "name", None) or getattr(node, "field", "")
+            return Code(f"unresolved({name!r})")
+        self.spend(1)
+        found = self.variables[reference]
+        declared = found if isinstance(found, Declared) else None
+        if not self.fast:
+            return Code(self.kept(f"variable(B, {reference!r})"), declared)
+        return Code(self._names.setdefault(reference, f"v{len(self._names)}"), declared)
+
+    def _select(self, node: Select) -> Code:
+        if node.reference is not None:
+            return self._ident(node)
+        text, declared = self.code(node.operand)
+        self.spend(cost_actual.selection(node))
+        if declared is None or declared.type.kind not in ("map", "object"):
+            return Code(self._plain_select(text, node))
+        if declared.type.kind == "map":
+            return self._entry(text, declared.element, node.field, node.field, test=node.test)
+        name, inner = declared.fields[node.field]
+        return self._entry(text, inner, name, node.field, test=node.test)
+
+    def _entry(self, text: str, inner: Declared | None, name: str, spelled: str, *, test: bool) -> Code:
+        """A member of declared JSON."""
+        if test:
+            return Code(f"({name!r} in {text})" if self.fast else f"present({text}, {name!r})")
+        if self.fast:
+            return Code(f"{text}[{name!r}]", inner)
+        return Code(self.kept(f"field({text}, {name!r}, {spelled!r})"), inner)
+
+    def _plain_select(self, text: str, node: Select) -> str:
+        if node.test:
+            if not self.fast:
+                return f"present({text}, {node.field!r})"
+            name = self.fresh()
+            return f"({node.field!r} in {name} if type({name} := {text}) is dict else present({name}, {node.field!r}))"
+        if self.fast and node.operand.type.kind in ("map", "dyn"):
+            return f"{text}[{node.field!r}]"
+        return f"select({text}, {node.field!r})"
+
+    def _list(self, node: ListNode) -> Code:
+        if not cost_actual.is_constant(node):
+            self.spend(10)
+        parts = [
+            f"*listed({self.value(each)})" if at in node.optional else self.value(each)
+            for at, each in enumerate(node.elements)
+        ]
+        return Code(f"[{', '.join(parts)}]")
+
+    def _map(self, node: MapNode) -> Code:
+        if not cost_actual.is_constant(node):
+            self.spend(30)
+        parts = []
+        for entry in node.entries:
+            key, value = self.value(entry.key), self.value(entry.value)
+            parts.append(f"*paired({key}, {value})" if entry.optional else f"({key}, {value})")
+        return Code(f"mapping_of([{', '.join(parts)}])")
+
+    def _struct(self, node: StructNode) -> Code:
+        return Code(f"unresolved({node.name!r})")
+
+    # -- calls -----------------------------------------------------------------------------------------------------
+
+    def _call(self, node: Call) -> Code:
+        if node.function in ("_&&_", "_||_"):
+            return Code(self._logical(node))
+        if node.function == "_?_:_":
+            return Code(self._conditional(node))
+        if node.function in ("_[_]", "_[?_]", "_?._"):
+            return self._index(node)
+        arguments = node.arguments if node.target is None else [node.target, *node.arguments]
+        if node.function == "size" and self.fast and len(arguments) == 1 and arguments[0].type.kind != "dyn":
+            self.spend(1)
+            return Code(f"len({self.code(arguments[0]).text})")
+        texts = [self.value(each) for each in arguments]
+        if self.counting:
+            texts = cost_actual.charge(self, node, arguments, texts)
+        return Code(self._applied(node, arguments, texts))
+
+    def _applied(self, node: Call, arguments: list[Node], texts: list[str]) -> str:
+        form = fast_forms.form(self, node, arguments, texts) if self.fast else None
+        if form is not None:
+            return form
+        if node.function in fast_forms.GENERIC and node.target is None:
+            return f"{fast_forms.GENERIC[node.function]}({', '.join(texts)})"
+        function = self.functions.get(node.function)
+        if function is None:
+            return f"unbound({node.function!r})"
+        member = node.target is not None
+        overloads = node.reference or ()
+        if len(overloads) == 1 and all(map(_certain, overloads[0].arguments, arguments)):
+            run = self.constant(overloads[0].run)
+            return f"{run}({', '.join(texts)})" if self.fast else f"called({', '.join([run, *texts])})"
+        run = self.constant(function.dispatch)
+        return f"called({', '.join([run, str(member), *texts])})"
+
+    def pattern(self, node: Node) -> str | None:
+        """The name of a constant pattern's search method."""
+        if not isinstance(node, Literal) or not isinstance(node.value, str):
+            return None
+        try:
+            return self.constant(pattern(node.value).search)
+        except PatternError:
+            return None
+
+    def _index(self, node: Call) -> Code:
+        operand, key = node.arguments
+        text, declared = self.code(operand)
+        index = self.value(key)
+        self.spend(cost_actual.indexing(node))
+        if node.function != "_[_]":
+            if declared is not None and declared.type.kind == "object" and isinstance(key, Literal):
+                name, inner = declared.fields[key.value]
+                adapt = self.constant(inner.adapt) if inner.adapt is not None else "None"
+                return Code(f"optional_field({text}, {name!r}, {adapt})")
+            adapted = declared.adapt if declared is not None else None
+            return Code(f"optional_index({text if adapted is None else f'{self.constant(adapted)}({text})'}, {index})")
+        inner = declared.element if declared is not None else None
+        if not self.fast:
+            return Code(self.kept(f"index({text}, {index})"), inner)
+        return Code(fast_forms.indexed(self, operand, key, text, index), inner)
+
+    def _logical(self, node: Call) -> str:
+        stop = "False" if node.function == "_&&_" else "True"
+        terms = _terms(node, node.function)
+        if self.fast and not self.counting:
+            word = " and " if stop == "False" else " or "
+            joined = self._as_expression(lambda: f"({word.join(map(self.truth, terms))})")
+            if joined is not None:
+                return joined
+        self.flush()
+        result = self.fresh()
+        return self._in_turn(terms, result, stop) if self.fast else self._absorbing(terms, result, stop)
+
+    def _as_expression(self, write: Callable[[], str]) -> str | None:
+        """What the writer gives, unless it needs statements."""
+        if self._in_expression:
+            return write()
+        self._in_expression = True
+        try:
+            text = write()
+        except _NeedsStatements:
+            return None
+        finally:
+            self._in_expression = False
+        return text if len(text) <= _LONG else None
+
+    def _in_turn(self, terms: list[Node], result: str, stop: str) -> str:
+        """Each term in a branch that is entered while the outcome is open; deep chains start over at the margin."""
+        test = f"if {result}:" if stop == "False" else f"if not {result}:"
+        self.line(f"{result} = {self.truth(terms[0])}")
+        self.flush()
+        for term in terms[1:]:
+            self.line(test)
+            with self.indented():
+                self.line(f"{result} = {self.truth(term)}")
+        return result
+
+    def _absorbing(self, terms: list[Node], result: str, stop: str) -> str:
+        error = self.fresh()
+        self.line(f"{result} = {'True' if stop == 'False' else 'False'}; {error} = None")
+        for at, term in enumerate(terms):
+            self.line("try:" if at == 0 else f"try:  # {at}")
+            with self.indented(blocks=1):
+                if at:
+                    self.line(f"if {result} is not {stop}:")
+                    with self.indented():
+                        self.line(f"{result} = {self.truth(term)}")
+                else:
+                    self.line(f"{result} = {self.truth(term)}")
+            self.line("except FAILURES as failure:")
+            with self.indented():
+                self.line(f"{error} = {error} or failure")
+        self.line(f"if {error} is not None and {result} is not {stop}: raise {error}")
+        return result
+
+    def _conditional(self, node: Call) -> str:
+        condition, chosen, other = node.arguments
+        if self.fast and not self.counting:
+            text = self._as_expression(
+                lambda: f"({self.value(chosen)} if {self.truth(condition)} else {self.value(other)})"
+            )
+            if text is not None:
+                return text
+        test = self.truth(condition)
+        self.flush()
+        result = self.fresh()
+        for head, branch in ((f"if {test}:", chosen), ("else:", other)):
+            self.line(head)
+            with self.indented():
+                self.spend(-cost_actual.free_branch(branch))
+                self.line(f"{result} = {self.value(branch)}")
+        return result
+
+    # -- comprehensions --------------------------------------------------------------------------------------------
+
+    def _comprehension(self, node: Comprehension) -> Code:
+        text, declared = self.code(node.source)
+        inner = None
+        if declared is not None and declared.type.kind == "list":
+            inner = declared.element
+        source = node.source.type
+        native = source.kind == "list" or (source.kind == "map" and source.parameters[0].kind == "string")
+        visited = text if self.fast and native else f"elements({text})"
+        variable = self.fresh()
+        self._locals[id(node.reference)] = variable
+        self._declared[id(node.reference)] = inner
+        self.flush()
+        return Code(_LOOPS[node.macro](self, node, variable, visited))
+
+    def _quantifier(self, node: Comprehension, variable: str, visited: str) -> str:
+        """all and exists: stop at the first element that decides."""
+        assert node.condition is not None
+        decided = "False" if node.macro == "all" else "True"
+        around, again = (3, 2) if node.macro == "all" else (4, 3)
+        result, error, steps = self.fresh(), self.fresh(), self.fresh()
+        self.line(f"{result} = {'True' if decided == 'False' else 'False'}")
+        if not self.fast:
+            self.line(f"{error} = None")
+        if self.counting:
+            self.line(f"{steps} = iter({visited})")
+        self.line(f"for {variable} in {steps if self.counting else visited}:")
+        with self.indented(blocks=1 if self.fast else 2):
+            self.spend(around)
+            if not self.fast:
+                self.flush()
+                self.line("try:")
+            with self.indented() if not self.fast else _nothing():
+                test = self.truth(node.condition)
+                self.checkpoint()
+                self.line(f"if {'not ' if decided == 'False' else ''}{test}:")
+                with self.indented():
+                    self.line(f"{result} = {decided}")
+                    if self.counting:
+                        self.line(f"if next({steps}, ENDED) is not ENDED: cost += {again}")
+                    self.line("break")
+            if not self.fast:
+                self.line("except FAILURES as failure:")
+                with self.indented():
+                    self.line(f"{error} = {error} or failure")
+        self.spend(1)
+        if not self.fast:
+            self.flush()
+            self.line(f"if {error} is not None and {result} is not {decided}: raise {error}")
+        return result
+
+    def _exists_one(self, node: Comprehension, variable: str, visited: str) -> str:
+        assert node.condition is not None
+        result = self.fresh()
+        self.line(f"{result} = 0")
+        self.line(f"for {variable} in {visited}:")
+        with self.indented(blocks=1):
+            test = self.truth(node.condition)
+            self.checkpoint()
+            self.line(f"if {test}:")
+            with self.indented():
+                self.spend(2)
+                self.line(f"{result} += 1")
+        self.spend(2)
+        return f"({result} == 1)"
+
+    def _collected(self, node: Comprehension, variable: str, visited: str) -> str:
+        """map and filter."""
+        result = self.fresh()
+        self.line(f"{result} = []")
+        self.line(f"for {variable} in {visited}:")
+        with self.indented(blocks=1):
+            if node.condition is not None:
+                test = self.truth(node.condition)
+                self.checkpoint()
+                self.line(f"if {test}:")
+                with self.indented():
+                    self._append(node, variable, result)
+            else:
+                self._append(node, variable, result)
+        self.spend(1)
+        return result
+
+    def _append(self, node: Comprehension, variable: str, result: str) -> None:
+        if node.transform is None:
+            self.spend(13)
+            declared = self._declared[id(node.reference)]
+            kept = declared is not None and declared.adapt is not None
+            text = f"{self.constant(declared.adapt)}({variable})" if kept and declared is not None else variable
+        else:
+            self.spend(2 if cost_actual.is_constant(node.transform) else 12)
+            text = self.value(node.transform)
+        self.checkpoint()
+        self.line(f"{result}.append({text})")
+
+    def _bind(self, node: Bind) -> Code:
+        name = self.kept(self.value(node.value))
+        self._locals[id(node.reference)] = name
+        return Code(self.value(node.body))
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+def _certain(wanted: Any, argument: Node) -> bool:
+    """Whether the checked type says that the argument fits, without looking at its value."""
+    return wanted.kind in ("param", "dyn") or argument.type.kind != "dyn"
+
+
+def _terms(node: Node, function: str) -> list[Node]:
+    """The operands of a chain of one logical operator."""
+    if not isinstance(node, Call) or node.function != function:
+        return [node]
+    return [term for side in node.arguments for term in _terms(side, function)]
+
+
+_LOOPS: Final = {
+    "all": Generator._quantifier,
+    "exists": Generator._quantifier,
+    "exists_one": Generator._exists_one,
+    "map": Generator._collected,
+    "filter": Generator._collected,
+}
+_WRITERS: Final[dict[type, Any]] = {
+    Literal: Generator._literal,
+    Ident: Generator._ident,
+    Select: Generator._select,
+    Call: Generator._call,
+    ListNode: Generator._list,
+    MapNode: Generator._map,
+    StructNode: Generator._struct,
+    Comprehension: Generator._comprehension,
+    Bind: Generator._bind,
+}

@@ -1,0 +1,120 @@
+"""From source to syntax tree, with celpy's grammar and what the language has gained since it was written.
+
+lark and the grammar are loaded when the first expression is parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.language.cel import syntax_errors
+from simkit.language.cel.build import Builder
+from simkit.language.cel.errors import CompileError, Issue
+from simkit.language.cel.tree import Node
+
+if TYPE_CHECKING:
+    from lark import Lark
+
+MAX_DEPTH: Final = 250
+"""How deeply the real server lets expressions nest."""
+
+_ESCAPES: Final = r"\\[abfnrtv\"'\\`?]|\\[xX][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[0-3][0-7]{2}"
+
+_GROWN: Final = """
+%extend member: member_optional_dot | member_optional_index
+member_optional_dot: member "." "?" IDENT
+member_optional_index: member "[" "?" expr "]"
+optional_expr: "?" expr
+%override exprlist: (expr | optional_expr) ("," (expr | optional_expr))*
+%override list_lit: "[" [exprlist] [","] "]"
+%override mapinits: (expr | optional_expr) ":" expr ("," (expr | optional_expr) ":" expr)*
+%override map_lit: "{" [mapinits] [","] "}"
+optional_field: "?" IDENT
+%override fieldinits: (IDENT | optional_field) ":" expr ("," (IDENT | optional_field) ":" expr)*
+%override member_object: member "{" [fieldinits] [","] "}"
+"""
+
+_STRINGS: Final = {
+    "STRING_LIT": (
+        r"""/(?:[rR]"[^"\n\r]*"|[rR]'[^'\n\r]*'|"""
+        rf""""(?:{_ESCAPES}|[^\\"\n\r])*"|'(?:{_ESCAPES}|[^\\'\n\r])*')/"""
+    ),
+    "MLSTRING_LIT": (
+        r"""/(?:[rR]\"\"\"(?:.|[\r\n])*?\"\"\"|[rR]\'\'\'(?:.|[\r\n])*?\'\'\'|"""
+        rf"""\"\"\"(?:{_ESCAPES}|[^\\])*?\"\"\"|\'\'\'(?:{_ESCAPES}|[^\\])*?\'\'\')/"""
+    ),
+}
+"""Terminals that celpy reads more loosely: it takes unknown escapes for letters."""
+
+
+def _grammar_text() -> str:
+    """celpy's grammar as it is installed, without importing celpy, and the rules that are new since."""
+    found = find_spec("celpy")
+    if found is None or found.origin is None:
+        raise CompileError("", [Issue(0, "the distribution cel-python is not installed")])
+    text = (Path(found.origin).parent / "cel.lark").read_text(encoding="utf-8")
+    for terminal, pattern in _STRINGS.items():
+        text = re.sub(rf"^{terminal} *:.*\n(?: +\|.*\n)*", lambda _: f"{terminal}: {pattern}\n", text, flags=re.M)
+    return text + _GROWN
+
+
+@cache
+def parser() -> Lark:
+    """The parser, built once in a process (about a tenth of a second)."""
+    from lark import Lark
+
+    return Lark(
+        _grammar_text(),
+        parser="lalr",
+        start="expr",
+        keep_all_tokens=True,
+        maybe_placeholders=False,
+        propagate_positions=False,
+        lexer_callbacks={"IDENT": _boolean},
+        transformer=Builder(),
+    )
+
+
+def _boolean(token: Any) -> Any:
+    """celpy's grammar leaves it to a callback to tell true and false from names."""
+    if token == "true" or token == "false":
+        token.type = "BOOL_LIT"
+    return token
+
+
+def parse(source: str) -> Node:
+    """The syntax tree of an expression with its macros expanded.
+
+    Raises
+    ------
+    CompileError
+        With the real server's texts where the source is no expression.
+    """
+    from lark.exceptions import UnexpectedInput, VisitError
+
+    try:
+        found: Node = parser().parse(source)
+    except UnexpectedInput:
+        raise CompileError(source, syntax_errors.issues(source, parser())) from None
+    except VisitError as error:
+        if isinstance(error.orig_exc, CompileError):
+            raise CompileError(source, error.orig_exc.issues) from None
+        raise
+    except CompileError as error:
+        raise CompileError(source, error.issues) from None
+    if _deeper_than(found, MAX_DEPTH):
+        raise CompileError(source, [Issue(0, f"expression recursion limit exceeded: {MAX_DEPTH}")])
+    return found
+
+
+def _deeper_than(node: Node, limit: int) -> bool:
+    level: list[Node] = [node]
+    for _ in range(limit):
+        level = [child for each in level for child in each.children()]
+        if not level:
+            return False
+    return True

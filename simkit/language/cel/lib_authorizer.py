@@ -1,0 +1,107 @@
+"""Questions to the authorizer from inside an expression: ``authorizer.group('').resource('pods').check('get')``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final
+
+from simkit.language.cel.declarations import Library, declared
+from simkit.language.cel.errors import EvaluationError
+from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.identity import Identity, service_account
+
+Ask = Callable[[Attributes], Decision]
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizerValue:
+    """What the variable ``authorizer`` is bound to: who is asked about, and whom to ask."""
+
+    cel_kind: ClassVar[str] = "kubernetes.authorization.Authorizer"
+    identity: Identity
+    ask: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """A question that is being put together."""
+
+    question: Attributes
+    ask: Ask
+
+
+class PathCheck(_Check):
+    """A question about a path."""
+
+    __slots__ = ()
+    cel_kind: ClassVar[str] = "kubernetes.authorization.PathCheck"
+
+
+class GroupCheck(_Check):
+    """A question about a group's resources."""
+
+    __slots__ = ()
+    cel_kind: ClassVar[str] = "kubernetes.authorization.GroupCheck"
+
+
+class ResourceCheck(_Check):
+    """A question about a resource; also what ``authorizer.requestResource`` is bound to."""
+
+    __slots__ = ()
+    cel_kind: ClassVar[str] = "kubernetes.authorization.ResourceCheck"
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionValue:
+    """The answer."""
+
+    cel_kind: ClassVar[str] = "kubernetes.authorization.Decision"
+    decision: Decision
+
+
+def _path(asker: AuthorizerValue, path: str) -> PathCheck:
+    if not path:
+        raise EvaluationError("path must not be empty")
+    return PathCheck(Attributes(asker.identity, "", path=path, is_resource=False), asker.ask)
+
+
+def _group(asker: AuthorizerValue, group: str) -> GroupCheck:
+    return GroupCheck(Attributes(asker.identity, "", group=group), asker.ask)
+
+
+def _service_account(asker: AuthorizerValue, namespace: str, name: str) -> AuthorizerValue:
+    return AuthorizerValue(service_account(namespace, name), asker.ask)
+
+
+def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
+    return ResourceCheck(replace(check.question, version="*", resource=resource), check.ask)
+
+
+def _with(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
+    return lambda check, value: ResourceCheck(replace(check.question, **{field: value}), check.ask)
+
+
+def _check(check: _Check, verb: str) -> DecisionValue:
+    return DecisionValue(check.ask(replace(check.question, verb=verb)))
+
+
+AUTHORIZER: Final = Library(
+    "authz",
+    (1, 27),
+    (
+        declared("authorizer_path", "Authorizer.path(string) PathCheck", _path),
+        declared("authorizer_group", "Authorizer.group(string) GroupCheck", _group),
+        declared("authorizer_serviceaccount", "Authorizer.serviceAccount(string,string) Authorizer", _service_account),
+        declared("groupcheck_resource", "GroupCheck.resource(string) ResourceCheck", _resource),
+        declared("resourcecheck_subresource", "ResourceCheck.subresource(string) ResourceCheck", _with("subresource")),
+        declared("resourcecheck_namespace", "ResourceCheck.namespace(string) ResourceCheck", _with("namespace")),
+        declared("resourcecheck_name", "ResourceCheck.name(string) ResourceCheck", _with("name")),
+        declared("pathcheck_check", "PathCheck.check(string) Decision", _check),
+        declared("resourcecheck_check", "ResourceCheck.check(string) Decision", _check),
+        declared("decision_errored", "Decision.errored() bool", lambda found: bool(found.decision.error)),
+        declared("decision_error", "Decision.error() string", lambda found: found.decision.error),
+        declared("decision_allowed", "Decision.allowed() bool", lambda found: found.decision.allowed),
+        declared("decision_reason", "Decision.reason() string", lambda found: found.decision.reason),
+    ),
+)

@@ -1,0 +1,163 @@
+"""Addresses and address ranges, since release 1.30."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from simkit.language.cel.declarations import Library, declared
+from simkit.language.cel.errors import EvaluationError
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class IpValue:
+    """An address."""
+
+    cel_kind: ClassVar[str] = "net.IP"
+    address: Address
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+    def cel_size(self) -> int:
+        """Bytes of the address."""
+        return len(self.address.packed)
+
+
+@dataclass(frozen=True, slots=True)
+class CidrValue:
+    """An address with the length of its prefix."""
+
+    cel_kind: ClassVar[str] = "net.CIDR"
+    address: Address
+    length: int
+
+    def __str__(self) -> str:
+        return f"{self.address}/{self.length}"
+
+    def cel_size(self) -> int:
+        """Bytes that the prefix touches."""
+        return -(-self.length // 8)
+
+    def network(self) -> Network:
+        """The range without the bits behind the prefix."""
+        return ipaddress.ip_network(f"{self.address}/{self.length}", strict=False)
+
+
+def _address(text: str) -> Address:
+    if "%" in text:
+        raise EvaluationError(f'IP address "{text}" with zone value is not allowed')
+    try:
+        found = ipaddress.ip_address(text)
+    except ValueError:
+        raise EvaluationError(f'IP Address "{text}" parse error during conversion from string') from None
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
+        raise EvaluationError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
+    return found
+
+
+def ip(text: str) -> IpValue:
+    """The address that a text writes."""
+    return IpValue(_address(text))
+
+
+def is_ip(text: str) -> bool:
+    """Whether the text writes an address."""
+    try:
+        _address(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+def cidr(text: str) -> CidrValue:
+    """The range that a text writes."""
+    address, slash, length = text.partition("/")
+    if not slash or not length.isdigit() or (length != "0" and length.startswith("0")):
+        raise EvaluationError(f'network address parse error during conversion from string: "{text}"')
+    try:
+        found = _address(address)
+    except EvaluationError:
+        raise EvaluationError(f'network address parse error during conversion from string: "{text}"') from None
+    if int(length) > found.max_prefixlen:
+        raise EvaluationError(f'network address parse error during conversion from string: "{text}"')
+    return CidrValue(found, int(length))
+
+
+def is_cidr(text: str) -> bool:
+    """Whether the text writes a range."""
+    try:
+        cidr(text)
+    except EvaluationError:
+        return False
+    return True
+
+
+def _contains_ip(outer: CidrValue, address: IpValue) -> bool:
+    return address.address in outer.network()
+
+
+def _contains_cidr(outer: CidrValue, inner: CidrValue) -> bool:
+    return (
+        outer.address.version == inner.address.version
+        and outer.length <= inner.length
+        and inner.address in outer.network()
+    )
+
+
+def _masked(found: CidrValue) -> CidrValue:
+    return CidrValue(found.network().network_address, found.length)
+
+
+def _global_unicast(found: IpValue) -> bool:
+    address = found.address
+    broadcast = address == ipaddress.IPv4Address("255.255.255.255")
+    return not (
+        broadcast or address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local
+    )
+
+
+def _link_local_multicast(found: IpValue) -> bool:
+    if found.address.version == 4:
+        return found.address in ipaddress.ip_network("224.0.0.0/24")
+    return found.address.packed[0] == 0xFF and found.address.packed[1] & 0x0F == 0x02
+
+
+NETWORK: Final = Library(
+    "ip and cidr",
+    (1, 30),
+    (
+        declared("string_to_ip", "ip(string) IP", ip),
+        declared("is_ip", "isIP(string) bool", is_ip),
+        declared("ip_is_canonical", "ip.isCanonical(string) bool", lambda text: str(_address(text)) == text),
+        declared("ip_family", "IP.family() int", lambda found: found.address.version),
+        declared("ip_is_unspecified", "IP.isUnspecified() bool", lambda found: found.address.is_unspecified),
+        declared("ip_is_loopback", "IP.isLoopback() bool", lambda found: found.address.is_loopback),
+        declared("ip_is_link_local_multicast", "IP.isLinkLocalMulticast() bool", _link_local_multicast),
+        declared("ip_is_link_local_unicast", "IP.isLinkLocalUnicast() bool", lambda found: found.address.is_link_local),
+        declared("ip_is_global_unicast", "IP.isGlobalUnicast() bool", _global_unicast),
+        declared("ip_to_string", "string(IP) string", str),
+        declared("string_to_cidr", "cidr(string) CIDR", cidr),
+        declared("is_cidr", "isCIDR(string) bool", is_cidr),
+        declared(
+            "cidr_contains_ip_string",
+            "CIDR.containsIP(string) bool",
+            lambda outer, text: _contains_ip(outer, ip(text)),
+        ),
+        declared("cidr_contains_ip_ip", "CIDR.containsIP(IP) bool", _contains_ip),
+        declared(
+            "cidr_contains_cidr_string",
+            "CIDR.containsCIDR(string) bool",
+            lambda outer, text: _contains_cidr(outer, cidr(text)),
+        ),
+        declared("cidr_contains_cidr", "CIDR.containsCIDR(CIDR) bool", _contains_cidr),
+        declared("cidr_ip", "CIDR.ip() IP", lambda found: IpValue(found.address)),
+        declared("cidr_prefix_length", "CIDR.prefixLength() int", lambda found: found.length),
+        declared("cidr_masked", "CIDR.masked() CIDR", _masked),
+        declared("cidr_to_string", "string(CIDR) string", str),
+    ),
+)

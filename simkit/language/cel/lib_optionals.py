@@ -1,0 +1,71 @@
+"""Optional values: made, asked, and reached through ``.?field`` and ``[?key]``."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from simkit.language.cel import operations as run
+from simkit.language.cel.declarations import Library, declared, operator
+from simkit.language.cel.errors import EvaluationError
+from simkit.language.cel.values import NONE, Optional, kind_of
+
+
+def some(value: Any) -> Optional:
+    """The value as an optional."""
+    return Optional(True, value)
+
+
+def some_unless_zero(value: Any) -> Optional:
+    """The value as an optional, nothing where it is empty, zero, false or null."""
+    kind = kind_of(value)
+    if kind in ("duration", "timestamp"):
+        return Optional(True, value) if value.nanos else NONE
+    if kind in ("list", "map", "string", "bytes"):
+        return Optional(True, value) if len(value) else NONE
+    if kind in ("null", "bool", "int", "uint", "double"):
+        return Optional(True, value) if value else NONE
+    return Optional(True, value)
+
+
+def value_of(found: Optional) -> Any:
+    """What is inside."""
+    if not found.present:
+        raise EvaluationError("optional.none() dereference")
+    return found.value
+
+
+OPTIONALS: Final = Library(
+    "optional types",
+    (1, 28),
+    (
+        declared("optional_of", "optional.of(V) optional(V)", some),
+        declared("optional_ofNonZeroValue", "optional.ofNonZeroValue(V) optional(V)", some_unless_zero),
+        declared("optional_none", "optional.none() optional(V)", lambda: NONE),
+        declared("optional_value", "optional(V).value() V", value_of),
+        declared("optional_hasValue", "optional(V).hasValue() bool", lambda found: found.present),
+        declared(
+            "optional_or_optional",
+            "optional(V).or(optional(V)) optional(V)",
+            lambda found, other: found if found.present else other,
+        ),
+        declared(
+            "optional_orValue_value",
+            "optional(V).orValue(V) V",
+            lambda found, other: found.value if found.present else other,
+        ),
+        operator("optional_list_optindex_optional_int", "_[?_]", "list(V), int", "optional(V)", run.optional_index),
+        operator(
+            "optional_optional_list_optindex_optional_int",
+            "_[?_]",
+            "optional(list(V)), int",
+            "optional(V)",
+            run.optional_index,
+        ),
+        operator("map_optindex_optional_value", "_[?_]", "map(K, V), K", "optional(V)", run.optional_index),
+        operator(
+            "optional_map_optindex_optional_value", "_[?_]", "optional(map(K, V)), K", "optional(V)", run.optional_index
+        ),
+        operator("optional_list_index_int", "_[_]", "optional(list(V)), int", "optional(V)", run.index),
+        operator("optional_map_index_value", "_[_]", "optional(map(K, V)), K", "optional(V)", run.index),
+    ),
+)

@@ -1,0 +1,91 @@
+"""Regular expressions in RE2's syntax: ``matches``, ``find``, ``findAll``."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+from simkit.language.cel.declarations import Library, declared
+from simkit.language.cel.errors import EvaluationError
+
+_WORDING: Final = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "unexpected )": "unexpected )",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "invalid named capture group": "invalid named capture",
+    "trailing \\": "trailing backslash at end of expression",
+}
+
+
+class PatternError(Exception):
+    """A text that is no regular expression; the message is the real server's."""
+
+
+@lru_cache(maxsize=1024)
+def pattern(text: str) -> Any:
+    """The compiled pattern; PatternError where the text is none. Compiled patterns are kept."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(text, options)
+    except re2.error as error:
+        raise PatternError(_reworded(error.args[0])) from None
+
+
+def _reworded(reason: Any) -> str:
+    """RE2's reason in the words of the real server's library."""
+    text = reason.decode() if isinstance(reason, bytes) else str(reason)
+    what, _, where = text.partition(": ")
+    if what == "trailing \\":
+        return f"error parsing regexp: {_WORDING[what]}: ``"
+    if what == "invalid perl operator" and where.startswith("(?"):
+        where = where[:4] if where[2:3] == "<" else where[:3]
+    return f"error parsing regexp: {_WORDING.get(what, what)}: `{where}`"
+
+
+def matches(text: str, expression: str) -> bool:
+    """Whether the expression is found anywhere in the text."""
+    try:
+        return pattern(expression).search(text) is not None
+    except PatternError as error:
+        raise EvaluationError(str(error)) from None
+
+
+def _compiled(expression: str) -> Any:
+    try:
+        return pattern(expression)
+    except PatternError as error:
+        raise EvaluationError(f"Illegal regex: {error}") from None
+
+
+def find(text: str, expression: str) -> str:
+    """The first match, or the empty string."""
+    found = _compiled(expression).search(text)
+    return str(found.group(0)) if found is not None else ""
+
+
+def find_all(text: str, expression: str, limit: int = -1) -> list[str]:
+    """All matches, or the first so many; a negative limit means all."""
+    found: list[str] = []
+    for match in _compiled(expression).finditer(text):
+        if 0 <= limit <= len(found):
+            break
+        found.append(match.group(0))
+    return found
+
+
+REGEX: Final = Library(
+    "regex",
+    (1, 0),
+    (
+        declared("string_find_string", "string.find(string) string", find),
+        declared("string_find_all_string", "string.findAll(string) list(string)", find_all),
+        declared("string_find_all_string_int", "string.findAll(string,int) list(string)", find_all),
+    ),
+)

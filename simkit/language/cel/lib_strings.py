@@ -1,0 +1,128 @@
+"""String functions beyond the language's own: positions count code points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from simkit.language.cel.declarations import Library, Overload, declared
+from simkit.language.cel.errors import EvaluationError
+from simkit.language.cel.text_format import format_text
+
+_BLANK: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_LOWER: Final = {ord("A") + step: ord("a") + step for step in range(26)}
+_UPPER: Final = {ord("a") + step: ord("A") + step for step in range(26)}
+_ESCAPES: Final = str.maketrans(
+    {
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\n": "\\n",
+        "\r": "\\r",
+        "\t": "\\t",
+        "\v": "\\v",
+        "\\": "\\\\",
+        '"': '\\"',
+    }
+)
+
+
+def _outside(position: int) -> EvaluationError:
+    return EvaluationError(f"index out of range: {position}")
+
+
+def char_at(text: str, position: int) -> str:
+    """The letter there; the empty string at the very end."""
+    if not 0 <= position <= len(text):
+        raise _outside(position)
+    return text[position : position + 1]
+
+
+def index_of(text: str, part: str, start: int = 0) -> int:
+    """Where the part is first found from ``start`` on, or -1."""
+    if part == "":
+        return start
+    if not 0 <= start < len(text):
+        if start == 0 and not text:
+            return -1
+        raise _outside(start)
+    return text.find(part, start)
+
+
+def last_index_of(text: str, part: str, start: int | None = None) -> int:
+    """Where the part is last found, starting not behind ``start``, or -1."""
+    if part == "":
+        return len(text) if start is None else start
+    if start is None:
+        return text.rfind(part)
+    if not 0 <= start < len(text):
+        raise _outside(start)
+    return text.rfind(part, 0, start + len(part))
+
+
+def substring(text: str, start: int, end: int | None = None) -> str:
+    """The letters from ``start`` up to, not including, ``end``."""
+    stop = len(text) if end is None else end
+    if end is not None and start > end:
+        raise EvaluationError(f"invalid substring range. start: {start}, end: {end}")
+    if not 0 <= start <= len(text):
+        raise _outside(start)
+    if not 0 <= stop <= len(text):
+        raise _outside(stop)
+    return text[start:stop]
+
+
+def replace(text: str, old: str, new: str, limit: int = -1) -> str:
+    """The text with occurrences replaced: all, or the first so many."""
+    return text.replace(old, new, limit)
+
+
+def split(text: str, separator: str, limit: int = -1) -> list[str]:
+    """The parts between separators, at most ``limit`` of them; an empty separator splits into letters."""
+    if limit == 0:
+        return []
+    if separator == "":
+        if limit < 0 or limit >= len(text):
+            return list(text)
+        return [*text[: limit - 1], text[limit - 1 :]]
+    return text.split(separator, limit - 1 if limit > 0 else -1)
+
+
+def join(parts: Sequence[str], separator: str = "") -> str:
+    """The parts with a separator between them."""
+    return separator.join(parts)
+
+
+def quote(text: str) -> str:
+    """The text in double quotes with its control letters escaped."""
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+_BOTH: Final[tuple[Overload, ...]] = (
+    declared("string_char_at_int", "string.charAt(int) string", char_at),
+    declared("string_index_of_string", "string.indexOf(string) int", index_of),
+    declared("string_index_of_string_int", "string.indexOf(string,int) int", index_of),
+    declared("string_last_index_of_string", "string.lastIndexOf(string) int", last_index_of),
+    declared("string_last_index_of_string_int", "string.lastIndexOf(string,int) int", last_index_of),
+    declared("string_lower_ascii", "string.lowerAscii() string", lambda text: text.translate(_LOWER)),
+    declared("string_replace_string_string", "string.replace(string,string) string", replace),
+    declared("string_replace_string_string_int", "string.replace(string,string,int) string", replace),
+    declared("string_split_string", "string.split(string) list(string)", split),
+    declared("string_split_string_int", "string.split(string,int) list(string)", split),
+    declared("string_substring_int", "string.substring(int) string", substring),
+    declared("string_substring_int_int", "string.substring(int,int) string", substring),
+    declared("string_trim", "string.trim() string", lambda text: text.strip(_BLANK)),
+    declared("string_upper_ascii", "string.upperAscii() string", lambda text: text.translate(_UPPER)),
+    declared("list_join", "list(string).join() string", join),
+    declared("list_join_string", "list(string).join(string) string", join),
+)
+
+STRINGS: Final = Library("strings", (1, 0), _BOTH)
+STRINGS_2: Final = Library(
+    "strings 2",
+    (1, 29),
+    (
+        declared("string_format", "string.format(list(dyn)) string", format_text),
+        declared("strings_quote", "strings.quote(string) string", quote),
+    ),
+)

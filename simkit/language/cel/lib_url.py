@@ -1,0 +1,142 @@
+"""URLs: absolute ones, or absolute paths, taken apart."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import ClassVar, Final
+from urllib.parse import unquote, unquote_plus
+
+from simkit.language.cel.declarations import Library, declared
+from simkit.language.cel.errors import EvaluationError
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
+_PATH_KEPT: Final = re.compile(r"[A-Za-z0-9$&+,/:;=@\-_.~!*'()\[\]]")
+
+
+@dataclass(frozen=True, slots=True)
+class UrlValue:
+    """The parts of a URL; ``path`` is unescaped, ``escaped_path`` as it goes over the wire."""
+
+    cel_kind: ClassVar[str] = "kubernetes.URL"
+    scheme: str
+    host: str
+    path: str
+    escaped_path: str
+    query: str
+    opaque: str = ""
+    user: str = ""
+
+    @property
+    def port(self) -> str:
+        """The digits behind the last colon of the host."""
+        found = re.search(r":(\d*)$", self.host) if not self.host.endswith("]") else None
+        return found[1] if found else ""
+
+    @property
+    def hostname(self) -> str:
+        """The host without port and brackets."""
+        name = self.host[: -len(self.port) - 1] if re.search(r":\d*$", self.host) else self.host
+        return name[1:-1] if name.startswith("[") and name.endswith("]") else name
+
+
+class _NoUrl(Exception):
+    """Why a text is no URL."""
+
+
+def _parse(text: str) -> UrlValue:
+    if any(ord(letter) < 0x20 or ord(letter) == 0x7F for letter in text):
+        raise _NoUrl("net/url: invalid control character in URL")
+    if not text:
+        raise _NoUrl("empty url")
+    found = _SCHEME.match(text)
+    scheme, rest = (found[1].lower(), text[found.end() :]) if found else ("", text)
+    if not found and text.startswith(":"):
+        raise _NoUrl("missing protocol scheme")
+    rest, _, query = rest.partition("?")
+    if not rest.startswith("/"):
+        if scheme:
+            return UrlValue(scheme, "", "", "", query, opaque=rest)
+        raise _NoUrl("invalid URI for request")
+    host = user = ""
+    if rest.startswith("//") and (scheme or not rest.startswith("///")):
+        authority, slash, tail = rest[2:].partition("/")
+        rest = slash + tail
+        user, _, host = authority.rpartition("@")
+        host = _checked_host(host)
+    escape = _BAD_ESCAPE.search(rest)
+    if escape:
+        raise _NoUrl(f'invalid URL escape "{rest[escape.start() : escape.start() + 3]}"')
+    path = unquote(rest)
+    return UrlValue(scheme, host, path, _escaped(path, rest), query, user=user)
+
+
+def _checked_host(host: str) -> str:
+    closing = host.rfind("]")
+    if host.startswith("["):
+        if closing < 0:
+            raise _NoUrl("missing ']' in host")
+        port = host[closing + 1 :]
+    else:
+        port = host[host.rfind(":") :] if ":" in host else ""
+    if port and not re.fullmatch(r":\d*", port):
+        raise _NoUrl(f'invalid port "{port}" after host')
+    for letter in host:
+        if letter in ' "<>\\^`{|}':
+            raise _NoUrl(f'invalid character "{letter}" in host name')
+    return host
+
+
+def _escaped(path: str, written: str) -> str:
+    """The path as written where that is a valid escaping, else escaped anew."""
+    if all(_PATH_KEPT.match(letter) or letter == "%" for letter in written):
+        return written
+    return "".join(
+        letter
+        if _PATH_KEPT.match(letter) and letter not in "!'()*[]"
+        else "".join(f"%{byte:02X}" for byte in letter.encode())
+        for letter in path
+    )
+
+
+def url(text: str) -> UrlValue:
+    """The URL that a text is."""
+    try:
+        return _parse(text)
+    except _NoUrl as error:
+        raise EvaluationError(f'URL parse error during conversion from string: parse "{text}": {error}') from None
+
+
+def is_url(text: str) -> bool:
+    """Whether the text is a URL."""
+    try:
+        _parse(text)
+    except _NoUrl:
+        return False
+    return True
+
+
+def _query(found: UrlValue) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for part in found.query.split("&"):
+        if part and ";" not in part and not _BAD_ESCAPE.search(part):
+            name, _, value = part.partition("=")
+            values.setdefault(unquote_plus(name), []).append(unquote_plus(value))
+    return values
+
+
+URLS: Final = Library(
+    "url",
+    (1, 0),
+    (
+        declared("string_to_url", "url(string) URL", url),
+        declared("url_get_scheme", "URL.getScheme() string", lambda found: found.scheme),
+        declared("url_get_host", "URL.getHost() string", lambda found: found.host),
+        declared("url_get_hostname", "URL.getHostname() string", lambda found: found.hostname),
+        declared("url_get_port", "URL.getPort() string", lambda found: found.port),
+        declared("url_get_escaped_path", "URL.getEscapedPath() string", lambda found: found.escaped_path),
+        declared("url_get_query", "URL.getQuery() map(string,list(string))", _query),
+        declared("is_url_string", "isURL(string) bool", is_url),
+    ),
+)

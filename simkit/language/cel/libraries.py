@@ -1,0 +1,39 @@
+"""All libraries with the compatibility versions that brought them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from simkit.language.cel.declarations import Function, Library, functions_of
+from simkit.language.cel.lib_authorizer import AUTHORIZER
+from simkit.language.cel.lib_lists import LISTS, SETS
+from simkit.language.cel.lib_network import NETWORK
+from simkit.language.cel.lib_optionals import OPTIONALS
+from simkit.language.cel.lib_quantity import QUANTITIES
+from simkit.language.cel.lib_regex import REGEX
+from simkit.language.cel.lib_standard import MIXED_NUMBERS, STANDARD
+from simkit.language.cel.lib_strings import STRINGS, STRINGS_2
+from simkit.language.cel.lib_url import URLS
+
+LIBRARIES: Final[tuple[Library, ...]] = (
+    STANDARD,
+    MIXED_NUMBERS,
+    URLS,
+    REGEX,
+    LISTS,
+    STRINGS,
+    STRINGS_2,
+    AUTHORIZER,
+    OPTIONALS,
+    QUANTITIES,
+    SETS,
+    NETWORK,
+)
+
+
+@cache
+def functions(version: tuple[int, int]) -> Mapping[str, Function]:
+    """The functions of a compatibility version, by name."""
+    return functions_of(LIBRARIES, version)

@@ -1,0 +1,393 @@
+"""What operators mean for any values: the careful way, which looks at the values' kinds and words every error.
+
+Compiled expressions go straight to Python's own operations where the checked types allow it, and come here otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.language.cel.errors import EvaluationError, no_key, no_overload, shown
+from simkit.language.cel.values import (
+    BOOL_KEYS,
+    INT_MAX,
+    INT_MIN,
+    NONE,
+    UINT_MAX,
+    BoolKey,
+    Duration,
+    Optional,
+    Timestamp,
+    UInt,
+    duration,
+    kind_of,
+    timestamp,
+)
+
+NUMBERS: Final = frozenset({"int", "uint", "double"})
+_ORDERED: Final = frozenset({"bool", "string", "bytes", "duration", "timestamp"})
+
+
+def checked_int(value: int) -> int:
+    """The number, if it fits 64 bits."""
+    if not INT_MIN <= value <= INT_MAX:
+        raise EvaluationError("integer overflow")
+    return value
+
+
+def checked_uint(value: int) -> UInt:
+    """The number as an unsigned one, if it fits 64 bits."""
+    if not 0 <= value <= UINT_MAX:
+        raise EvaluationError("unsigned integer overflow")
+    return UInt(value)
+
+
+def _number(kind: str, value: Any) -> Any:
+    return checked_int(value) if kind == "int" else checked_uint(value) if kind == "uint" else value
+
+
+def add(left: Any, right: Any) -> Any:
+    """``left + right``."""
+    kind, other = kind_of(left), kind_of(right)
+    if kind == other:
+        if kind in NUMBERS:
+            return _number(kind, left + right)
+        if kind in ("string", "bytes"):
+            return left + right
+        if kind == "list":
+            return joined(left, right)
+        if kind == "duration":
+            return duration(left.nanos + right.nanos)
+    if {kind, other} == {"timestamp", "duration"}:
+        return timestamp(left.nanos + right.nanos)
+    raise no_overload()
+
+
+def joined(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any]:
+    """``left + right`` of lists; a set takes in what is new, a keyed list overwrites in place."""
+    union = getattr(left, "cel_add", None)
+    if union is not None:
+        found: Sequence[Any] = union(right)
+        return found
+    return [*left, *right]
+
+
+def subtract(left: Any, right: Any) -> Any:
+    """``left - right``."""
+    kind, other = kind_of(left), kind_of(right)
+    if kind == other:
+        if kind in NUMBERS:
+            return _number(kind, left - right)
+        if kind in ("duration", "timestamp"):
+            return duration(left.nanos - right.nanos)
+    if kind == "timestamp" and other == "duration":
+        return timestamp(left.nanos - right.nanos)
+    raise no_overload()
+
+
+def multiply(left: Any, right: Any) -> Any:
+    """``left * right``."""
+    kind = kind_of(left)
+    if kind not in NUMBERS or kind != kind_of(right):
+        raise no_overload()
+    return _number(kind, left * right)
+
+
+def divide(left: Any, right: Any) -> Any:
+    """``left / right``: towards zero for whole numbers."""
+    kind = kind_of(left)
+    if kind not in NUMBERS or kind != kind_of(right):
+        raise no_overload()
+    if kind == "double":
+        return divide_double(left, right)
+    return _number(kind, divide_int(left, right))
+
+
+def divide_double(left: float, right: float) -> float:
+    """Division as processors do it, with infinities and NaN."""
+    if right != 0:
+        return left / right
+    if left == 0 or left != left:
+        return float("nan")
+    negative = (left < 0) != (str(right)[0] == "-")
+    return float("-inf") if negative else float("inf")
+
+
+def divide_int(left: int, right: int) -> int:
+    """Whole division towards zero."""
+    if right == 0:
+        raise EvaluationError("division by zero")
+    quotient = abs(left) // abs(right)
+    return checked_int(quotient if (left < 0) == (right < 0) else -quotient) if type(left) is int else quotient
+
+
+def modulo(left: Any, right: Any) -> Any:
+    """``left % right`` with the sign of the left side."""
+    kind = kind_of(left)
+    if kind not in ("int", "uint") or kind != kind_of(right):
+        raise no_overload()
+    return _number(kind, modulo_int(left, right))
+
+
+def modulo_int(left: int, right: int) -> int:
+    """The rest of a whole division towards zero."""
+    if right == 0:
+        raise EvaluationError("modulus by zero")
+    if left == INT_MIN and right == -1:
+        raise EvaluationError("integer overflow")
+    rest = abs(left) % abs(right)
+    return -rest if left < 0 else rest
+
+
+def negate(value: Any) -> Any:
+    """``-value``."""
+    kind = kind_of(value)
+    if kind == "int":
+        return checked_int(-value)
+    if kind == "double":
+        return -value
+    raise no_overload()
+
+
+def truth(value: Any) -> bool:
+    """The value, if it is a truth value."""
+    if value is True or value is False:
+        return bool(value)
+    raise no_overload()
+
+
+def negation(value: Any) -> bool:
+    """``!value``."""
+    return not truth(value)
+
+
+def unordered() -> bool:
+    """What comparing with NaN comes to."""
+    raise EvaluationError("NaN values cannot be ordered")
+
+
+def _comparable(left: Any, right: Any) -> None:
+    kind, other = kind_of(left), kind_of(right)
+    if kind in NUMBERS and other in NUMBERS:
+        if left != left or right != right:
+            unordered()
+        return
+    if kind != other or kind not in _ORDERED:
+        raise no_overload()
+
+
+def less(left: Any, right: Any) -> bool:
+    """``left < right``."""
+    _comparable(left, right)
+    return bool(left < right)
+
+
+def less_equal(left: Any, right: Any) -> bool:
+    """``left <= right``."""
+    _comparable(left, right)
+    return bool(left <= right)
+
+
+def greater(left: Any, right: Any) -> bool:
+    """``left > right``."""
+    _comparable(left, right)
+    return bool(left > right)
+
+
+def greater_equal(left: Any, right: Any) -> bool:
+    """``left >= right``."""
+    _comparable(left, right)
+    return bool(left >= right)
+
+
+def equals(left: Any, right: Any) -> bool:
+    """``left == right``: numbers by value, containers deeply, values of different kinds never."""
+    kind, other = kind_of(left), kind_of(right)
+    if kind != other:
+        return kind in NUMBERS and other in NUMBERS and bool(left == right)
+    if kind == "list":
+        own = getattr(left, "cel_equals", None)
+        if own is not None:
+            return bool(own(right))
+        return len(left) == len(right) and all(map(equals, left, right))
+    if kind == "map":
+        return len(left) == len(right) and all(_holds(right, key, value) for key, value in left.items())
+    if kind == "optional":
+        return left.present == right.present and (not left.present or equals(left.value, right.value))
+    return bool(left == right)
+
+
+def _holds(mapping: Mapping[Any, Any], key: Any, value: Any) -> bool:
+    return key in mapping and equals(value, mapping[key])
+
+
+def differs(left: Any, right: Any) -> bool:
+    """``left != right``."""
+    return not equals(left, right)
+
+
+def contained(value: Any, container: Any) -> bool:
+    """``value in container``."""
+    kind = kind_of(container)
+    if kind == "list":
+        return any(equals(value, element) for element in container)
+    if kind == "map":
+        return _key_or_none(value) in container if kind_of(value) in _KEYS else False
+    raise no_overload()
+
+
+_KEYS: Final = frozenset({"bool", "int", "uint", "double", "string"})
+
+
+def key_of(value: Any) -> Any:
+    """A value as a key of a Python dict; EvaluationError where the kind cannot be one."""
+    if value is True or value is False:
+        return BOOL_KEYS[value]
+    kind = kind_of(value)
+    if kind not in ("int", "uint", "string"):
+        raise EvaluationError(f"unsupported key type: {kind}")
+    return value
+
+
+def _key_or_none(value: Any) -> Any:
+    return BOOL_KEYS[value] if value is True or value is False else value
+
+
+def plain_key(key: Any) -> Any:
+    """The value that a key of a Python dict stands for."""
+    return key.value if type(key) is BoolKey else key
+
+
+def elements(container: Any) -> Iterable[Any]:
+    """What a comprehension visits: elements of a list, keys of a map."""
+    kind = kind_of(container)
+    if kind == "list":
+        found: Iterable[Any] = container
+        return found
+    if kind == "map":
+        return map(plain_key, container)
+    raise no_overload()
+
+
+def index(container: Any, key: Any) -> Any:
+    """``container[key]``; of an optional, an optional."""
+    kind = kind_of(container)
+    if kind == "optional":
+        return optional_index(container, key)
+    if kind == "map":
+        try:
+            return container[_key_or_none(key)]
+        except (KeyError, TypeError):
+            raise no_key(key) from None
+    if kind == "list":
+        return container[_position(container, key)]
+    raise no_overload()
+
+
+def _position(container: Sequence[Any], key: Any) -> int:
+    kind = kind_of(key)
+    if kind == "double" and key == int(key):
+        key = int(key)
+    elif kind not in ("int", "uint"):
+        raise EvaluationError(f"unsupported index type '{kind}' in list")
+    if not 0 <= key < len(container):
+        raise EvaluationError(f"index out of bounds: {shown(key)}")
+    return int(key)
+
+
+def select(value: Any, field: str) -> Any:
+    """``value.field``; of an optional, an optional."""
+    kind = kind_of(value)
+    if kind == "map":
+        try:
+            return value[field]
+        except KeyError:
+            raise no_key(field) from None
+    if kind == "optional":
+        return optional_index(value, field)
+    if kind == "list":
+        raise EvaluationError("unsupported index type 'string' in list")
+    raise no_key(field)
+
+
+def present(value: Any, field: str) -> bool:
+    """``has(value.field)``."""
+    kind = kind_of(value)
+    if kind == "map":
+        return field in value
+    if kind == "optional":
+        return bool(optional_index(value, field).present)
+    if kind == "list":
+        raise EvaluationError("unsupported index type 'string' in list")
+    return False
+
+
+def optional_index(value: Any, key: Any) -> Optional:
+    """``value.?key`` and ``value[?key]``: nothing where there is nothing."""
+    if type(value) is Optional:
+        if not value.present:
+            return NONE
+        value = value.value
+    kind = kind_of(value)
+    if kind == "map":
+        found = _key_or_none(key)
+        return Optional(True, value[found]) if kind_of(key) in _KEYS and found in value else NONE
+    if kind == "list":
+        at = int(key) if kind_of(key) in NUMBERS else -1
+        return Optional(True, value[at]) if 0 <= at < len(value) else NONE
+    return NONE
+
+
+def size(value: Any) -> int:
+    """Letters of a string, bytes, elements or entries."""
+    if kind_of(value) not in ("string", "bytes", "list", "map"):
+        raise no_overload()
+    return len(value)
+
+
+def size_or_one(value: Any) -> int:
+    """The size where the value has one, else 1: what costs are reckoned by."""
+    if isinstance(value, str | bytes | Sequence | Mapping):
+        return len(value)
+    counted = getattr(value, "cel_size", None)
+    return counted() if counted is not None else 1
+
+
+def mapping_of(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
+    """A map literal's value; a repeated key is an error."""
+    found: dict[Any, Any] = {}
+    for key, value in pairs:
+        key = key_of(key)
+        if key in found:
+            raise EvaluationError(f"Failed with repeated key: {shown(plain_key(key))}")
+        found[key] = value
+    return found
+
+
+def moment_plus(left: Timestamp | Duration, right: Timestamp | Duration) -> Timestamp:
+    """A moment and a duration, in either order."""
+    return timestamp(left.nanos + right.nanos)
+
+
+OPERATORS: Final[Mapping[str, Callable[..., Any]]] = {
+    "_+_": add,
+    "_-_": subtract,
+    "_*_": multiply,
+    "_/_": divide,
+    "_%_": modulo,
+    "-_": negate,
+    "!_": negation,
+    "_<_": less,
+    "_<=_": less_equal,
+    "_>_": greater,
+    "_>=_": greater_equal,
+    "_==_": equals,
+    "_!=_": differs,
+    "@in": contained,
+    "_[_]": index,
+    "_[?_]": optional_index,
+    "_?._": optional_index,
+    "size": size,
+}
+"""Operators under the names that the syntax tree gives them."""

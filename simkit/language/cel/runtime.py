@@ -1,0 +1,127 @@
+"""What generated functions call by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from simkit.language.cel import operations
+from simkit.language.cel.cost_sizes import ceiling, traversal
+from simkit.language.cel.errors import BudgetExceeded, EvaluationError, no_key, no_overload
+from simkit.language.cel.values import NONE, Optional
+
+NATIVE: Final = (KeyError, TypeError, IndexError, AttributeError, ValueError, OverflowError)
+"""How Python's own operations fail where the careful ones raise EvaluationError."""
+FAILURES: Final = (EvaluationError, *NATIVE)
+
+
+def called(run: Callable[..., Any], *arguments: Any) -> Any:
+    """The function's value; arguments that it cannot work with are an evaluation error."""
+    try:
+        return run(*arguments)
+    except NATIVE:
+        raise no_overload() from None
+
+
+def variable(bindings: Mapping[str, Any], name: str) -> Any:
+    """The value bound to a variable."""
+    try:
+        return bindings[name]
+    except KeyError:
+        raise EvaluationError(f"no such attribute(s): {name}") from None
+
+
+def unresolved(name: str) -> Any:
+    """What evaluating a name comes to that nothing declares."""
+    raise EvaluationError(f"undeclared reference to '{name.lstrip('.')}' (in container '')")
+
+
+def unbound(name: str) -> Any:
+    """What calling an unknown function comes to."""
+    raise EvaluationError(f"unbound function: {name}")
+
+
+def field(value: Any, name: str, spelled: str) -> Any:
+    """A field of declared JSON; ``spelled`` is its name as expressions write it."""
+    if not isinstance(value, Mapping) or name not in value:
+        raise no_key(spelled)
+    return value[name]
+
+
+def optional_field(value: Any, name: str, adapt: Callable[[Any], Any] | None) -> Optional:
+    """A field of declared JSON as an optional."""
+    if not isinstance(value, Mapping) or name not in value:
+        return NONE
+    return Optional(True, value[name] if adapt is None else adapt(value[name]))
+
+
+def listed(found: Any) -> tuple[Any, ...]:
+    """What ``[?x]`` adds to a list."""
+    if type(found) is not Optional:
+        raise no_overload()
+    return (found.value,) if found.present else ()
+
+
+def paired(key: Any, found: Any) -> Iterable[tuple[Any, Any]]:
+    """What ``{?k: x}`` adds to a map."""
+    return [(key, value) for value in listed(found)]
+
+
+def int_overflow() -> Any:
+    """A whole number that leaves the 64 bits."""
+    raise EvaluationError("integer overflow")
+
+
+def out_of_bounds(position: int) -> Any:
+    """A position before the start of a list."""
+    raise EvaluationError(f"index out of bounds: {position}")
+
+
+GLOBALS: Final[Mapping[str, Any]] = {
+    **{
+        work.__name__: work
+        for work in (
+            called,
+            variable,
+            unresolved,
+            unbound,
+            field,
+            optional_field,
+            listed,
+            paired,
+            int_overflow,
+            out_of_bounds,
+            operations.truth,
+            operations.elements,
+            operations.mapping_of,
+            operations.index,
+            operations.select,
+            operations.present,
+            operations.optional_index,
+            operations.add,
+            operations.joined,
+            operations.subtract,
+            operations.multiply,
+            operations.divide,
+            operations.divide_int,
+            operations.modulo,
+            operations.modulo_int,
+            operations.negate,
+            operations.negation,
+            operations.less,
+            operations.less_equal,
+            operations.greater,
+            operations.greater_equal,
+            operations.equals,
+            operations.differs,
+            operations.contained,
+            operations.unordered,
+            ceiling,
+            traversal,
+        )
+    },
+    "size_of": operations.size_or_one,
+    "FAILURES": FAILURES,
+    "BudgetExceeded": BudgetExceeded,
+    "ENDED": object(),
+}

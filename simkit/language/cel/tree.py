@@ -1,0 +1,169 @@
+"""The syntax tree of an expression after macros are expanded: every node knows where it stands in the source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.language.cel.types import DYN, Type
+
+
+class Node:
+    """A part of an expression. ``position`` is the offset of the character that an error would point at."""
+
+    __slots__ = ("position", "reference", "start", "type")
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        self.type: Type = DYN
+        """What the checker found."""
+        self.reference: Any = None
+        """Of a call: its candidate overloads. Of a name, also a dotted one: the variable or type it stands for."""
+        self.start = position
+        """Offset of the node's first character, for showing sub-expressions."""
+
+    def children(self) -> Sequence[Node]:
+        """The parts that are evaluated for this one, in the order of the source."""
+        return ()
+
+
+class Literal(Node):
+    """A constant. ``value`` is a Python value of the kind the language has."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, position: int, value: Any) -> None:
+        super().__init__(position)
+        self.value = value
+
+
+class Ident(Node):
+    """A name; a leading dot (the root container) is kept in front of it."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, position: int, name: str) -> None:
+        super().__init__(position)
+        self.name = name
+
+
+class Select(Node):
+    """``operand.field``, or ``has(operand.field)`` when ``test`` is set."""
+
+    __slots__ = ("field", "operand", "test")
+
+    def __init__(self, position: int, operand: Node, field: str, *, test: bool = False) -> None:
+        super().__init__(position)
+        self.operand, self.field, self.test = operand, field, test
+        self.start = operand.start
+
+    def children(self) -> Sequence[Node]:
+        return (self.operand,)
+
+
+class Call(Node):
+    """A function, operator or member call."""
+
+    __slots__ = ("arguments", "function", "target")
+
+    def __init__(self, position: int, function: str, arguments: Sequence[Node], target: Node | None = None) -> None:
+        super().__init__(position)
+        self.function, self.arguments, self.target = function, list(arguments), target
+        if target is not None:
+            self.start = target.start
+        elif self.arguments:
+            self.start = min(position, self.arguments[0].start)
+
+    def children(self) -> Sequence[Node]:
+        return self.arguments if self.target is None else [self.target, *self.arguments]
+
+
+class ListNode(Node):
+    """A list literal; ``optional`` holds the indexes of elements written as ``?element``."""
+
+    __slots__ = ("elements", "optional")
+
+    def __init__(self, position: int, elements: Sequence[Node], optional: frozenset[int] = frozenset()) -> None:
+        super().__init__(position)
+        self.elements, self.optional = list(elements), optional
+
+    def children(self) -> Sequence[Node]:
+        return self.elements
+
+
+class Entry:
+    """A key (or a field's name) with its value in a map or message literal."""
+
+    __slots__ = ("key", "optional", "value")
+
+    def __init__(self, key: Any, value: Node, *, optional: bool = False) -> None:
+        self.key, self.value, self.optional = key, value, optional
+
+
+class MapNode(Node):
+    """A map literal; the keys of its entries are nodes."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, position: int, entries: Sequence[Entry]) -> None:
+        super().__init__(position)
+        self.entries = list(entries)
+
+    def children(self) -> Sequence[Node]:
+        return [node for entry in self.entries for node in (entry.key, entry.value)]
+
+
+class StructNode(Node):
+    """A message literal; the keys of its entries are field names."""
+
+    __slots__ = ("entries", "name")
+
+    def __init__(self, position: int, name: str, entries: Sequence[Entry]) -> None:
+        super().__init__(position)
+        self.name, self.entries = name, list(entries)
+
+    def children(self) -> Sequence[Node]:
+        return [entry.value for entry in self.entries]
+
+
+class Comprehension(Node):
+    """all, exists, exists_one, map or filter over a list or the keys of a map.
+
+    ``condition`` is the predicate (of a map: the optional filter), ``transform`` what map makes of an element.
+    """
+
+    __slots__ = ("condition", "macro", "source", "transform", "variable")
+
+    def __init__(
+        self, position: int, macro: str, source: Node, variable: str, condition: Node | None, transform: Node | None
+    ) -> None:
+        super().__init__(position)
+        self.macro, self.source, self.variable = macro, source, variable
+        self.condition, self.transform = condition, transform
+        self.start = source.start
+
+    def children(self) -> Sequence[Node]:
+        return [node for node in (self.source, self.condition, self.transform) if node is not None]
+
+
+class Bind(Node):
+    """``body`` evaluated with ``variable`` bound to ``value``: what optMap and optFlatMap expand to."""
+
+    __slots__ = ("body", "value", "variable")
+
+    def __init__(self, position: int, variable: str, value: Node, body: Node) -> None:
+        super().__init__(position)
+        self.variable, self.value, self.body = variable, value, body
+
+    def children(self) -> Sequence[Node]:
+        return (self.value, self.body)
+
+
+def qualified_name(node: Node) -> str | None:
+    """The dotted name that a chain of selects spells, or None."""
+    if isinstance(node, Ident):
+        return node.name
+    if isinstance(node, Select) and not node.test:
+        prefix = qualified_name(node.operand)
+        return None if prefix is None else f"{prefix}.{node.field}"
+    return None

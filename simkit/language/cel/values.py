@@ -1,0 +1,236 @@
+"""Values that Python has no type of its own for: unsigned numbers, durations, moments, optionals, types.
+
+Everything else is plain Python: bool, int, float, str, bytes, None, lists and mappings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from simkit.language.cel.errors import EvaluationError
+
+INT_MIN: Final = -(2**63)
+INT_MAX: Final = 2**63 - 1
+UINT_MAX: Final = 2**64 - 1
+_BILLION: Final = 10**9
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MOMENT_MIN: Final = -62135596800 * _BILLION
+_MOMENT_MAX: Final = 253402300799 * _BILLION + 999_999_999
+
+
+class UInt(int):
+    """An unsigned number. Equal to the same int, told apart by its class."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CelType:
+    """A type as a value: what ``type(x)`` gives."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BoolKey:
+    """A truth value as a key of a map, so that ``true`` and ``1`` stay two keys."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: bool) -> None:
+        self.value = value
+
+
+BOOL_KEYS: Final = {True: BoolKey(True), False: BoolKey(False)}
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A value that may be missing."""
+
+    present: bool
+    value: Any = None
+
+
+NONE: Final = Optional(False)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A length of time in nanoseconds, within the range of 64 bits."""
+
+    nanos: int
+
+    def __str__(self) -> str:
+        seconds, rest = divmod(abs(self.nanos), _BILLION)
+        fraction = f"{rest:09d}".rstrip("0")
+        return f"{'-' if self.nanos < 0 else ''}{seconds}{'.' if fraction else ''}{fraction}s"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """A moment in nanoseconds since the epoch, in the years 1 to 9999."""
+
+    nanos: int
+
+    def __str__(self) -> str:
+        seconds, rest = divmod(self.nanos, _BILLION)
+        fraction = f"{rest:09d}".rstrip("0")
+        moment = _EPOCH + timedelta(seconds=seconds)
+        return f"{moment.strftime('%Y').zfill(4)}{moment:-%m-%dT%H:%M:%S}{'.' if fraction else ''}{fraction}Z"
+
+    def local(self, zone: str = "") -> datetime:
+        """The calendar time in a zone (an offset such as ``-08:00`` or a name); UTC without one."""
+        moment = _EPOCH + timedelta(seconds=self.nanos // _BILLION)
+        if not zone or zone == "UTC":
+            return moment
+        offset = _OFFSET.fullmatch(zone)
+        if offset:
+            minutes = int(offset[2]) * 60 + int(offset[3])
+            return moment + timedelta(minutes=-minutes if offset[1] == "-" else minutes)
+        try:
+            return moment.astimezone(ZoneInfo(zone))
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise EvaluationError(f"unknown time zone {zone}") from None
+
+
+_OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)")
+_MOMENT = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:([Zz])|([+-])(\d\d):(\d\d))", re.ASCII
+)
+_UNITS: Final = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": _BILLION,
+    "m": 60 * _BILLION,
+    "h": 3600 * _BILLION,
+}
+_DURATION_PART = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)")
+
+
+def duration(nanos: int) -> Duration:
+    """A duration; EvaluationError where it leaves the 64 bits."""
+    if not INT_MIN <= nanos <= INT_MAX:
+        raise EvaluationError("duration overflow")
+    return Duration(nanos)
+
+
+def timestamp(nanos: int) -> Timestamp:
+    """A moment; EvaluationError where it leaves the years 1 to 9999."""
+    if not _MOMENT_MIN <= nanos <= _MOMENT_MAX:
+        raise EvaluationError("timestamp overflow")
+    return Timestamp(nanos)
+
+
+def parsed_duration(text: str) -> Duration | None:
+    """The duration that a text such as ``1h30m`` or ``-1.5s`` writes; None where it writes none."""
+    sign = -1 if text.startswith("-") else 1
+    rest = text[1:] if text[:1] in "+-" and text else text
+    if rest == "0":
+        return Duration(0)
+    total, position = 0, 0
+    while position < len(rest):
+        part = _DURATION_PART.match(rest, position)
+        if part is None or not (part[1] or part[2]):
+            return None
+        unit = _UNITS[part[3]]
+        total += int(part[1] or 0) * unit
+        if part[2]:
+            total += int(part[2]) * unit // 10 ** len(part[2])
+        position = part.end()
+    if not rest or total > INT_MAX:
+        return None
+    return Duration(sign * total)
+
+
+def parsed_timestamp(text: str) -> Timestamp | None:
+    """The moment that an RFC 3339 text writes; None where it writes none or leaves the range."""
+    found = _MOMENT.fullmatch(text)
+    if found is None:
+        return None
+    try:
+        moment = datetime(*(int(found[index]) for index in range(1, 7)), tzinfo=UTC)  # type: ignore[misc,arg-type]
+    except ValueError:
+        return None
+    whole = moment - _EPOCH
+    seconds = whole.days * 86400 + whole.seconds
+    if found[9]:
+        offset = int(found[10]) * 3600 + int(found[11]) * 60
+        seconds -= offset if found[9] == "+" else -offset
+    nanos = seconds * _BILLION + int((found[7] or "0")[:9].ljust(9, "0"))
+    return Timestamp(nanos) if _MOMENT_MIN <= nanos <= _MOMENT_MAX else None
+
+
+def number_text(value: float) -> str:
+    """A double as the real server writes it: the shortest digits, an exponent from 1e+06 on.
+
+    Examples
+    --------
+    >>> number_text(50000000.0), number_text(0.75), number_text(-0.0)
+    ('5e+07', '0.75', '-0')
+    """
+    if value != value:
+        return "NaN"
+    if value in (float("inf"), float("-inf")):
+        return "+Inf" if value > 0 else "-Inf"
+    sign, digits, power = _shortest(value)
+    if power < -4 or power >= 6:
+        more = f".{digits[1:]}" if digits[1:] else ""
+        return f"{sign}{digits[0]}{more}e{'-' if power < 0 else '+'}{abs(power):02d}"
+    if power < 0:
+        return f"{sign}0.{'0' * (-power - 1)}{digits}"
+    whole, fraction = digits[: power + 1].ljust(power + 1, "0"), digits[power + 1 :]
+    return f"{sign}{whole}{'.' if fraction else ''}{fraction}"
+
+
+def _shortest(value: float) -> tuple[str, str, int]:
+    """Sign, shortest digits that read back as the value, and the power of ten of the first digit."""
+    text = repr(abs(value))
+    sign = "-" if str(value).startswith("-") else ""
+    mantissa, _, exponent = text.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    power = int(exponent or 0) + len(whole) - 1 - (len(whole + fraction) - len(digits))
+    return sign, digits.rstrip("0") or "0", power if digits else 0
+
+
+KINDS: Final[Mapping[type, str]] = {
+    bool: "bool",
+    int: "int",
+    UInt: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null",
+    list: "list",
+    tuple: "list",
+    dict: "map",
+    CelType: "type",
+    Duration: "duration",
+    Timestamp: "timestamp",
+    Optional: "optional",
+}
+"""The kind of each Python class; classes of libraries carry their own under ``cel_kind``."""
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a value: a key of KINDS, list or map for any sequence or mapping, else its class's ``cel_kind``."""
+    found = KINDS.get(type(value))
+    if found is not None:
+        return found
+    declared = getattr(value, "cel_kind", None)
+    if declared is not None:
+        return str(declared)
+    if isinstance(value, Mapping):
+        return "map"
+    return "list" if isinstance(value, Sequence) else "dyn"
