@@ -185,6 +185,13 @@ def field_row(row: Facts, proto: str, *, required: bool, written: bool) -> dict[
     return out
 
 
+def typed(row: Facts, name: str | None) -> Facts:
+    """The row with the name of its string type, which in a list is that of the elements."""
+    if name is None:
+        return row
+    return {**row, "items": {**row["items"], "goType": name}} if "items" in row else {**row, "goType": name}
+
+
 def definition_row(name: str, row: Facts, packages: Facts, shapes: Facts) -> dict[str, Any]:
     special = next((form for end, form in TEXT_FORMS.items() if name.endswith(end)), None)
     out: dict[str, Any] = {key: value for key, value in row.items() if key not in ("gvk", "oneOf")}
@@ -193,10 +200,16 @@ def definition_row(name: str, row: Facts, packages: Facts, shapes: Facts) -> dic
         return out
     message = message_of(name, packages)
     written = shapes["writtenWhenNil"].get(name, ())
+    types = shapes["types"].get(name, {})
     required = row.get("required", ())
     if "fields" in row:
         out["fields"] = {
-            field: field_row(child, message.get(field, ""), required=field in required, written=field in written)
+            field: field_row(
+                typed(child, types.get(field)),
+                message.get(field, ""),
+                required=field in required,
+                written=field in written,
+            )
             for field, child in row["fields"].items()
         }
     return out
@@ -266,7 +279,9 @@ def rbac_object(kind: str, key: str, row: Facts, common: Facts, group: str) -> d
     for part in ("labels", "annotations"):
         metadata[part] = dict(sorted({**common[part], **row.get(part, {})}.items()))
     head = {"kind": kind, "apiVersion": f"{group}/{RBAC_VERSION}", "metadata": metadata}
-    return head | {part: value for part, value in row.items() if part not in ("labels", "annotations")}
+    # A binding without subjects has no such field; a role without rules has a null one.
+    parts = {part: value for part, value in row.items() if value or part == "rules"}
+    return head | {part: value for part, value in parts.items() if part not in ("labels", "annotations")}
 
 
 def compiled(facts: Path, release: str) -> Iterable[tuple[str, str]]:

@@ -54,10 +54,14 @@ def _table(release: str) -> dict[str, Any]:
 
 
 @cache
-def _of(name: str, custom: bool, release: str) -> FieldLabels:
+def _of_custom(namespaced: bool, release: str) -> FieldLabels:
+    row = _table(release)["customResources"]
+    return FieldLabels(frozenset(row["labels"] if namespaced else _IN_EVERY_OBJECT[:1]), row["error"])
+
+
+@cache
+def _of(name: str, release: str) -> FieldLabels:
     table = _table(release)
-    if custom:
-        return FieldLabels(frozenset(table["customResources"]["labels"]), table["customResources"]["error"])
     row = table["resources"].get(name)
     if row is None:
         return FieldLabels(frozenset(table["default"]["labels"]), table["default"]["error"])
@@ -74,4 +78,6 @@ def field_labels(resource: Resource, release: str = "1.30") -> FieldLabels:
     >>> field_labels(pods).values({"spec": {"nodeName": "n1"}})["spec.nodeName"]
     'n1'
     """
-    return _of(f"{resource.api_version}/{resource.resource}", resource.custom, release)
+    if resource.custom:
+        return _of_custom(resource.namespaced, release)
+    return _of(f"{resource.api_version}/{resource.resource}", release)

@@ -27,9 +27,10 @@ class Schema:
 
     Attributes are read from the row's keys: ``type``, ``format``, ``enum``, ``fields``, ``required``, ``items``,
     ``values`` (of a map), ``listType``, ``listMapKeys``, ``mapType``, ``patchStrategy``, ``patchMergeKey``,
-    ``intOrString``, ``preserveUnknown``, ``embedded``, ``nullable``, ``default``, ``go`` (what the real server's own
-    types do with zero values, for built-in kinds), and, for custom resources, the value checks under ``checks``
-    (minimum, pattern, ... as in OpenAPI) and ``rules`` (validation expressions).
+    ``intOrString``, ``preserveUnknown``, ``embedded``, ``nullable``, ``default``. Rows of built-in kinds also have
+    ``go`` and ``goType`` (what the real server's own types do with zero values, what its string types are called);
+    those of custom resources the value checks under ``checks`` (minimum, pattern, ... as in OpenAPI) and ``rules``
+    (validation expressions).
     """
 
     def __init__(self, row: Mapping[str, Any], resolve: Resolver, name: str = "") -> None:

@@ -93,6 +93,7 @@ DEPLOYMENT_ERRORS = [
         {"spec": {"template": {"spec": {"containers": [{"livenessProbe": {"httpGet": {"port": False}}}]}}}},
         "bool into Go struct field HTTPGetAction.spec.template.spec.containers.livenessProbe.httpGet.port of type int32",
     ),
+    ({"metadata": {"uid": 1}}, "number into Go struct field ObjectMeta.metadata.uid of type types.UID"),
     ({"metadata": {"labels": {"a": 1}}}, "number into Go struct field ObjectMeta.metadata.labels of type string"),
     ({"metadata": {"labels": []}}, "array into Go struct field ObjectMeta.metadata.labels of type map[string]string"),
 ]
