@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Final
 
 from simkit.cluster import bootstrap
@@ -74,7 +75,7 @@ class Assembled:
             )
         )
         controllers = _controllers(options.controllers)
-        self.runner = Runner(store, controllers, lambda request, who: travel(self.engine, request, who), self._everything)
+        self.runner = Runner(store, controllers, partial(travel, self.engine), self._everything)
 
     def snapshot(self) -> Snapshot:
         """The stored objects as they are now; of a loaded server, only what its dump held all of."""

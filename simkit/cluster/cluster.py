@@ -224,9 +224,7 @@ class Cluster:
 
         save(self.snapshot(), path)
 
-    def serve(
-        self, *, port: int = 0, bind_address: str = "127.0.0.1", kubeconfig: str | Path | None = None
-    ) -> Server:
+    def serve(self, *, port: int = 0, bind_address: str = "127.0.0.1", kubeconfig: str | Path | None = None) -> Server:
         """Serve this cluster over HTTPS in the background, controllers running; gives back the running server.
 
         Port 0 picks a free one. The kubeconfig of an administrator is written, by default beside the certificates.

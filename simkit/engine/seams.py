@@ -181,8 +181,8 @@ Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 class Review:
     """What admission is asked about: the write as it is about to be stored.
 
-    ``object`` is None on DELETE, ``old`` on CREATE. Both are in the storage version; ``version`` and ``kind`` are of the
-    request, so that plugins which leave the process can convert.
+    ``object`` is None on DELETE, ``old`` on CREATE. Both are in the storage version; ``version`` and ``kind`` are of
+    the request, so that plugins which leave the process can convert.
     ``warnings`` and ``annotations`` are where a plugin leaves warnings for the client and notes for the audit log.
     """
 

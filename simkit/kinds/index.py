@@ -1,4 +1,4 @@
-"""Where the rules of a kind are: ``kinds/<first part of the group>/<kind in lower case>.py``, loaded when first asked for."""
+"""Where the rules of a kind are: ``kinds/<first part of the group>/<kind in lower case>.py``, loaded when needed."""
 
 from __future__ import annotations
 

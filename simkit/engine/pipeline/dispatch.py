@@ -12,7 +12,8 @@ from simkit.engine.pipeline.negotiation import negotiate
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.target import Target
 from simkit.engine.pipeline.verbs import patch, read, remove, watch, write
-from simkit.meta.errors import StatusError, method_not_allowed, no_path, no_route
+from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
+from simkit.meta.format import path_segment
 from simkit.meta.message import Response
 from simkit.schema.catalogue import Resource
 
@@ -90,6 +91,9 @@ def _check_route(target: Target, resource: Resource) -> None:
     if target.namespace and not resource.namespaced and not own:
         raise no_route()
     on_item = _has_name(target)
+    wrong = path_segment(target.name) if on_item and target.verb != "create" else ()
+    if wrong:
+        raise bad_request(f'Name parameter invalid: "{target.name}": {", ".join(wrong)}')
     if on_item and not resource.stored and not target.subresource:
         raise no_route()
     if resource.namespaced and not target.namespace and (on_item or target.verb not in ("list", "watch")):

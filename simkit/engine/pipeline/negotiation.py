@@ -35,8 +35,11 @@ class _Clause:
 
 
 @lru_cache(maxsize=1024)
-def negotiate(accept: str, *, watchable: bool = False, convertible: bool = True) -> Wanted:
-    """The first acceptable representation in order of preference. Raises the 406 of the real server where none is."""
+def negotiate(accept: str, *, watchable: bool = False, convertible: bool = True, routed: bool = True) -> Wanted:
+    """The first acceptable representation in order of preference. Raises the 406 of the real server where none is.
+
+    ``routed`` tells whether media types are checked before the path is answered, which words the refusal otherwise.
+    """
     clauses = _clauses(accept)
     if not clauses:
         return Wanted()
@@ -45,7 +48,7 @@ def negotiate(accept: str, *, watchable: bool = False, convertible: bool = True)
         wanted = _wanted(clause, convertible)
         if wanted is not None:
             return wanted
-    raise _refusal(route=not known, watchable=watchable)
+    raise _refusal(route=not known and routed, watchable=watchable)
 
 
 def _refusal(*, route: bool, watchable: bool) -> StatusError:
@@ -80,9 +83,7 @@ def _number(text: str) -> float:
 def _media(accepted: str) -> str:
     if accepted in MEDIA:
         return accepted
-    if accepted in ("*/*", "application/*"):
-        return JSON
-    return ""
+    return JSON if accepted == "*/*" else ""
 
 
 def _wanted(clause: _Clause, convertible: bool) -> Wanted | None:

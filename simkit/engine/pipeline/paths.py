@@ -13,7 +13,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import JSON, negotiate
 from simkit.meta.domain import api_group
-from simkit.meta.errors import PlainError, method_not_allowed, no_path, no_route
+from simkit.meta.errors import PlainError, method_not_allowed, no_path, no_route, not_acceptable
 from simkit.meta.message import Response
 from simkit.schema import discovery, openapi
 
@@ -57,7 +57,15 @@ VERSION: Final[Mapping[str, str]] = {
 def _version(engine: Engine, exchange: Exchange) -> Response:
     major, minor = engine.catalogue.release.split(".")[:2]
     info = {"major": major, "minor": minor, "gitVersion": f"v{major}.{minor}.14", "gitCommit": "", "buildDate": ""}
+    _needs_json(exchange)
     return represent.document({**info, **VERSION, "goVersion": ""}, exchange.wanted)
+
+
+def _needs_json(exchange: Exchange) -> None:
+    """Raise 406 for clients that do not take JSON."""
+    accept = exchange.request.header("accept")
+    if accept and not any(media in accept for media in (JSON, "*/*", "application/*", "com.github.proto-openapi")):
+        raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}", route=True)
 
 
 def _root(engine: Engine, exchange: Exchange) -> Response:
@@ -93,8 +101,9 @@ def _aggregated(engine: Engine, exchange: Exchange, *, core: bool) -> Response |
     return response
 
 
-def _document(exchange: Exchange, document: Mapping[str, Any]) -> Response:
-    return represent.document(document, negotiate(exchange.request.header("accept")))
+def _document(exchange: Exchange, document: Mapping[str, Any], *, routed: bool = True) -> Response:
+    accept = exchange.request.header("accept")
+    return represent.document(document, negotiate(accept, convertible=False, routed=routed))
 
 
 def _group(engine: Engine, exchange: Exchange, parts: list[str]) -> Response:
@@ -108,10 +117,10 @@ def _group(engine: Engine, exchange: Exchange, parts: list[str]) -> Response:
     if len(parts) < 2 or catalogue.group(parts[1]) is None or not parts[1]:
         raise no_path()
     if len(parts) == 2:
-        return _document(exchange, discovery.group(catalogue, parts[1]))
+        return _document(exchange, discovery.group(catalogue, parts[1]), routed=False)
     if len(parts) > 3 or not catalogue.resources(parts[1], parts[2]):
         raise no_route()
-    return _document(exchange, discovery.resource_list(catalogue, parts[1], parts[2]))
+    return _document(exchange, discovery.resource_list(catalogue, parts[1], parts[2]), routed=False)
 
 
 def _health(engine: Engine, exchange: Exchange, endpoint: str, name: str) -> Response:
@@ -153,10 +162,11 @@ def _checked(exchange: Exchange, endpoint: str, checks: dict[str, Callable[[], b
 
 
 def _openapi_index(engine: Engine, exchange: Exchange) -> Response:
-    return Response(200, orjson.dumps(openapi.index(engine.catalogue)), JSON)
+    return Response(200, orjson.dumps(openapi.index(engine.catalogue)), _TEXT)
 
 
 def _swagger(engine: Engine, exchange: Exchange) -> Response:
+    _needs_json(exchange)
     return Response(200, openapi.swagger(engine.catalogue), JSON)
 
 
@@ -164,9 +174,7 @@ def _described(engine: Engine, exchange: Exchange, name: str) -> Response:
     if exchange.request.method != "GET":
         raise method_not_allowed()
     body = openapi.document(engine.catalogue, name)
-    if body is None:
-        raise no_path()
-    return Response(200, body, JSON)
+    return Response(404, content_type="") if body is None else Response(200, body, JSON)
 
 
 _FIXED: Final[Mapping[str, Callable[[Engine, Exchange], Response]]] = {

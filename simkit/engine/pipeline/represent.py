@@ -30,7 +30,7 @@ class _Dumper(yaml.CSafeDumper):
 def as_yaml(obj: Any) -> bytes:
     """An object as YAML with sorted keys."""
     text: str = yaml.dump(
-        obj, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True, width=2**31
+        obj, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True, width=2**31 - 1
     )
     return text.encode()
 

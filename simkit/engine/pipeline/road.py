@@ -113,4 +113,3 @@ def _finished(exchange: Exchange, response: Response) -> Response:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-

@@ -68,6 +68,7 @@ class Served:
         return made
 
 
+_HEAD: Final = ("kind", "apiVersion", "metadata")
 _METADATA: Final = (
     "name",
     "generateName",
@@ -92,9 +93,5 @@ def encode_tail(obj: Object) -> bytes:
     """The JSON of an object without its kind and apiVersion, and without the opening brace; metadata comes first."""
     metadata = obj.get("metadata") or {}
     ordered: dict[str, Any] = {"metadata": {name: metadata[name] for name in _METADATA if name in metadata}}
-    for name, value in obj.items():
-        if name != "metadata":
-            ordered[name] = value
-    ordered.pop("kind", None)
-    ordered.pop("apiVersion", None)
+    ordered.update({name: value for name, value in obj.items() if name not in _HEAD})
     return orjson.dumps(ordered)[1:]

@@ -142,9 +142,11 @@ def _one_owner_errors(owner: Mapping[str, Any], field: str) -> list[FieldError]:
     group_version = GroupVersion.parse(api_version) if api_version.count("/") <= 1 else GroupVersion("", "")
     if not group_version.version:
         errors.append(invalid_value(f"{field}.apiVersion", api_version, "version must not be empty"))
-    for name in ("kind", "name", "uid"):
-        if not owner.get(name):
-            errors.append(invalid_value(f"{field}.{name}", owner.get(name, ""), f"{name} must not be empty"))
+    errors += [
+        invalid_value(f"{field}.{name}", owner.get(name, ""), f"{name} must not be empty")
+        for name in ("kind", "name", "uid")
+        if not owner.get(name)
+    ]
     if (group_version, owner.get("kind")) == (GroupVersion("", "v1"), "Event"):
         errors.append(invalid_value(field, _go_owner(owner), "/v1, Kind=Event is disallowed from being an owner"))
     return errors
@@ -178,7 +180,9 @@ def validate_update(draft: Object, live: Object) -> list[FieldError]:
             listed = "[]string{" + ", ".join(f'"{name}"' for name in new) + "}"
             detail = "no new finalizers can be added if the object is being deleted, found new finalizers " + listed
             errors.append(forbidden_field("metadata.finalizers", detail))
-    for name in _IMMUTABLE:
-        if metadata.get(name) != stored.get(name):
-            errors.append(invalid_value(f"metadata.{name}", metadata.get(name), "field is immutable"))
+    errors += [
+        invalid_value(f"metadata.{name}", metadata.get(name), "field is immutable")
+        for name in _IMMUTABLE
+        if metadata.get(name) != stored.get(name)
+    ]
     return errors + _accessor_errors(metadata)

@@ -8,7 +8,7 @@ from simkit.engine.registry import metadata as meta
 from simkit.engine.registry.write import Outcome, Place, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store
 from simkit.meta.clock import Chance, Clock
-from simkit.meta.errors import STALE, StatusError, already_exists, conflict, invalid, not_found, unexplained
+from simkit.meta.errors import STALE, already_exists, conflict, invalid, not_found, unexplained
 from simkit.meta.fielderror import Shown, invalid_value, required
 from simkit.meta.names import Key, Revision
 from simkit.meta.objects import Draft, Object, name_of
@@ -94,7 +94,7 @@ class Registry:
         return self._create(write, draft)
 
     def _replace(self, write: Write, live: Entry) -> Outcome:
-        place, rules, key = write.place, write.place.rules, write.key
+        place, key = write.place, write.key
         draft = dict(write.intent(live.object))
         draft["metadata"] = dict(draft.get("metadata") or {})
         if write.uid and write.uid != live.object["metadata"].get("uid"):
@@ -146,7 +146,7 @@ class Registry:
             if write.place.rules.needs_version and write.strict_version:
                 detail = "must be specified for an update"
                 error = invalid_value("metadata.resourceVersion", Shown("0x0"), detail)
-                raise invalid_version(write, [error])
+                raise invalid(write.place.kind, write.key.name, [error])
             return
         if not given.isdigit():
             raise unexplained(f'strconv.ParseUint: parsing "{given}": invalid syntax')
@@ -181,11 +181,6 @@ def keep_all_but_status(draft: Draft, live: Object) -> None:
     for name, value in live.items():
         if name not in ("status", "metadata", "apiVersion", "kind"):
             draft[name] = value
-
-
-def invalid_version(write: Write, errors: list) -> StatusError:  # type: ignore[type-arg]
-    error = invalid(write.place.kind, write.key.name, errors)
-    return error
 
 
 def precondition_failed(key: Key, given: str, actual: str) -> str:

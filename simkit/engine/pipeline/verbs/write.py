@@ -22,10 +22,14 @@ def create(engine: Engine, exchange: Exchange, served: Served) -> Response:
     inbound.check_address(exchange, served, draft, named=False)
     wanted = served.to_storage(inbound.default(served, draft))
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
+
+    def intent(live: Object | None) -> Draft:
+        return wanted
+
     write = Write(
         served.place,
         served.place.key(exchange.target.namespace, ""),
-        lambda live: wanted,
+        intent,
         dry_run=options.dry_run,
         track=tracker(engine, served, options, ""),
         mutate=keeper.mutate,
