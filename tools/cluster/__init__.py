@@ -1,0 +1,1 @@
+"""The parts of the invented company's cluster that ``make_cluster`` writes down."""
