@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hypothesis import strategies as st
@@ -63,7 +63,7 @@ def namespace(name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-def world(*objects: dict[str, Any], captured: Iterable[str] = ("*",)) -> MemorySnapshot:
+def world(*objects: Mapping[str, Any], captured: Iterable[str] = ("*",)) -> MemorySnapshot:
     """A snapshot of the objects, which are all there is."""
     return MemorySnapshot(objects, captured=list(captured))
 

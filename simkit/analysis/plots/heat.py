@@ -23,7 +23,9 @@ def access_heat_map(matrix: pd.DataFrame) -> Figure:
     matrix
         A table of ``exposure``: one row a namespace, one column a permission, numbers of subjects.
     """
-    rows, columns = max(matrix.shape[0], 1), max(matrix.shape[1], 1)
+    if matrix.empty:
+        return _nobody()
+    rows, columns = matrix.shape
     made, axes = figure(3.2 + 0.42 * columns, 2.6 + 0.21 * rows)
     highest = max(int(matrix.to_numpy().max(initial=0)), 2)
     image = axes.imshow(matrix.where(matrix > 0), aspect="auto", cmap=COLOURS, norm=LogNorm(1, highest))
@@ -40,6 +42,14 @@ def access_heat_map(matrix: pd.DataFrame) -> Figure:
     bar.ax.yaxis.set_major_formatter("{x:.0f}")
     bar.ax.tick_params(labelsize=8)
     title(axes, "Who can do what where: number of subjects per permission and namespace")
+    return made
+
+
+def _nobody() -> Figure:
+    """A figure for a matrix without rows."""
+    made, axes = figure(6, 1)
+    axes.set_axis_off()
+    title(axes, "Nobody holds any of the permissions")
     return made
 
 

@@ -1,0 +1,330 @@
+"""The audit: what it finds, what it leaves alone, what it says that it could not look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from simkit.analysis.access import index_of
+from simkit.analysis.findings import CHECKS, POWERS, Audit, Severity, audit, exposure, findings, reach
+from simkit.analysis.findings.holders import holders
+from simkit.analysis.findings.survey import Survey
+from simkit.analysis.subject import identity_of
+from simkit.logic.rbac.defaults import default_objects
+from simkit.meta.attributes import Attributes
+from simkit.meta.errors import IncompleteSnapshot, SimkitError
+from simkit.snapshot.load import load
+from simkit.snapshot.memory import MemorySnapshot
+from tests.analysis.worlds import account, binding, clusters, namespace, role, rule, world
+from tests.shared import SHARED, needs_shared
+
+RBAC = "rbac.authorization.k8s.io"
+CERTIFICATES = "certificates.k8s.io"
+ADMISSION = "admissionregistration.k8s.io"
+
+
+def ids(found: Audit) -> dict[str, str]:
+    """The checks that found something, with the severity of the worst finding."""
+    worst: dict[str, Severity] = {}
+    for finding in found.findings:
+        worst[finding.check] = max(worst.get(finding.check, Severity.INFO), finding.severity)
+    return {check: severity.word for check, severity in worst.items()}
+
+
+def held(*rules: dict[str, Any], where: str = "") -> dict[str, str]:
+    """What is found in a cluster where a user has these rules, in a namespace or everywhere."""
+    return ids(audit(world(role("r", *rules), binding("b", "r", "user:ann", namespace=where))))
+
+
+@pytest.mark.parametrize(
+    ("check", "rules"),
+    [
+        ("rbac-escalate", [rule("escalate,update", "clusterroles", groups=RBAC)]),
+        ("rbac-bind", [rule("bind", "clusterroles", groups=RBAC), rule("create", "rolebindings", groups=RBAC)]),
+        ("rbac-write", [rule("create", "rolebindings", groups=RBAC)]),
+        ("impersonate", [rule("impersonate", "groups")]),
+        ("impersonate-accounts", [rule("impersonate", "serviceaccounts")]),
+        ("token-create", [rule("create", "serviceaccounts/token")]),
+        ("token-create", [rule("create", "*/token")]),
+        ("secrets-list", [rule("watch", "secrets")]),
+        ("secrets-get", [rule("get", "secrets")]),
+        ("secrets-mint", [rule("create,get", "secrets")]),
+        ("pod-create", [rule("create", "pods")]),
+        ("workload-write", [rule("patch", "daemonsets", groups="apps")]),
+        ("workload-write", [rule("create", "cronjobs", groups="batch")]),
+        ("pod-exec", [rule("create", "pods/exec")]),
+        ("pod-exec", [rule("get", "pods/attach")]),
+        ("pod-debug", [rule("patch", "pods/ephemeralcontainers")]),
+        ("pod-change", [rule("update", "pods")]),
+        ("node-proxy", [rule("get", "nodes/proxy")]),
+        ("node-write", [rule("patch", "nodes/status")]),
+        (
+            "certificate-approve",
+            [
+                rule("update", "certificatesigningrequests/approval", groups=CERTIFICATES),
+                rule("approve", "signers", groups=CERTIFICATES, names="kubernetes.io/kube-apiserver-client"),
+            ],
+        ),
+        ("webhook-write", [rule("update", "mutatingwebhookconfigurations", groups=ADMISSION)]),
+        ("admission-disarm", [rule("delete", "validatingadmissionpolicybindings", groups=ADMISSION)]),
+        ("apiservice-write", [rule("create", "apiservices", groups="apiregistration.k8s.io")]),
+        ("definition-write", [rule("patch", "customresourcedefinitions", groups="apiextensions.k8s.io")]),
+        ("volume-create", [rule("create", "persistentvolumes")]),
+        ("namespace-label", [rule("patch", "namespaces")]),
+    ],
+)
+def test_powers_are_found(check: str, rules: list[dict[str, Any]]) -> None:
+    """Each power is found where a rule gives it, in whatever form."""
+    assert check in held(*rules)
+
+
+@pytest.mark.parametrize(
+    ("check", "rules", "where"),
+    [
+        (
+            "rbac-bind",
+            [rule("bind", "clusterrolebindings", groups=RBAC), rule("create", "rolebindings", groups=RBAC)],
+            "",
+        ),
+        ("rbac-bind", [rule("create", "clusterrolebindings", groups=RBAC)], ""),
+        ("certificate-approve", [rule("update", "certificatesigningrequests/approval", groups=CERTIFICATES)], ""),
+        ("secrets-mint", [rule("create", "secrets")], ""),
+        ("secrets-get", [rule("get", "secrets", groups="example.com")], ""),
+        ("secrets-get", [rule("get", "secrets/*")], ""),
+        ("pod-create", [rule("create", "pods", names="web")], ""),
+        ("node-proxy", [rule("get", "nodes/proxy")], "dev"),
+        ("webhook-write", [rule("create", "mutatingwebhookconfigurations", groups=ADMISSION)], "dev"),
+        ("impersonate", [rule("impersonate", "users")], "dev"),
+    ],
+)
+def test_what_only_looks_like_a_power_is_not(check: str, rules: list[dict[str, Any]], where: str) -> None:
+    """Look-alikes are left alone: wrong resource, half of the rights, a name on create, a RoleBinding on nodes."""
+    assert check not in held(*rules, where=where)
+
+
+def test_rights_of_a_subject_add_up() -> None:
+    """Two halves of a power in two bindings, one of them of a group, make the power; in two namespaces they do not."""
+    halves = (
+        role("binder", rule("bind", "clusterroles", groups=RBAC)),
+        role("writer", rule("create", "rolebindings", groups=RBAC)),
+        binding("b1", "binder", "group:system:serviceaccounts"),
+    )
+    joined = audit(world(*halves, binding("b2", "writer", "sa:dev/app")))
+    found = next(finding for finding in joined.findings if finding.check == "rbac-bind")
+    assert [subject.name for subject in found.subjects] == ["app"]
+    assert "ClusterRoleBinding b1" in found.message
+    assert "ClusterRoleBinding b2" in found.message
+    apart = world(
+        *halves[:2],
+        binding("b1", "binder", "user:ann", namespace="dev"),
+        binding("b2", "writer", "user:ann", namespace="ops"),
+    )
+    assert "rbac-bind" not in ids(audit(apart))
+
+
+def test_severity_depends_on_the_place_and_the_names() -> None:
+    """The whole cluster is worse than a namespace, the system's own namespace worse than others, names are milder."""
+    reading = rule("list,get", "secrets")
+    assert held(reading)["secrets-list"] == "high"
+    assert held(reading, where="dev")["secrets-list"] == "medium"
+    assert held(reading, where="kube-system")["secrets-list"] == "high"
+    assert held(rule("get", "secrets", names="db"))["secrets-get"] == "low"
+
+
+def test_administrators_have_one_finding() -> None:
+    """Who may do everything is reported as that, not once for every power."""
+    found = held(rule("*", "*", groups="*"))
+    assert found == {"cluster-admin": "critical"}
+    edit = world(role("edit", rule("*", "secrets,pods")), binding("b", "edit", "group:devs", namespace="dev"))
+    assert ids(audit(edit, checks=["namespace-admin", "secrets-get", "pod-create"])) == {"namespace-admin": "low"}
+
+
+def test_grants_to_everybody() -> None:
+    """Anything for the nameless is critical, writing for all accounts high, reading medium, URLs less."""
+
+    def everybody(subject: str, granted: dict[str, Any]) -> str:
+        snapshot = world(role("r", granted), binding("b", "r", subject))
+        return ids(audit(snapshot, checks=["everybody"])).get("everybody", "nothing")
+
+    assert everybody("group:system:unauthenticated", rule("get", "pods")) == "critical"
+    assert everybody("user:system:anonymous", rule("get", urls="/metrics")) == "medium"
+    assert everybody("group:system:authenticated", rule("create", "pods")) == "high"
+    assert everybody("group:system:serviceaccounts:dev", rule("get", "pods")) == "medium"
+    assert everybody("group:system:nodes", rule("get", "pods")) == "nothing"
+
+
+def test_loose_ends() -> None:
+    """Missing roles, accounts and namespaces, empty, double and unused things are found with their repair."""
+    snapshot = world(
+        *(namespace("dev"), account("dev", "app"), role("r", rule("get", "pods")), role("idle", rule("get", "pods"))),
+        binding("b1", "gone", "user:ann"),
+        binding("b2", "r", "sa:dev/ghost", "sa:dev/app"),
+        binding("b3", "r", "sa:nowhere/app", namespace="dev"),
+        binding("b4", "r", namespace="dev"),
+        binding("b5", "r", "user:ann"),
+        binding("b6", "r", "user:ann"),
+        binding("b7", "r", "sa:dev/default", namespace="dev"),
+    )
+    found = audit(snapshot)
+    expected = {"missing-role", "missing-account", "missing-namespace", "empty-binding", "duplicate-binding"}
+    assert expected | {"unused-role", "default-account"} <= set(ids(found))
+    by_check = {finding.check: finding for finding in found.findings}
+    assert by_check["missing-role"].command == "kubectl delete clusterrolebinding b1"
+    assert by_check["missing-namespace"].command == "kubectl delete rolebinding b3 --namespace dev"
+    ghost = next(
+        each for each in found.findings if each.check == "missing-account" and each.subjects[0].name == "ghost"
+    )
+    assert ghost.manifest is not None
+    assert [entry["name"] for entry in ghost.manifest["subjects"]] == ["app"]
+    assert by_check["unused-role"].role is not None
+    assert by_check["unused-role"].role.name == "idle"
+
+
+def test_rules_without_effect() -> None:
+    """Subresource stars, names on create, nodes in a RoleBinding and unknown resources are told."""
+    found = audit(
+        world(
+            role(
+                "r",
+                rule("get", "pods/*"),
+                rule("create", "pods", names="web"),
+                rule("get", "nodes"),
+                rule("get", "podz"),
+            ),
+            binding("b", "r", "user:ann", namespace="dev"),
+        ),
+        checks=["dead-rule", "unknown-resource"],
+    )
+    assert sorted((finding.check, finding.rules) for finding in found.findings) == [
+        ("dead-rule", (0,)),
+        ("dead-rule", (1,)),
+        ("dead-rule", (2,)),
+        ("unknown-resource", (3,)),
+    ]
+
+
+def test_additions_to_the_servers_roles() -> None:
+    """A label that makes everybody with view a reader of secrets is found; one that adds a custom kind is not."""
+    to_view = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+    snapshot = world(
+        role("bad", rule("get", "secrets"), labels=to_view),
+        role("good", rule("get", "widgets", groups="example.com"), labels=to_view),
+    )
+    found = audit(snapshot, checks=["aggregation"]).findings
+    assert [finding.role.name for finding in found if finding.role] == ["bad"]
+
+
+def test_the_servers_own_objects_are_set_aside_while_unchanged() -> None:
+    """A fresh server has no findings; with its defaults included, or one of them changed, it has."""
+    defaults = list(default_objects("1.30"))
+    assert [finding.message for finding in audit(world(*defaults)).findings] == []
+    assert audit(world(*defaults), include_defaults=True).at_least("critical")
+    changed = binding("system:node-proxier", "cluster-admin", "user:system:kube-proxy")
+    assert ids(audit(world(*defaults, changed)))["cluster-admin"] == "critical"
+
+
+def test_what_cannot_be_asked_is_skipped_with_its_reason() -> None:
+    """Without service accounts and namespaces in the dump, only the checks that need them are skipped."""
+    snapshot = MemorySnapshot([], captured=["roles", "clusterroles", "rolebindings", "clusterrolebindings"])
+    found = audit(snapshot)
+    assert {one.check for one in found.skipped} == {
+        "admin-pods",
+        "missing-account",
+        "missing-namespace",
+        "unknown-resource",
+    }
+    assert "serviceaccounts" in next(one.reason for one in found.skipped if one.check == "missing-account")
+    with pytest.raises(IncompleteSnapshot):
+        audit(MemorySnapshot([], captured=["pods"]))
+
+
+def test_tables_of_an_audit() -> None:
+    """The frame has a row per finding, worst first; wrong words are refused."""
+    snapshot = world(role("r", rule("*", "*", groups="*")), binding("b", "r", "user:ann"))
+    found = audit(snapshot)
+    assert found.counts()["critical"] == 1
+    assert repr(found) == "<Audit: 1 critical; 0 defaults set aside>"
+    assert "cluster-admin" in found._repr_html_()
+    assert findings(snapshot).equals(found.frame())
+    assert list(found.summary()["check"]) == ["cluster-admin"]
+    with pytest.raises(SimkitError, match="no severity 'bad'"):
+        found.at_least("bad")
+    with pytest.raises(SimkitError, match="no check 'bad'"):
+        audit(snapshot, checks=["bad"])
+
+
+def test_exposure_and_reach_count_the_same() -> None:
+    """Per namespace and per subject the same powers are counted, administrators with all of them."""
+    snapshot = world(
+        role("admin-all", rule("*", "*", groups="*")),
+        role("r", rule("get,list", "secrets")),
+        binding("b1", "admin-all", "user:root"),
+        binding("b2", "r", "user:ann", "user:bob", namespace="dev"),
+    )
+    matrix, table = exposure(snapshot), reach(snapshot).set_index("subject")
+    assert list(matrix.index) == ["*", "dev"]
+    assert matrix.loc["dev", "secrets-list"] == 2
+    assert (matrix.loc["*"] == 1).all()
+    assert table.loc["user:root", "cluster_wide"] == len(POWERS)
+    assert tuple(table.loc["user:ann"][["cluster_wide", "in_namespaces", "namespaces"]]) == (0, 2, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(snapshot=clusters())
+def test_holders_of_powers_are_allowed_what_it_takes(snapshot: MemorySnapshot) -> None:
+    """On random clusters whoever is said to hold a power without limits may do all that it takes, there."""
+    index, survey = index_of(snapshot), Survey(snapshot)
+    for power in POWERS:
+        for (subject, place), holding in holders(survey, power, administrators=True).items():
+            for right in holding.way if not holding.names else ():
+                asks = [
+                    Attributes(identity_of(subject), verb, right.group, "", *_halves(one), "" if right.wide else place)
+                    for verb in right.verbs
+                    for one in right.resources
+                ]
+                assert any(index.authorize(ask).allowed for ask in asks), (power.id, subject, place)
+
+
+def _halves(resource: str) -> tuple[str, str]:
+    plural, _, subresource = resource.partition("/")
+    return plural, subresource
+
+
+def test_check_ids_are_unique() -> None:
+    """No two checks share an id, and each says why and what to do."""
+    assert len({check.id for check in CHECKS}) == len(CHECKS)
+    assert all(check.why.endswith(".") and check.fix.endswith(".") for check in CHECKS)
+
+
+@needs_shared
+def test_the_planted_mistakes_of_a_company_are_found() -> None:
+    """In a cluster of 25 products and a company, each kind of mistake that was planted has its finding."""
+    found = audit(load(SHARED / "datasets/operators-and-teams.json.gz").snapshot())
+    pairs = {(finding.check, finding.binding.name if finding.binding else "") for finding in found.findings}
+    expected = {
+        ("cluster-admin", "company:tiller"),
+        ("cluster-admin", "company:sandbox-default"),
+        ("default-account", "company:sandbox-default"),
+        ("missing-role", "company:missing-role"),
+        ("missing-account", "company:missing-sa"),
+        ("missing-namespace", "company:missing-sa"),
+        ("empty-binding", "company:empty-binding"),
+        ("everybody", "company:everyone-view"),
+        ("everybody", "company:metrics-anonymous"),
+        ("everybody", "everyone-admin"),
+        ("impersonate", "company:portal"),
+        ("token-create", "company:token-broker"),
+        ("rbac-escalate", "company:role-escalator"),
+        ("certificate-approve", "company:csr"),
+        ("node-proxy", "company:metrics-scraper"),
+        ("webhook-write", "company:mesh"),
+        ("namespace-label", "company:ns-labeller"),
+        ("volume-create", "company:pv"),
+        ("secrets-list", "company:log-shipper"),
+    }
+    assert expected <= pairs, expected - pairs
+    assert ("certificate-approve", "company:csr-weak") not in pairs, "it cannot approve for any signer"
+    assert ("rbac-escalate", "company:role-author") not in pairs, "it cannot escalate"
+    assert not found.skipped

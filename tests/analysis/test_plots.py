@@ -1,0 +1,109 @@
+"""Figures, looked at by their content."""
+
+from __future__ import annotations
+
+import io
+from itertools import pairwise
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+from simkit.analysis import access_graph, audit, exposure, reach
+from simkit.analysis.plots import access_heat_map, binding_graph, findings_by_severity, subjects_by_reach
+from simkit.analysis.plots.style import SEVERITY_COLOURS
+from simkit.snapshot.memory import MemorySnapshot
+from tests.analysis.worlds import binding, role, rule, world
+
+SMALL = world(
+    role("secrets", rule("get,list", "secrets")),
+    role("pods", rule("create", "pods", groups="*")),
+    binding("b1", "secrets", "user:ann", "group:devs"),
+    binding("b2", "pods", "sa:dev/app", namespace="dev"),
+    binding("b3", "gone", "sa:dev/app", namespace="dev"),
+)
+
+
+def texts(figure: Figure) -> list[str]:
+    """All texts of the first axes: labels of ticks, and what is written between them."""
+    axes = figure.axes[0]
+    ticks = [label.get_text() for label in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    return [*ticks, *(text.get_text().strip() for text in axes.texts)]
+
+
+def drawn(figure: Figure) -> bytes:
+    """The figure as a PNG."""
+    out = io.BytesIO()
+    figure.savefig(out, format="png")
+    return out.getvalue()
+
+
+def test_a_bar_per_check() -> None:
+    """Each check with findings has a bar with its number, in the colours of severity."""
+    found = audit(SMALL).frame()
+    figure = findings_by_severity(found)
+    axes, legend = figure.axes[0], figure.axes[0].get_legend()
+    assert legend is not None
+    assert {label.get_text() for label in axes.get_yticklabels()} == set(found["check"])
+    assert axes.get_xlabel() == "findings"
+    assert axes.get_title(loc="left") == f"{len(found)} findings by check and severity"
+    assert [text.get_text() for text in legend.get_texts()] == [
+        level for level in SEVERITY_COLOURS if level in set(found["severity"])
+    ]
+    assert sum(patch.get_width() for patch in axes.patches if isinstance(patch, Rectangle)) == len(found)
+    assert drawn(figure).startswith(b"\x89PNG")
+
+
+def test_a_bar_per_subject() -> None:
+    """Each subject has two bars, the longest reach on top."""
+    table = reach(SMALL)
+    axes = subjects_by_reach(table).axes[0]
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(table["subject"][::-1])
+    assert len(axes.patches) == 2 * len(table)
+    assert len(subjects_by_reach(table, top=1).axes[0].patches) == 2
+
+
+def test_a_field_per_namespace_and_power() -> None:
+    """Fields hold the numbers of the table; nothing is written where nobody can."""
+    matrix = exposure(SMALL)
+    figure = access_heat_map(matrix)
+    shown = texts(figure)
+    assert {"(whole cluster)", "dev", "secrets-list", "pod-create"} <= set(shown)
+    assert len(figure.axes[0].texts) == int((matrix.to_numpy() > 0).sum())
+    assert figure.axes[1].get_ylabel() == "subjects"
+
+
+def test_a_line_per_subject_and_role() -> None:
+    """Subjects and roles are labelled, missing roles marked, cluster-wide bindings drawn apart."""
+    figure = binding_graph(access_graph(SMALL))
+    shown = [text.get_text() for text in figure.axes[0].texts]
+    assert {"user:ann", "group:devs", "sa:dev/app", "ClusterRole gone (missing)"} <= set(shown)
+    assert [len(lines.get_paths()) for lines in figure.axes[0].collections[:2]] == [2, 2]
+
+
+def test_five_hundred_nodes_can_be_read() -> None:
+    """On a big graph no two labels of a column overlap."""
+    objects = [role(f"role-{number}") for number in range(250)]
+    objects += [
+        binding(f"b{number}", f"role-{number}", f"user:u{number}", f"user:u{number // 2}") for number in range(250)
+    ]
+    figure = binding_graph(access_graph(MemorySnapshot(objects, captured=["*"])))
+    figure.draw_without_rendering()
+    for left in (True, False):
+        boxes = [text.get_window_extent() for text in figure.axes[0].texts if (text.get_position()[0] < 0.5) is left]
+        heights = sorted((box.y0, box.y1) for box in boxes)
+        assert all(upper[0] >= lower[1] - 1 for lower, upper in pairwise(heights))
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        findings_by_severity(audit(world()).frame()),
+        subjects_by_reach(reach(world())),
+        access_heat_map(exposure(world())),
+        binding_graph(access_graph(world())),
+    ],
+)
+def test_nothing_can_be_drawn(figure: Figure) -> None:
+    """An empty cluster gives an empty figure, not an error."""
+    assert drawn(figure).startswith(b"\x89PNG")

@@ -1,0 +1,135 @@
+"""Tables, the graph, permissions, matrices and comparisons."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from simkit.analysis.access import index_of
+from simkit.analysis.compare import compare
+from simkit.analysis.frames import bindings, roles, rules, subjects
+from simkit.analysis.graph import access_graph
+from simkit.analysis.matrix import access_matrix, subject_matrix
+from simkit.analysis.permissions import permissions
+from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, Subject
+from simkit.meta.names import Key
+from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.overlay import OverlaySnapshot
+from tests.analysis.worlds import account, binding, clusters, role, rule, world
+
+SMALL = world(
+    account("dev", "app"),
+    role(
+        "readers",
+        rule("get,list", "pods"),
+        rule("get", urls="/metrics"),
+        labels={"kubernetes.io/bootstrapping": "rbac-defaults"},
+    ),
+    role("local", rule("get", "secrets", names="db"), namespace="dev"),
+    binding("wide", "readers", "user:ann", "sa:dev/ghost"),
+    binding("narrow", "local", "sa:dev/app", namespace="dev", local=True),
+    binding("odd", "readers", "user:ann", namespace="dev"),
+    binding("empty", "missing", namespace="dev"),
+)
+
+
+def test_subjects_know_who_exists() -> None:
+    """Service accounts exist or not; of users the cluster cannot tell; bindings are counted."""
+    table = subjects(SMALL).set_index("subject")
+    assert table.loc["app", "exists"]
+    assert not table.loc["ghost", "exists"]
+    assert table.loc["ann", "exists"] is None
+    assert (table.loc["ann", "bindings"], table.loc["ann", "cluster_wide"]) == (2, 1)
+
+
+def test_bindings_have_a_row_per_subject() -> None:
+    """Each subject of a binding has a row, a binding without subjects one with empty columns."""
+    table = bindings(SMALL)
+    assert len(table) == 5
+    empty = table[table["binding"] == "empty"].iloc[0]
+    assert (empty["subject"], empty["role_exists"], empty["role_kind"]) == ("", False, "ClusterRole")
+
+
+def test_roles_and_rules() -> None:
+    """Roles count rules and bindings and know the defaults' label; rules are tuples of strings."""
+    table = roles(SMALL).set_index("role")
+    assert (table.loc["readers", "rules"], table.loc["readers", "bindings"], table.loc["readers", "bootstrap"]) == (
+        2,
+        2,
+        True,
+    )
+    listed = rules(SMALL)
+    assert listed.loc[1, "urls"] == ("/metrics",)
+    assert listed.loc[2, "resource_names"] == ("db",)
+
+
+def test_empty_tables_keep_their_columns() -> None:
+    """Without roles and bindings the tables are empty, not broken."""
+    for made in (subjects, bindings, roles, rules):
+        assert len(made(world()).columns) > 4
+
+
+def test_the_graph_has_a_way_for_every_grant() -> None:
+    """From a subject one comes over binding and role to the rule; missing roles are marked."""
+    graph = access_graph(SMALL)
+    ann = Subject("User", "ann")
+    binding_key = Key(CLUSTER_ROLE_BINDINGS, "", "wide")
+    assert graph.has_edge(ann, binding_key)
+    (role_key,) = graph.successors(binding_key)
+    assert [graph.nodes[node]["text"] for node in graph.successors(role_key)] == ["get,list pods", "get /metrics"]
+    assert [node.name for node, seen in graph.nodes(data=True) if seen.get("exists") is False] == ["missing"]
+    assert {seen["layer"] for _, seen in access_graph(SMALL, rules=False).nodes(data=True)} == {
+        "subject",
+        "binding",
+        "role",
+    }
+
+
+def test_permissions_say_what_is_dead() -> None:
+    """All rules of a subject are listed with their way; URLs in a RoleBinding are marked as without effect."""
+    table = permissions(SMALL, "ann")
+    assert list(zip(table["scope"], table["rule"], table["effective"])) == [
+        ("*", 0, True),
+        ("*", 1, True),
+        ("dev", 0, True),
+        ("dev", 1, False),
+    ]
+    assert list(permissions(SMALL, "bob", members={"admins": ["bob"]})["binding"]) == []
+    masters = permissions(SMALL, "bob", members={"system:masters": ["bob"]})
+    assert list(masters["binding"]) == ["(no binding)"]
+
+
+def test_matrices_agree_with_each_other() -> None:
+    """What a subject's matrix says of a resource, the resource's matrix says of the subject."""
+    mine = access_matrix(SMALL, "ann", resources=["pods", "secrets"], verbs=["get", "delete"])
+    assert mine.to_numpy().tolist() == [[True, False], [False, False]]
+    theirs = subject_matrix(SMALL, "pods", verbs=["get", "delete"])
+    assert list(theirs.loc["user:ann"]) == list(mine.loc["pods"])
+    assert "sa:dev/app" not in theirs.index
+    assert access_matrix(SMALL, "ann").shape[0] > 50
+
+
+def test_comparison_is_of_access() -> None:
+    """Another binding to the same is no change; a lost and a gained permission are; wider ones include narrower."""
+    same = OverlaySnapshot(
+        SMALL, put=[binding("other", "readers", "user:ann")], remove=[Key(CLUSTER_ROLE_BINDINGS, "", "wide")]
+    )
+    changed = compare(SMALL, same)
+    assert set(changed["subject"]) == {"ghost"}
+    assert set(changed["change"]) == {"lost"}
+    less = OverlaySnapshot(SMALL, remove=[Key(ROLE_BINDINGS, "dev", "odd")])
+    assert compare(SMALL, less).empty, "ann has the same in the whole cluster"
+    more = OverlaySnapshot(SMALL, put=[role("local", rule("get,update", "secrets", names="db"), namespace="dev")])
+    row = compare(SMALL, more).iloc[0]
+    assert tuple(row) == ("gained", "ServiceAccount", "app", "dev", "dev", "update", "", "secrets", "db", "")
+
+
+@settings(max_examples=60, deadline=None)
+@given(before=clusters(), after=clusters())
+def test_comparison_is_symmetric(before: MemorySnapshot, after: MemorySnapshot) -> None:
+    """What is gained in one direction is lost in the other, and nothing changes from a cluster to itself."""
+    there, back = compare(before, after), compare(after, before)
+    columns = list(there.columns[1:])
+    gained = set(map(tuple, there[there["change"] == "gained"][columns].to_numpy().tolist()))
+    assert gained == set(map(tuple, back[back["change"] == "lost"][columns].to_numpy().tolist()))
+    assert compare(before, before).empty
+    assert index_of(before) is index_of(before)

@@ -1,0 +1,82 @@
+"""The audit notebook runs, its claims hold, and its report stands alone."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import orjson
+import pytest
+
+from simkit.meta.errors import SimkitError
+from simkit.notebook.library import notebook
+from simkit.notebook.page import page
+from simkit.notebook.report import AUDIT, executed, headings, to_html, write_report
+from tests.analysis.worlds import account, binding, namespace, role, rule
+
+OBJECTS = [
+    *(namespace("dev"), account("dev", "app"), role("all", rule("*", "*", groups="*"))),
+    role("secrets", rule("get,list", "secrets")),
+    binding("admins", "all", "group:admins"),
+    binding("readers", "secrets", "sa:dev/app", namespace="dev"),
+    binding("gone", "deleted", "user:ann"),
+]
+
+
+@pytest.fixture(scope="module")
+def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small dump on disk."""
+    path = tmp_path_factory.mktemp("dump") / "cluster.json"
+    items = [*OBJECTS, role("local", rule("get", "pods"), namespace="dev")]
+    path.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    return path
+
+
+def test_the_notebook_is_clean() -> None:
+    """It has fewer than 40 cells, no outputs, a cell of parameters, and ends with assertions."""
+    source: Any = nbformat.reads(notebook(AUDIT).read_text(), as_version=4)  # type: ignore[no-untyped-call]
+    nbformat.validate(source)
+    assert len(source.cells) < 40
+    code = [cell for cell in source.cells if cell.cell_type == "code"]
+    assert not any(cell.outputs or cell.execution_count for cell in code)
+    assert [cell.metadata.get("tags") for cell in code].count(["parameters"]) == 1
+    assert code[-1].source.count("assert ") > 3
+
+
+@pytest.mark.slow
+def test_the_report_stands_alone(dump: Path, tmp_path: Path) -> None:
+    """The report holds findings and figures, and refers to nothing outside of itself."""
+    target = write_report(dump, tmp_path / "deep" / "report.html")
+    text = target.read_text(encoding="utf-8")
+    assert "May do everything" in text
+    assert "ClusterRole deleted, which does not exist" in text
+    assert text.count("data:image/png;base64,") == 4
+    outside = [
+        link for link in re.findall(r'(?:src|href)\s*=\s*["\']([^"\']+)', text) if not link.startswith(("#", "data:"))
+    ]
+    assert outside == []
+    assert "<script" not in text
+    assert "url(" not in text
+
+
+@pytest.mark.slow
+def test_a_failing_notebook_is_told(tmp_path: Path) -> None:
+    """A dump that cannot be read ends with the cell's own message."""
+    with pytest.raises(SimkitError, match=r"01-rbac-audit\.ipynb failed: .*nothing to load"):
+        executed(notebook(AUDIT), {"dump": str(tmp_path / "missing.yaml")})
+
+
+def test_a_notebook_without_parameters_is_refused() -> None:
+    """Values need the cell that they come after."""
+    bare: Any = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []})  # type: ignore[no-untyped-call]
+    assert headings(bare) == []
+    assert "<main>" in to_html(bare)
+    with pytest.raises(SimkitError, match="no notebook 'none'"):
+        notebook("none")
+
+
+def test_the_page_escapes_what_it_is_given() -> None:
+    """Names from outside cannot become markup."""
+    assert "<b>" not in page("", ["<b>"], "<b>")
