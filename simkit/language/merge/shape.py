@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any, Final, NamedTuple
 
 from simkit.language.merge.fieldset import key_element, value_element
+from simkit.schema.decoders import struct
 from simkit.schema.structural import NO_DEFAULT, Schema
 
 
@@ -58,7 +59,7 @@ class Shape:
     """What merging needs to know of a schema node. Children are compiled when they are first asked for.
 
     ``structured`` says that the objects have the form of the built-in kinds: fields that are always written (nested
-    structures, required scalars) count as present with their empty value, and null counts as absent.
+    structures, required scalars and lists) count as present with their empty value, and null counts as absent.
     """
 
     def __init__(self, schema: Schema | None, *, structured: bool, open_ended: bool = False) -> None:
@@ -88,12 +89,12 @@ class Shape:
         """The declared fields."""
         if self._schema is None or self.type != "map":
             return {}
-        return {name: self._entry(name, node) for name, node in self._schema.fields.items()}
+        empty = struct(self._schema).zero() if self.structured else {}
+        return {name: self._entry(name, node, empty) for name, node in self._schema.fields.items()}
 
-    def _entry(self, name: str, node: Schema) -> Entry:
+    def _entry(self, name: str, node: Schema, empty: Mapping[str, Any]) -> Entry:
         shape = Shape(node, structured=self.structured, open_ended=self._open_ended)
-        written = self.structured and node.default in ("", 0, {}) and node.default is not NO_DEFAULT
-        return Entry(f"f:{name}", shape, node.default if written else ABSENT)
+        return Entry(f"f:{name}", shape, empty.get(name, ABSENT))
 
     @cached_property
     def values(self) -> Shape | None:

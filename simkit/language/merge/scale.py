@@ -1,0 +1,86 @@
+"""Ownership of replicas as the scale subresource shows it, and back.
+
+A Scale is another type than the object that it scales. Who owns the replicas of the object owns the replicas of its
+Scale, and whoever comes to own those through a Scale owns them in the object::
+
+    parent: ann owns .spec.replicas and .spec.paused in apps/v1
+    scale:  ann owns .spec.replicas in autoscaling/v1
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from simkit.language.merge.claims import UPDATE, BadClaims, Claim, Claims, Owner, Record, read, written
+from simkit.language.merge.fieldset import Fields, difference, has, of_paths
+
+SCALE_VERSION: Final = "autoscaling/v1"
+REPLICAS: Final = ("f:spec", "f:replicas")
+
+Paths = Mapping[str, tuple[str, ...] | None]
+"""By the object's apiVersion: the path of its replicas, None where a version has no scale."""
+
+
+def scale_records(parent: Sequence[Record], replicas: Paths) -> list[Record]:
+    """The managedFields of the Scale of an object with these managedFields."""
+    claims: Claims = {}
+    for owner, claim in _read(parent).items():
+        path = replicas.get(claim.api_version)
+        if path and has(claim.fields, *path):
+            claims[_in_version(owner, SCALE_VERSION)] = Claim(of_paths(REPLICAS), SCALE_VERSION, claim.time)
+    return written(claims)
+
+
+def parent_records(
+    parent: Sequence[Record], scale: Sequence[Record], replicas: Paths, *, api_version: str
+) -> list[Record]:
+    """The managedFields of an object after its Scale was written.
+
+    Parameters
+    ----------
+    parent, scale
+        The managedFields of the object before, and of the Scale after the write.
+    replicas
+        Where the object has its replicas, by version.
+    api_version
+        The version in which the object names fields that are new to an owner.
+
+    Notes
+    -----
+    Owners that are new through the Scale get no time, as on the real server. An updater that keeps the replicas keeps
+    its one entry, where the real server makes two of it.
+    """
+    left = dict(_read(scale))
+    claims: Claims = {}
+    for owner, claim in _read(parent).items():
+        if claim.api_version not in replicas:
+            continue
+        path = replicas[claim.api_version]
+        kept = left.pop(_in_version(owner, SCALE_VERSION), None) is not None
+        if kept or path is None or not has(claim.fields, *path):
+            claims[owner] = claim
+        elif rest := difference(claim.fields, of_paths(path)):
+            claims[owner] = claim.having(rest)
+    return written({**claims, **_gained(left, of_paths(replicas.get(api_version) or ()), api_version)})
+
+
+def _gained(scale: Claims, fields: Fields, api_version: str) -> Claims:
+    gained: Claims = {}
+    for owner, claim in scale.items():
+        if claim.fields:
+            gained[_in_version(owner, api_version)] = Claim(fields, api_version)
+    return gained
+
+
+def _in_version(owner: Owner, api_version: str) -> Owner:
+    """The owner as it is known in another version: only updaters are told apart by theirs."""
+    version = api_version if owner.operation == UPDATE else ""
+    return Owner(owner.manager, owner.operation, version, owner.subresource)
+
+
+def _read(records: Sequence[Record]) -> Claims:
+    try:
+        return read(records, stored=True)
+    except BadClaims:
+        return {}
