@@ -13,6 +13,8 @@ from simkit.snapshot.resources import index_of
 
 VOLATILE: Final = ("metadata.resourceVersion", "metadata.generation", "metadata.managedFields")
 """Fields that change with every write and say nothing of their own."""
+_SHOWN: Final = 80
+"""Characters of a value that a line shows."""
 
 
 class _Absent:
@@ -24,6 +26,11 @@ ABSENT: Final = _Absent()
 """Stands for a field that is not there."""
 
 
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 4]} ..."
+
+
 @dataclass(frozen=True, slots=True)
 class FieldChange:
     """One field that differs; ``before`` or ``after`` is ABSENT where it is only in one of them."""
@@ -33,7 +40,7 @@ class FieldChange:
     after: Any
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.before!r} -> {self.after!r}"
+        return f"{self.path}: {_short(self.before)} -> {_short(self.after)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +139,7 @@ def field_changes(before: Any, after: Any, *, path: str = "", ignore: Collection
         return
     parts = _parts(before, after)
     if parts is not None:
+        yield from _order_change(*parts, path)
         yield from _within(*parts, lambda name: f"{path}[{name}]", ignore)
     elif before != after or type(before) is not type(after):
         yield FieldChange(path, before, after)
@@ -156,8 +164,19 @@ def _parts(before: Any, after: Any) -> tuple[dict[Any, Any], dict[Any, Any]] | N
     for value in (before, after):
         if not (isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value)):
             return None
-    named = [{item.get("name"): item for item in value} for value in (before, after)]
-    if all(None not in found and len(found) == len(value) for found, value in zip(named, (before, after))):
-        old, new = ({f"name={name}": item for name, item in found.items()} for found in named)
-        return old, new
-    return dict(enumerate(before)), dict(enumerate(after))
+    old, new = _by_name(before), _by_name(after)
+    return (old, new) if old and new else (dict(enumerate(before)), dict(enumerate(after)))
+
+
+def _by_name(items: list[Any]) -> dict[Any, Any] | None:
+    """None where items have no names, or the same."""
+    found = {f"name={item['name']}": item for item in items if isinstance(item.get("name"), str)}
+    return found if len(found) == len(items) else None
+
+
+def _order_change(before: Mapping[Any, Any], after: Mapping[Any, Any], path: str) -> Iterator[FieldChange]:
+    """A change of its own where the same items stand in another order."""
+    old = [name for name in before if name in after]
+    new = [name for name in after if name in before]
+    if old != new:
+        yield FieldChange(f"{path} (order)", old, new)

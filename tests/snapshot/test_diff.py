@@ -68,3 +68,10 @@ def test_paths_quote_odd_keys() -> None:
     """Labels have dots and slashes in their keys."""
     (change,) = field_changes({"labels": {"app.example/x": "1"}}, {"labels": {"app.example/x": "2"}})
     assert change.path == "labels['app.example/x']"
+
+
+def test_long_values_are_shortened_in_descriptions() -> None:
+    """A line stays a line; the change itself keeps the whole value."""
+    (change,) = field_changes({"x": "a" * 500}, {"x": "b"})
+    assert len(str(change)) < 100
+    assert change.before == "a" * 500
