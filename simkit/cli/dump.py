@@ -9,7 +9,7 @@ from simkit.meta import data
 from simkit.snapshot.load import load
 from simkit.snapshot.protocol import Snapshot
 
-DEMO = "clusters/operators-and-teams.json.gz"
+DEMO = "clusters/pellowick.json.gz"
 
 
 def add_release(parser: argparse.ArgumentParser) -> None:

@@ -50,7 +50,11 @@ def executed(path: Path, values: dict[str, Any]) -> NotebookNode:
     source = nbformat.read(path, as_version=4)
     _put_values(source, values, nbformat)
     client = nbclient.NotebookClient(
-        source, timeout=CELL_SECONDS, kernel_name="python3", resources={"metadata": {"path": str(Path.cwd())}}
+        source,
+        timeout=CELL_SECONDS,
+        kernel_name="python3",
+        extra_arguments=["--log-level=ERROR"],
+        resources={"metadata": {"path": str(Path.cwd())}},
     )
     try:
         finished: NotebookNode = client.execute()

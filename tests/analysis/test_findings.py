@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 
 from simkit.analysis.access import index_of
-from simkit.analysis.findings import CHECKS, POWERS, Audit, Severity, audit, exposure, findings, reach
+from simkit.analysis.findings import CHECKS, POWERS, Audit, Finding, Severity, audit, exposure, findings, reach
 from simkit.analysis.findings.holders import holders
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.subject import identity_of
 from simkit.logic.rbac.defaults import default_objects
+from simkit.meta import data
 from simkit.meta.attributes import Attributes
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.snapshot.load import load
@@ -149,6 +150,7 @@ def test_grants_to_everybody() -> None:
         return ids(audit(snapshot, checks=["everybody"])).get("everybody", "nothing")
 
     assert everybody("group:system:unauthenticated", rule("get", "pods")) == "critical"
+    assert everybody("group:system:unauthenticated", rule("get", "configmaps", names="cluster-info")) == "medium"
     assert everybody("user:system:anonymous", rule("get", urls="/metrics")) == "medium"
     assert everybody("group:system:authenticated", rule("create", "pods")) == "high"
     assert everybody("group:system:serviceaccounts:dev", rule("get", "pods")) == "medium"
@@ -296,6 +298,37 @@ def test_check_ids_are_unique() -> None:
     """No two checks share an id, and each says why and what to do."""
     assert len({check.id for check in CHECKS}) == len(CHECKS)
     assert all(check.why.endswith(".") and check.fix.endswith(".") for check in CHECKS)
+
+
+def planted(kind: str) -> list[dict[str, Any]]:
+    """What was planted in the cluster that comes along: ``mistakes`` or ``innocent``."""
+    listed: list[dict[str, Any]] = data.load("clusters/pellowick-mistakes.json")[kind]
+    return listed
+
+
+@pytest.fixture(scope="module")
+def bundled() -> Audit:
+    """The audit of the cluster that comes along."""
+    return audit(load(data.path("clusters/pellowick.json.gz")).snapshot())
+
+
+def about(finding: Finding, planted_objects: list[dict[str, str]]) -> bool:
+    """Whether a finding's evidence is one of the planted objects."""
+    keys = {(one["namespace"], one["name"]) for one in planted_objects if one["kind"].endswith(("Role", "Binding"))}
+    return any(key is not None and (key.namespace, key.name) in keys for key in (finding.binding, finding.role))
+
+
+@pytest.mark.parametrize("mistake", planted("mistakes"), ids=lambda mistake: mistake["name"])
+def test_every_planted_mistake_is_found(mistake: dict[str, Any], bundled: Audit) -> None:
+    """Each mistake has a finding of each check that must see it, with the planted objects as evidence."""
+    found = {finding.check for finding in bundled.findings if about(finding, mistake["objects"])}
+    assert set(mistake["checks"]) <= found
+
+
+@pytest.mark.parametrize("innocent", planted("innocent"), ids=lambda innocent: innocent["name"])
+def test_what_only_looks_like_a_mistake_is_not_bad(innocent: dict[str, Any], bundled: Audit) -> None:
+    """What was planted as innocent has no high or critical finding."""
+    assert not [finding for finding in bundled.at_least("high") if about(finding, innocent["objects"])]
 
 
 @needs_shared

@@ -116,12 +116,13 @@ def _is_everybody(subject: Subject) -> bool:
 
 
 def _how_bad(named: list[Subject], rules: tuple[Rule, ...]) -> Severity:
-    """Anything for the nameless is worst; then writing and reading of objects; URLs and one's own least."""
+    """Anything for the nameless is worst, save reading single objects; then writing, then reading; URLs are least."""
     nameless = any(subject.name in (UNAUTHENTICATED, ANONYMOUS) for subject in named)
     if not any(rule.resources for rule in rules):
         return Severity.MEDIUM if nameless else Severity.LOW
     if nameless:
-        return Severity.CRITICAL
+        published = all(rule.resource_names and set(rule.verbs) <= {"get"} for rule in rules if rule.resources)
+        return Severity.MEDIUM if published else Severity.CRITICAL
     writes = any(set(rule.verbs) - {"get", "list", "watch"} for rule in rules if rule.resources)
     return Severity.HIGH if writes else Severity.MEDIUM
 
@@ -163,10 +164,13 @@ def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
             if subject in pods:
                 names = pods[subject]
                 yield check.finding(
-                    f"{len(names)} pod{'s' if len(names) > 1 else ''} ({listed(names, 3)}) run as {text_of(subject)}, "
-                    f"which {written(binding.key)} makes an administrator.",
+                    f"{_pods(names)} as {text_of(subject)}, which {written(binding.key)} makes an administrator.",
                     **{**_evidence(binding), "namespace": subject.namespace, "subjects": (subject,)},
                 )
+
+
+def _pods(names: list[str]) -> str:
+    return f"1 pod ({names[0]}) runs" if len(names) == 1 else f"{len(names)} pods ({listed(names, 3)}) run"
 
 
 WIDE_CHECKS: Final = (
