@@ -38,7 +38,7 @@ def _odd_json(
     first = text.lstrip().partition("\n")[0]
     if _loads(first) is not None:
         yield from _json_lines(file, text, line, report, advance)
-    elif error.msg.startswith("unexpected content after"):
+    elif error.msg.startswith("unexpected content after") or (_LIKE_JSON.match(text) and "\n{" in text):
         yield from _json_row(file, text, line, report, advance)
     else:
         yield from _flow_yaml_or_broken(file, text, line, error, report, advance)
@@ -52,7 +52,7 @@ def _loads(text: str) -> Any:
 
 
 def _json_lines(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
-    for number, each in enumerate(text.splitlines(), line):
+    for number, each in enumerate(text.split("\n"), line):
         advance(len(each) + 1)
         if not each.strip():
             continue
@@ -64,22 +64,21 @@ def _json_lines(file: str, text: str, line: int, report: Report, advance: Advanc
 
 def _json_row(file: str, text: str, line: int, report: Report, advance: Advance) -> Iterator[Document]:
     """Documents one after the other, each over several lines. After a broken one, the next that begins a line."""
-    start = 0
+    start = counted = 0
     while (start := _skip_space(text, start)) < len(text):
-        here = line + text.count("\n", 0, start)
-        end = _end_of_value(text, start)
-        if end is None:
-            following = text.find("\n{", start + 1)
-            end = len(text) if following < 0 else following
-            broken = text[start:end]
-            try:
-                orjson.loads(broken)
-            except orjson.JSONDecodeError as error:
-                yield from _salvaged(file, broken, here, error, report)
-        else:
-            yield Document(orjson.loads(text[start:end]), here)
+        line, counted = line + text.count("\n", counted, start), start
+        end = _end_of_value(text, start) or _next_that_begins_a_line(text, start)
+        try:
+            yield Document(orjson.loads(text[start:end]), line)
+        except orjson.JSONDecodeError as error:
+            yield from _salvaged(file, text[start:end], line, error, report)
         advance(end - start)
         start = end
+
+
+def _next_that_begins_a_line(text: str, start: int) -> int:
+    following = text.find("\n{", start + 1)
+    return len(text) if following < 0 else following
 
 
 def _flow_yaml_or_broken(

@@ -17,7 +17,7 @@ def to_preferred(place: Place, index: ResourceIndex, api_version: str) -> Conver
     """How objects of this version become objects of the preferred version of where they are kept.
 
     None where nothing is to be done: they have that version already, or the release does not know the kind. A version
-    that the release no longer serves, and that no rule converts, is left as it is: its fields may have other meanings.
+    that no rule of its kind converts is left as it is: its fields may have other meanings.
     """
     served = place.served
     if served is None:
@@ -37,14 +37,14 @@ def _relabelled(api_version: str) -> Conversion:
 
 
 def _by_rules(place: Place, version: str, api_version: str) -> Conversion | None:
-    """Through the storage version, by the conversions of the kind; kinds whose versions look alike have none."""
+    """Through the storage version, by the conversions of the kind; None where one of them is missing."""
     served = place.served
     assert served is not None
     rules = rules_of(served.storage_gvk.group_kind)
     old = api_version.rpartition("/")[2]
     up = (rules.to_storage or {}).get(old)
     down = (rules.from_storage or {}).get(version)
-    if up is None and not place.version_served and old != served.storage_version:
+    if (up is None and old != served.storage_version) or (down is None and version != served.storage_version):
         return None
     target = f"{served.group}/{version}" if served.group else version
 

@@ -161,13 +161,26 @@ def test_broken_json_line_is_named() -> None:
     assert "a Pod that is not JSON" in dump.lost[0].what
 
 
-def test_broken_json_document_between_others() -> None:
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_broken_json_document_between_others(place: int) -> None:
     """After a broken document, reading goes on at the next one that begins a line."""
     whole = [orjson.dumps(pod(name), option=orjson.OPT_INDENT_2).decode() for name in "abc"]
-    whole[1] = whole[1].replace('"kind":', '"kind"')
+    whole[place] = whole[place].replace('"kind":', '"kind"')
     dump = load("\n".join(whole))
-    assert names(dump) == ["a", "c"]
-    assert len(dump.lost) == 1
+    assert names(dump) == [name for number, name in enumerate("abc") if number != place]
+    assert [problem.line for problem in dump.lost] == [place * 9 + 3]
+
+
+def test_line_separators_within_json_lines_are_not_line_breaks() -> None:
+    """Some characters end a line in Python and none in JSON."""
+    odd = {**pod("a"), "note": "x\u2028y\x85z"}
+    assert load("\n".join(orjson.dumps(each).decode() for each in (odd, pod("b")))).objects == (odd, pod("b"))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "[" * 100_000 + "]" * 100_000])
+def test_texts_made_to_fill_the_stack_are_reported(text: str) -> None:
+    """Nesting without end is a problem like any other."""
+    assert load(text).lost
 
 
 @pytest.mark.parametrize("indent", [None, orjson.OPT_INDENT_2])

@@ -150,3 +150,11 @@ def test_namespaces_follow_the_scope_of_the_kind() -> None:
     assert snapshot.get(NODES, "n") == {**node, "metadata": {"name": "n"}}
     assert snapshot.counts == {MAPS: 1, NODES: 1}
     assert repr(snapshot) == "<MemorySnapshot of 1.30: 2 objects of 2 resources>"
+
+
+def test_versions_that_no_rule_converts_stay_as_they_are() -> None:
+    """A wrong label on the right fields would be worse than an old version."""
+    binding: dict[str, Any] = {"apiVersion": "rbac.authorization.k8s.io/v1alpha1", "kind": "RoleBinding"}
+    binding |= {"metadata": {"name": "b", "namespace": "shop"}, "subjects": [{"kind": "User", "apiVersion": "x"}]}
+    snapshot = MemorySnapshot([binding])
+    assert snapshot.get(GroupResource("rbac.authorization.k8s.io", "rolebindings"), "b", "shop") == binding
