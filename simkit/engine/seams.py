@@ -140,7 +140,7 @@ class Store(Protocol):
         ...
 
     def compact(self, *, through: Revision) -> None:
-        """Forget the states before a revision: ``oldest`` becomes it."""
+        """Forget the states before a revision: ``oldest`` becomes it. Listeners are told by an empty batch."""
         ...
 
     def fork(self) -> Store:

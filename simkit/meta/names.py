@@ -82,7 +82,7 @@ class GroupVersionResource(NamedTuple):
 class Key(NamedTuple):
     """Where an object is stored. Cluster-scoped objects have the empty namespace.
 
-    Keys sort by namespace, then name, within a resource: the order in which lists answer.
+    Lists answer in the order of the text ``namespace/name``, which puts namespace ``a-b`` before ``a``.
     """
 
     resource: GroupResource

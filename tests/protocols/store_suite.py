@@ -220,6 +220,14 @@ class StoreSuite:
         with pytest.raises(Future):
             store.compact(through=Revision(store.revision + 1))
 
+    def test_compaction_is_told(self, store: Store) -> None:
+        """Listeners hear an empty batch after a compaction, so that they can forget too."""
+        heard: list[int] = []
+        store.put(key("a"), value("a"), expect=None)
+        store.listen(lambda changes: heard.append(len(changes)))
+        store.compact(through=store.revision)
+        assert heard == [0]
+
     def test_history_ends_with_time(self, store: Store, clock: SimulatedClock) -> None:
         """A state stays readable for five minutes after it was superseded, and the present one for ever."""
         first = store.put(key("a"), value("a", x="1"), expect=None)
