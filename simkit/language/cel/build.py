@@ -85,34 +85,13 @@ _OTHERS: Final = {
     "MLSTRING_LIT": literals.string,
     "BYTES_LIT": literals.byte_string,
     "BOOL_LIT": lambda text: text == "true",
-    "NULL_LIT": lambda text: None,
+    "NULL_LIT": lambda _: None,
 }
 _READERS: Final[dict[str, Any]] = {**_NUMBERS, **_OTHERS}
-RESERVED: Final = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "false",
-        "for",
-        "function",
-        "if",
-        "import",
-        "in",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "null",
-        "return",
-        "true",
-        "var",
-        "void",
-        "while",
-    ]
-)
+RESERVED: Final = frozenset({
+    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
+    "package", "namespace", "null", "return", "true", "var", "void", "while",
+})  # fmt: skip
 
 
 class Builder:

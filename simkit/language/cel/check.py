@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from simkit.language.cel.declarations import Function, Overload
 from simkit.language.cel.declared import Declared
@@ -112,7 +112,7 @@ class Checker:
         return node.type
 
     def _check(self, node: Node) -> Type:
-        found = _CHECKS[type(node)](self, node)
+        found: Type = _CHECKS[type(node)](self, node)
         node.type = found
         self._seen.append(node)
         return found
@@ -342,9 +342,8 @@ class Checker:
                 self._mismatch(node.condition, BOOL, found)
             else:
                 kept = results.get(node.macro, result)
-                shown = applied(
-                    [self._known.apply(each, free_is_dyn=True) for each in (found, kept, kept)], member=False
-                )
+                types = [self._known.apply(each, free_is_dyn=True) for each in (found, kept, kept)]
+                shown = applied(types, member=False)
                 self._report(node, f"found no matching overload for '_?_:_' applied to '{shown}'")
         return result
 
@@ -357,7 +356,7 @@ class Checker:
         return found
 
 
-_CHECKS: Final = {
+_CHECKS: Final[Mapping[type, Any]] = {
     Literal: Checker._literal,
     Ident: Checker._ident,
     Select: Checker._select,

@@ -18,9 +18,9 @@ from simkit.language.cel.types import Type, unwrapped
 _READ: Final = ("duration", "timestamp")
 
 
-def validated(root: Node, *, literals: bool) -> Iterator[Issue]:
+def validated(root: Node, *, literals: bool, homogeneous: bool = True) -> Iterator[Issue]:
     """The issues of a checked expression; ``literals`` for versions that look at constants (1.29 on)."""
-    yield from _walk(root, literals, exempt=False)
+    yield from _walk(root, literals, exempt=not homogeneous)
 
 
 def _walk(node: Node, literals: bool, *, exempt: bool) -> Iterator[Issue]:
@@ -29,18 +29,16 @@ def _walk(node: Node, literals: bool, *, exempt: bool) -> Iterator[Issue]:
             yield from _call(node)
         exempt = exempt or node.function == "format"
     elif not exempt and isinstance(node, ListNode):
-        elements = [
-            (each, unwrapped(each.type) if at in node.optional else each.type) for at, each in enumerate(node.elements)
-        ]
-        yield from _mixed(elements)
+        yield from _mixed([(each, _inside(each, at in node.optional)) for at, each in enumerate(node.elements)])
     elif not exempt and isinstance(node, MapNode):
         yield from _mixed([(entry.key, entry.key.type) for entry in node.entries])
-        values = [
-            (entry.value, unwrapped(entry.value.type) if entry.optional else entry.value.type) for entry in node.entries
-        ]
-        yield from _mixed(values)
+        yield from _mixed([(entry.value, _inside(entry.value, entry.optional)) for entry in node.entries])
     for child in node.children():
         yield from _walk(child, literals, exempt=exempt)
+
+
+def _inside(node: Node, optional: bool) -> Type:
+    return unwrapped(node.type) if optional else node.type
 
 
 def _mixed(elements: list[tuple[Node, Type]]) -> Iterator[Issue]:

@@ -6,7 +6,7 @@ sizes while it runs. What follows a failed operand inside one call is not charge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from simkit.language.cel.conversions import CONVERSIONS, TYPE_NAMES
@@ -14,6 +14,7 @@ from simkit.language.cel.tree import Call, Ident, ListNode, Literal, MapNode, No
 from simkit.language.cel.values import CelType
 
 if TYPE_CHECKING:
+    from simkit.language.cel.declarations import Overload
     from simkit.language.cel.generate import Generator
 
 _ATTRIBUTES: Final = frozenset({"_[_]", "_[?_]", "_?._"})
@@ -31,9 +32,7 @@ def is_constant(node: Node) -> bool:
     if isinstance(node, ListNode):
         return not node.optional and all(map(is_constant, node.elements))
     if isinstance(node, MapNode):
-        return all(
-            not entry.optional and is_constant(entry.key) and is_constant(entry.value) for entry in node.entries
-        )
+        return all(not entry.optional and is_constant(entry.key) and is_constant(entry.value) for entry in node.entries)
     return (
         isinstance(node, Call)
         and node.function in CONVERSIONS
@@ -141,7 +140,7 @@ def _formula(node: Call, arguments: Sequence[Node], *, strict: bool) -> str | No
     """The cost of a call over its arguments; None means 1."""
     if node.function in ("_==_", "_!=_"):
         return None if any(each.type.kind in _SCALARS for each in arguments) else _SMALLER
-    overloads = node.reference or ()
+    overloads: tuple[Overload, ...] = node.reference or ()
     if strict and node.function in _LIBRARY:
         formula = _LIBRARY[node.function]
         if overloads and overloads[0].id.endswith(("contains_ip_string", "contains_cidr_string")):
@@ -150,5 +149,3 @@ def _formula(node: Call, arguments: Sequence[Node], *, strict: bool) -> str | No
     if strict and node.function == "ip":
         return None if node.target is not None else _SIZE_0
     return _BY_OVERLOAD.get(overloads[0].id) if len(overloads) == 1 else None
-
-

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from simkit.language.cel.declared import Declared
 from simkit.language.cel.tree import (
@@ -77,7 +77,8 @@ class Estimator:
 
     def cost(self, node: Node) -> Range:
         """The least and greatest cost of evaluating the node."""
-        return _COSTS[type(node)](self, node)
+        found: Range = _COSTS[type(node)](self, node)
+        return found
 
     # -- sizes -----------------------------------------------------------------------------------------------------
 
@@ -251,7 +252,7 @@ _LOOP_COSTS: Final[dict[str, Loop]] = {
     "map": _collection,
     "filter": _collection,
 }
-_COSTS: Final = {
+_COSTS: Final[dict[type, Any]] = {
     Literal: Estimator._literal,
     Ident: Estimator._ident,
     Select: Estimator._select,

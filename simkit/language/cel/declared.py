@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
+from simkit.language.cel.build import RESERVED
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.schema_lists import KeyedList, SetList
 from simkit.language.cel.types import (
@@ -32,31 +33,6 @@ Adapt = Callable[[Any], Any]
 
 MAX_REQUEST: Final = 3 * 1024 * 1024
 """Bytes of the largest request, which bounds what has no bound of its own."""
-_WORDS: Final = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SPECIAL = re.compile(r"__|[./-]")
 _SPELLED: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
@@ -70,7 +46,7 @@ def escaped(name: str) -> str | None:
     >>> escaped("a-b"), escaped("if"), escaped("1a")
     ('a__dash__b', '__if__', None)
     """
-    if name in _WORDS:
+    if name in RESERVED:
         return f"__{name}__"
     spelled = _SPECIAL.sub(lambda found: _SPELLED[found[0]], name)
     return spelled if _NAME.fullmatch(spelled) else None

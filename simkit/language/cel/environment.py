@@ -30,7 +30,9 @@ STORED_EXPRESSIONS: Final = "1.30"
 """The one in which it reads those that are stored already, by whichever server."""
 CALL_LIMIT: Final = 1_000_000
 """What one evaluation may cost."""
-_PATIENCE: Final = 8
+_PATIENCE: Final = 64
+_STEP: Final = 8
+"""An expression that keeps failing the fast way takes the careful one for a while."""
 _UNLIMITED: Final = float("inf")
 
 Evaluate = Callable[[Mapping[str, Any], float, list[Any]], tuple[Any, int]]
@@ -54,7 +56,9 @@ class Program:
         The type of its value.
     """
 
-    def __init__(self, source: str, node: Node, variables: Variables, known: Mapping[str, Function], strict: bool) -> None:
+    def __init__(
+        self, source: str, node: Node, variables: Variables, known: Mapping[str, Function], strict: bool
+    ) -> None:
         self.source, self.type = source, node.type
         self._node, self._variables, self._functions, self._strict = node, variables, known, strict
         self._made: dict[tuple[bool, bool], Evaluate] = {}
@@ -78,19 +82,20 @@ class Program:
             counting = budget is not None
             run = self._made.get((True, counting)) or self._make(True, counting)
             try:
-                return Result(*run(bindings, _UNLIMITED if budget is None else budget, []))
+                value, cost = run(bindings, _UNLIMITED if budget is None else budget, [])
             except FAILURES:
-                self._failures += 1
-            else:  # pragma: no cover
-                self._failures = 0
+                self._failures += _STEP
+            else:
+                self._failures -= self._failures > 0
+                return Result(value, cost)
+        else:
+            self._failures -= 1
         run = self._made.get((False, True)) or self._make(False, True)
         value, cost = run(bindings, _UNLIMITED if budget is None else budget, [])
         return Result(value, 0 if budget is None else cost)
 
     def _make(self, fast: bool, counting: bool) -> Evaluate:
-        generator = Generator(
-            self._variables, self._functions, fast=fast, counting=counting, strict=self._strict
-        )
+        generator = Generator(self._variables, self._functions, fast=fast, counting=counting, strict=self._strict)
         made = compiled(generator, self._node)
         self._made[fast, counting] = made
         return made
@@ -152,6 +157,8 @@ class Environment:
         costs 1, as in admission policies of release 1.30.
     container
         A prefix under which names are looked up first.
+    homogeneous
+        Whether list and map literals must not mix types: a rule of the real server, not of the language.
 
     Examples
     --------
@@ -168,18 +175,21 @@ class Environment:
         version: str = NEW_EXPRESSIONS,
         strict: bool = True,
         container: str = "",
+        homogeneous: bool = True,
     ) -> None:
         major, _, minor = version.partition(".")
         self.version = (int(major), int(minor))
         self.variables: Variables = dict(variables or {})
-        self.strict, self.container = strict, container
+        self.strict, self.container, self.homogeneous = strict, container, homogeneous
         self._functions = functions(self.version)
 
     def with_variables(self, variables: Variables) -> Environment:
         """The environment with more variables."""
         version = f"{self.version[0]}.{self.version[1]}"
         merged = {**self.variables, **variables}
-        return Environment(merged, version=version, strict=self.strict, container=self.container)
+        return Environment(
+            merged, version=version, strict=self.strict, container=self.container, homogeneous=self.homogeneous
+        )
 
     def compile(self, source: str, *, expected: Type | Sequence[Type] | None = None, check: bool = True) -> Program:
         """A program for an expression.
@@ -207,7 +217,7 @@ class Environment:
         return Program(source, node, self.variables, self._functions, self.strict)
 
     def _validate(self, source: str, node: Node) -> None:
-        issues = list(constants.validated(node, literals=self.version >= (1, 29)))
+        issues = list(constants.validated(node, literals=self.version >= (1, 29), homogeneous=self.homogeneous))
         if issues:
             raise CompileError(source, issues)
         text = constants.instantiation_error(node)

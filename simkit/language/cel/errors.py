@@ -12,6 +12,9 @@ _WIDE_CARET = "＾"
 class EvaluationError(Exception):
     """An error value of the language, such as ``no such key: x``. ``&&`` and ``||`` may absorb it."""
 
+    cost = 0
+    """What was spent until the evaluation failed, where a budget was set."""
+
 
 class BudgetExceeded(Exception):
     """The evaluation became more expensive than allowed. Nothing absorbs it."""

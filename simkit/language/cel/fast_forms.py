@@ -44,8 +44,11 @@ def _equality(generator: Generator, node: Call, arguments: Sequence[Node], texts
     one, other = (each.type.kind for each in arguments)
     if "null" in (one, other):
         return f"({texts[0]} {'is' if sign == '==' else 'is not'} {texts[1]})"
-    if (one == other and one in _SIMPLE) or (one in _NUMBERS and other in _NUMBERS):
+    if one == other and one in _SIMPLE:
         return f"({texts[0]} {sign} {texts[1]})"
+    if one in _NUMBERS and other in _NUMBERS:
+        left, right = _same_numbers(texts, one, other)
+        return f"({left} {sign} {right})"
     if any(map(_plainly_compared, arguments)):
         return f"({texts[0]} {sign} {texts[1]})"
     return None
@@ -66,12 +69,21 @@ def _order(generator: Generator, node: Call, arguments: Sequence[Node], texts: S
     if one == other and one in _SIMPLE:
         return f"({left} {sign} {right})"
     if one in _NUMBERS and other in _NUMBERS:
+        left, right = _same_numbers(texts, one, other)
         checks = [text for text, kind in ((left, one), (right, other)) if kind == "double" and not _is_number(text)]
         if not checks:
             return f"({left} {sign} {right})"
         a, b = generator.fresh(), generator.fresh()
         return f"({a} {sign} {b} if ({a} := {left}) == {a} and ({b} := {right}) == {b} else unordered())"
     return None
+
+
+def _same_numbers(texts: Sequence[str], one: str, other: str) -> tuple[str, str]:
+    """Both texts as doubles where one of them is a double."""
+    left, right = texts
+    if (one == "double") == (other == "double"):
+        return left, right
+    return (f"float({left})", right) if other == "double" else (left, f"float({right})")
 
 
 def _is_number(text: str) -> bool:

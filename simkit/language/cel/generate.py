@@ -13,15 +13,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from simkit.language.cel import cost_actual, fast_forms
+from simkit.language.cel import branches, cost_actual, fast_forms
 from simkit.language.cel.check import Local, Variables
-from simkit.language.cel.declarations import Function
+from simkit.language.cel.code import Code
+from simkit.language.cel.declarations import Function, Overload
 from simkit.language.cel.declared import Declared
 from simkit.language.cel.lib_regex import PatternError, pattern
 from simkit.language.cel.runtime import GLOBALS
-from simkit.language.cel.tree import Bind, Call, Comprehension, Ident, ListNode, Literal, MapNode, Node, Select, StructNode
+from simkit.language.cel.tree import (
+    Bind,
+    Call,
+    Comprehension,
+    Ident,
+    ListNode,
+    Literal,
+    MapNode,
+    Node,
+    Select,
+    StructNode,
+)
+from simkit.language.cel.types import Type
 from simkit.language.cel.values import CelType, UInt
 
 _LONG: Final = 600
@@ -31,13 +44,6 @@ _MANY_BLOCKS: Final = 12
 
 class _NeedsStatements(Exception):
     """What is to be one Python expression cannot be written as one."""
-
-
-class Code(NamedTuple):
-    """A Python expression; ``declared`` is set where its value is still JSON of that declared type."""
-
-    text: str
-    declared: Declared | None = None
 
 
 class Generator:
@@ -58,14 +64,14 @@ class Generator:
         self.globals: dict[str, Any] = dict(GLOBALS)
         self.traced: list[Node] = []
         self._lines: list[str] = []
-        self._indent = 1
+        self._indent = 2
         self._blocks = 0
         self._count = 0
         self._pending = 0
         self._in_expression = False
         self._names: dict[str, str] = {}
-        self._locals: dict[int, str] = {}
-        self._declared: dict[int, Declared | None] = {}
+        self.locals: dict[int, str] = {}
+        self.declared: dict[int, Declared | None] = {}
         self._patterns: dict[int, str] = {}
 
     def source(self, node: Node) -> str:
@@ -74,10 +80,12 @@ class Generator:
         self.flush()
         if self.counting:
             self.line("if cost > limit: raise BudgetExceeded()")
-        loads = [f" {local} = B[{name!r}]" for name, local in self._names.items()]
-        start = [" cost = 0"] if self.counting else []
-        end = f" return {result}, {'cost' if self.counting else '0'}"
-        return "\n".join(["def evaluate(B, limit, R):", *loads, *start, *self._lines, end])
+        head = "def evaluate(B, limit, R):"
+        loads = [f"  {local} = B[{name!r}]" for name, local in self._names.items()]
+        if self.fast:
+            return "\n".join([head, *loads, "  cost = 0", *self._lines, f"  return {result}, cost"])
+        failed = [" except FAILURES as failure:", "  raise failed(failure, cost) from None"]
+        return "\n".join([head, " cost = 0", " try:", *self._lines, f"  return {result}, cost", *failed])
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -159,7 +167,8 @@ class Generator:
     def code(self, node: Node) -> Code:
         if self._blocks >= _MANY_BLOCKS and isinstance(node, Call | Comprehension):
             return self._apart(node)
-        return _WRITERS[type(node)](self, node)
+        found: Code = _WRITERS[type(node)](self, node)
+        return found
 
     def _apart(self, node: Node) -> Code:
         """The node in a function of its own, so that blocks can nest further."""
@@ -185,7 +194,7 @@ class Generator:
         reference = node.reference
         if isinstance(reference, Local):
             self.spend(1)
-            return Code(self._locals[id(reference)], self._declared.get(id(reference)))
+            return Code(self.locals[id(reference)], self.declared.get(id(reference)))
         if isinstance(reference, CelType):
             return Code(self.constant(cost_actual.denoted(reference)))
         if reference is None:
@@ -253,9 +262,9 @@ class Generator:
 
     def _call(self, node: Call) -> Code:
         if node.function in ("_&&_", "_||_"):
-            return Code(self._logical(node))
+            return branches.logical(self, node)
         if node.function == "_?_:_":
-            return Code(self._conditional(node))
+            return branches.conditional(self, node)
         if node.function in ("_[_]", "_[?_]", "_?._"):
             return self._index(node)
         arguments = node.arguments if node.target is None else [node.target, *node.arguments]
@@ -277,7 +286,7 @@ class Generator:
         if function is None:
             return f"unbound({node.function!r})"
         member = node.target is not None
-        overloads = node.reference or ()
+        overloads: tuple[Overload, ...] = node.reference or ()
         if len(overloads) == 1 and all(map(_certain, overloads[0].arguments, arguments)):
             run = self.constant(overloads[0].run)
             return f"{run}({', '.join(texts)})" if self.fast else f"called({', '.join([run, *texts])})"
@@ -305,24 +314,12 @@ class Generator:
                 return Code(f"optional_field({text}, {name!r}, {adapt})")
             adapted = declared.adapt if declared is not None else None
             return Code(f"optional_index({text if adapted is None else f'{self.constant(adapted)}({text})'}, {index})")
-        inner = declared.element if declared is not None else None
+        element = declared.element if declared is not None else None
         if not self.fast:
-            return Code(self.kept(f"index({text}, {index})"), inner)
-        return Code(fast_forms.indexed(self, operand, key, text, index), inner)
+            return Code(self.kept(f"index({text}, {index})"), element)
+        return Code(fast_forms.indexed(self, operand, key, text, index), element)
 
-    def _logical(self, node: Call) -> str:
-        stop = "False" if node.function == "_&&_" else "True"
-        terms = _terms(node, node.function)
-        if self.fast and not self.counting:
-            word = " and " if stop == "False" else " or "
-            joined = self._as_expression(lambda: f"({word.join(map(self.truth, terms))})")
-            if joined is not None:
-                return joined
-        self.flush()
-        result = self.fresh()
-        return self._in_turn(terms, result, stop) if self.fast else self._absorbing(terms, result, stop)
-
-    def _as_expression(self, write: Callable[[], str]) -> str | None:
+    def as_expression(self, write: Callable[[], str]) -> str | None:
         """What the writer gives, unless it needs statements."""
         if self._in_expression:
             return write()
@@ -335,179 +332,12 @@ class Generator:
             self._in_expression = False
         return text if len(text) <= _LONG else None
 
-    def _in_turn(self, terms: list[Node], result: str, stop: str) -> str:
-        """Each term in a branch that is entered while the outcome is open; deep chains start over at the margin."""
-        test = f"if {result}:" if stop == "False" else f"if not {result}:"
-        self.line(f"{result} = {self.truth(terms[0])}")
-        self.flush()
-        for term in terms[1:]:
-            self.line(test)
-            with self.indented():
-                self.line(f"{result} = {self.truth(term)}")
-        return result
 
-    def _absorbing(self, terms: list[Node], result: str, stop: str) -> str:
-        error = self.fresh()
-        self.line(f"{result} = {'True' if stop == 'False' else 'False'}; {error} = None")
-        for at, term in enumerate(terms):
-            self.line("try:" if at == 0 else f"try:  # {at}")
-            with self.indented(blocks=1):
-                if at:
-                    self.line(f"if {result} is not {stop}:")
-                    with self.indented():
-                        self.line(f"{result} = {self.truth(term)}")
-                else:
-                    self.line(f"{result} = {self.truth(term)}")
-            self.line("except FAILURES as failure:")
-            with self.indented():
-                self.line(f"{error} = {error} or failure")
-        self.line(f"if {error} is not None and {result} is not {stop}: raise {error}")
-        return result
-
-    def _conditional(self, node: Call) -> str:
-        condition, chosen, other = node.arguments
-        if self.fast and not self.counting:
-            text = self._as_expression(
-                lambda: f"({self.value(chosen)} if {self.truth(condition)} else {self.value(other)})"
-            )
-            if text is not None:
-                return text
-        test = self.truth(condition)
-        self.flush()
-        result = self.fresh()
-        for head, branch in ((f"if {test}:", chosen), ("else:", other)):
-            self.line(head)
-            with self.indented():
-                self.spend(-cost_actual.free_branch(branch))
-                self.line(f"{result} = {self.value(branch)}")
-        return result
-
-    # -- comprehensions --------------------------------------------------------------------------------------------
-
-    def _comprehension(self, node: Comprehension) -> Code:
-        text, declared = self.code(node.source)
-        inner = None
-        if declared is not None and declared.type.kind == "list":
-            inner = declared.element
-        source = node.source.type
-        native = source.kind == "list" or (source.kind == "map" and source.parameters[0].kind == "string")
-        visited = text if self.fast and native else f"elements({text})"
-        variable = self.fresh()
-        self._locals[id(node.reference)] = variable
-        self._declared[id(node.reference)] = inner
-        self.flush()
-        return Code(_LOOPS[node.macro](self, node, variable, visited))
-
-    def _quantifier(self, node: Comprehension, variable: str, visited: str) -> str:
-        """all and exists: stop at the first element that decides."""
-        assert node.condition is not None
-        decided = "False" if node.macro == "all" else "True"
-        around, again = (3, 2) if node.macro == "all" else (4, 3)
-        result, error, steps = self.fresh(), self.fresh(), self.fresh()
-        self.line(f"{result} = {'True' if decided == 'False' else 'False'}")
-        if not self.fast:
-            self.line(f"{error} = None")
-        if self.counting:
-            self.line(f"{steps} = iter({visited})")
-        self.line(f"for {variable} in {steps if self.counting else visited}:")
-        with self.indented(blocks=1 if self.fast else 2):
-            self.spend(around)
-            if not self.fast:
-                self.flush()
-                self.line("try:")
-            with self.indented() if not self.fast else _nothing():
-                test = self.truth(node.condition)
-                self.checkpoint()
-                self.line(f"if {'not ' if decided == 'False' else ''}{test}:")
-                with self.indented():
-                    self.line(f"{result} = {decided}")
-                    if self.counting:
-                        self.line(f"if next({steps}, ENDED) is not ENDED: cost += {again}")
-                    self.line("break")
-            if not self.fast:
-                self.line("except FAILURES as failure:")
-                with self.indented():
-                    self.line(f"{error} = {error} or failure")
-        self.spend(1)
-        if not self.fast:
-            self.flush()
-            self.line(f"if {error} is not None and {result} is not {decided}: raise {error}")
-        return result
-
-    def _exists_one(self, node: Comprehension, variable: str, visited: str) -> str:
-        assert node.condition is not None
-        result = self.fresh()
-        self.line(f"{result} = 0")
-        self.line(f"for {variable} in {visited}:")
-        with self.indented(blocks=1):
-            test = self.truth(node.condition)
-            self.checkpoint()
-            self.line(f"if {test}:")
-            with self.indented():
-                self.spend(2)
-                self.line(f"{result} += 1")
-        self.spend(2)
-        return f"({result} == 1)"
-
-    def _collected(self, node: Comprehension, variable: str, visited: str) -> str:
-        """map and filter."""
-        result = self.fresh()
-        self.line(f"{result} = []")
-        self.line(f"for {variable} in {visited}:")
-        with self.indented(blocks=1):
-            if node.condition is not None:
-                test = self.truth(node.condition)
-                self.checkpoint()
-                self.line(f"if {test}:")
-                with self.indented():
-                    self._append(node, variable, result)
-            else:
-                self._append(node, variable, result)
-        self.spend(1)
-        return result
-
-    def _append(self, node: Comprehension, variable: str, result: str) -> None:
-        if node.transform is None:
-            self.spend(13)
-            declared = self._declared[id(node.reference)]
-            kept = declared is not None and declared.adapt is not None
-            text = f"{self.constant(declared.adapt)}({variable})" if kept and declared is not None else variable
-        else:
-            self.spend(2 if cost_actual.is_constant(node.transform) else 12)
-            text = self.value(node.transform)
-        self.checkpoint()
-        self.line(f"{result}.append({text})")
-
-    def _bind(self, node: Bind) -> Code:
-        name = self.kept(self.value(node.value))
-        self._locals[id(node.reference)] = name
-        return Code(self.value(node.body))
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
-
-
-def _certain(wanted: Any, argument: Node) -> bool:
+def _certain(wanted: Type, argument: Node) -> bool:
     """Whether the checked type says that the argument fits, without looking at its value."""
     return wanted.kind in ("param", "dyn") or argument.type.kind != "dyn"
 
 
-def _terms(node: Node, function: str) -> list[Node]:
-    """The operands of a chain of one logical operator."""
-    if not isinstance(node, Call) or node.function != function:
-        return [node]
-    return [term for side in node.arguments for term in _terms(side, function)]
-
-
-_LOOPS: Final = {
-    "all": Generator._quantifier,
-    "exists": Generator._quantifier,
-    "exists_one": Generator._exists_one,
-    "map": Generator._collected,
-    "filter": Generator._collected,
-}
 _WRITERS: Final[dict[type, Any]] = {
     Literal: Generator._literal,
     Ident: Generator._ident,
@@ -516,6 +346,6 @@ _WRITERS: Final[dict[type, Any]] = {
     ListNode: Generator._list,
     MapNode: Generator._map,
     StructNode: Generator._struct,
-    Comprehension: Generator._comprehension,
-    Bind: Generator._bind,
+    Comprehension: branches.comprehension,
+    Bind: branches.bind,
 }

@@ -57,9 +57,8 @@ def _grammar_text() -> str:
     if found is None or found.origin is None:
         raise CompileError("", [Issue(0, "the distribution cel-python is not installed")])
     text = (Path(found.origin).parent / "cel.lark").read_text(encoding="utf-8")
-    for terminal, pattern in _STRINGS.items():
-        text = re.sub(rf"^{terminal} *:.*\n(?: +\|.*\n)*", lambda _: f"{terminal}: {pattern}\n", text, flags=re.M)
-    return text + _GROWN
+    kept = re.sub(rf"^(?:{'|'.join(_STRINGS)}) *:.*\n(?: +\|.*\n)*", "", text, flags=re.M)
+    return kept + _GROWN + "".join(f"{terminal}: {pattern}\n" for terminal, pattern in _STRINGS.items())
 
 
 @cache
@@ -97,7 +96,7 @@ def parse(source: str) -> Node:
     from lark.exceptions import UnexpectedInput, VisitError
 
     try:
-        found: Node = parser().parse(source)
+        found: Any = parser().parse(source)
     except UnexpectedInput:
         raise CompileError(source, syntax_errors.issues(source, parser())) from None
     except VisitError as error:
@@ -108,6 +107,7 @@ def parse(source: str) -> Node:
         raise CompileError(source, error.issues) from None
     if _deeper_than(found, MAX_DEPTH):
         raise CompileError(source, [Issue(0, f"expression recursion limit exceeded: {MAX_DEPTH}")])
+    assert isinstance(found, Node)
     return found
 
 

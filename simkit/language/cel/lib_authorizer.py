@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
@@ -79,7 +79,11 @@ def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
 
 
 def _with(field: str) -> Callable[[ResourceCheck, str], ResourceCheck]:
-    return lambda check, value: ResourceCheck(replace(check.question, **{field: value}), check.ask)
+    def found(check: ResourceCheck, value: str) -> ResourceCheck:
+        changes: dict[str, Any] = {field: value}
+        return ResourceCheck(replace(check.question, **changes), check.ask)
+
+    return found
 
 
 def _check(check: _Check, verb: str) -> DecisionValue:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from simkit.language.cel import operations as run
@@ -16,7 +17,7 @@ _SUMMED: Final = {"int": 0, "uint": UInt(0), "double": 0.0, "duration": Duration
 
 def is_sorted(values: Sequence[Any]) -> bool:
     """Whether no element is greater than the next one."""
-    return all(run.less_equal(one, other) for one, other in zip(values, values[1:]))
+    return all(run.less_equal(one, other) for one, other in pairwise(values))
 
 
 def smallest(values: Sequence[Any]) -> Any:

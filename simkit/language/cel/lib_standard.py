@@ -153,11 +153,11 @@ def _length(name: str) -> Callable[[Duration], int]:
 
 def _times() -> list[Overload]:
     found: list[Overload] = []
-    for name, id in _IDS.items():
-        found.append(declared(f"timestamp_to_{id}", f"timestamp.{name}() int", _part(name)))
-        found.append(declared(f"timestamp_to_{id}_with_tz", f"timestamp.{name}(string) int", _part(name)))
+    for name, part in _IDS.items():
+        found.append(declared(f"timestamp_to_{part}", f"timestamp.{name}() int", _part(name)))
+        found.append(declared(f"timestamp_to_{part}_with_tz", f"timestamp.{name}(string) int", _part(name)))
         if name in _LENGTHS:
-            found.append(declared(f"duration_to_{id}", f"duration.{name}() int", _length(name)))
+            found.append(declared(f"duration_to_{part}", f"duration.{name}() int", _length(name)))
     return found
 
 

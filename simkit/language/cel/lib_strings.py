@@ -9,7 +9,10 @@ from simkit.language.cel.declarations import Library, Overload, declared
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.text_format import format_text
 
-_BLANK: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_BLANK: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 _LOWER: Final = {ord("A") + step: ord("a") + step for step in range(26)}
 _UPPER: Final = {ord("a") + step: ord("A") + step for step in range(26)}
 _ESCAPES: Final = str.maketrans(

@@ -167,45 +167,49 @@ def unordered() -> bool:
     raise EvaluationError("NaN values cannot be ordered")
 
 
-def _comparable(left: Any, right: Any) -> None:
+def _comparable(left: Any, right: Any) -> tuple[Any, Any]:
+    """Both values in one kind: of a whole number and a double, two doubles, as processors compare them."""
     kind, other = kind_of(left), kind_of(right)
     if kind in NUMBERS and other in NUMBERS:
         if left != left or right != right:
             unordered()
-        return
+        return (float(left), float(right)) if "double" in (kind, other) else (left, right)
     if kind != other or kind not in _ORDERED:
         raise no_overload()
+    return left, right
 
 
 def less(left: Any, right: Any) -> bool:
     """``left < right``."""
-    _comparable(left, right)
-    return bool(left < right)
+    one, other = _comparable(left, right)
+    return bool(one < other)
 
 
 def less_equal(left: Any, right: Any) -> bool:
     """``left <= right``."""
-    _comparable(left, right)
-    return bool(left <= right)
+    one, other = _comparable(left, right)
+    return bool(one <= other)
 
 
 def greater(left: Any, right: Any) -> bool:
     """``left > right``."""
-    _comparable(left, right)
-    return bool(left > right)
+    one, other = _comparable(left, right)
+    return bool(one > other)
 
 
 def greater_equal(left: Any, right: Any) -> bool:
     """``left >= right``."""
-    _comparable(left, right)
-    return bool(left >= right)
+    one, other = _comparable(left, right)
+    return bool(one >= other)
 
 
 def equals(left: Any, right: Any) -> bool:
     """``left == right``: numbers by value, containers deeply, values of different kinds never."""
     kind, other = kind_of(left), kind_of(right)
     if kind != other:
-        return kind in NUMBERS and other in NUMBERS and bool(left == right)
+        if kind not in NUMBERS or other not in NUMBERS:
+            return False
+        return float(left) == float(right) if "double" in (kind, other) else bool(left == right)
     if kind == "list":
         own = getattr(left, "cel_equals", None)
         if own is not None:

@@ -23,6 +23,13 @@ def called(run: Callable[..., Any], *arguments: Any) -> Any:
         raise no_overload() from None
 
 
+def failed(failure: Exception, cost: int) -> EvaluationError:
+    """The error that ends an evaluation, with what was spent until then."""
+    error = failure if isinstance(failure, EvaluationError) else no_overload()
+    error.cost = cost
+    return error
+
+
 def variable(bindings: Mapping[str, Any], name: str) -> Any:
     """The value bound to a variable."""
     try:
@@ -82,6 +89,7 @@ GLOBALS: Final[Mapping[str, Any]] = {
         work.__name__: work
         for work in (
             called,
+            failed,
             variable,
             unresolved,
             unbound,

@@ -12,6 +12,10 @@ from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.operations import plain_key
 from simkit.language.cel.values import kind_of, number_text
 
+_STRING_CLAUSE: Final = (
+    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
+    "timestamps"
+)
 _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -83,22 +87,15 @@ def _scalar(value: Any, kind: str) -> str:
         return str(int(value))
     if kind in ("string", "timestamp", "duration", "type"):
         return str(value)
-    raise _wrong(
-        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
-        value,
-    )
+    raise _wrong(_STRING_CLAUSE, value)
 
 
 def _inner(value: Any) -> str:
     """A value inside of a list or map: texts get quotes."""
     kind = kind_of(value)
     if kind in ("string", "bytes", "timestamp", "duration"):
-        text = _string(value, None)
-        return (
-            f"{kind}({_quoted(text)})"
-            if kind in ("timestamp", "duration")
-            else f"{'b' if kind == 'bytes' else ''}{_quoted(text)}"
-        )
+        text = _quoted(_string(value, None))
+        return text if kind == "string" else f"b{text}" if kind == "bytes" else f"{kind}({text})"
     if kind == "double":
         return f"{value:.6f}" if math.isfinite(value) else f'"{number_text(value)}"'
     return _string(value, None)

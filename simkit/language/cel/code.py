@@ -1,0 +1,14 @@
+"""A piece of generated Python."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simkit.language.cel.declared import Declared
+
+
+class Code(NamedTuple):
+    """A Python expression; ``declared`` is set where its value is still JSON of that declared type."""
+
+    text: str
+    declared: Declared | None = None

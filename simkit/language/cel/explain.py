@@ -1,0 +1,172 @@
+"""An evaluation step by step: what each part of an expression came to, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from simkit.language.cel.environment import Program, compiled
+from simkit.language.cel.errors import EvaluationError
+from simkit.language.cel.tree import (
+    Bind,
+    Call,
+    Comprehension,
+    Entry,
+    Ident,
+    ListNode,
+    Literal,
+    MapNode,
+    Node,
+    Select,
+    StructNode,
+)
+from simkit.language.cel.values import UInt, number_text
+
+
+class Step(NamedTuple):
+    """One part, evaluated once: its text, its value, and the cost of everything up to here."""
+
+    expression: str
+    value: Any
+    cost: int
+
+
+def explain(program: Program, bindings: Mapping[str, Any]) -> list[Step]:
+    """The steps of an evaluation in the order in which they end; inside loops a part has a step for each turn.
+
+    The last step is the whole expression, or the failure: its value is then the EvaluationError.
+
+    Examples
+    --------
+    >>> from simkit.language.cel.environment import Environment
+    >>> from simkit.language.cel.types import INT
+    >>> steps = explain(Environment({"x": INT}).compile("x + 1 > 2"), {"x": 1})
+    >>> [(step.expression, step.value, step.cost) for step in steps]
+    [('x', 1, 1), ('x + 1', 2, 2), ('x + 1 > 2', False, 3)]
+    """
+    generator, node = program.generator(tracing=True)
+    run = compiled(generator, node)
+    rows: list[tuple[int, Any, int]] = []
+    try:
+        run(bindings, float("inf"), rows)
+        failure: EvaluationError | None = None
+    except EvaluationError as error:
+        failure = error
+    steps = [Step(text_of(generator.traced[at]), value, cost) for at, value, cost in rows]
+    if failure is not None:
+        steps.append(Step(program.source, failure, failure.cost))
+    return steps
+
+
+_INFIX: Final = {
+    "_||_": ("||", 1),
+    "_&&_": ("&&", 2),
+    "_<_": ("<", 3),
+    "_<=_": ("<=", 3),
+    "_>_": (">", 3),
+    "_>=_": (">=", 3),
+    "_==_": ("==", 3),
+    "_!=_": ("!=", 3),
+    "@in": ("in", 3),
+    "_+_": ("+", 4),
+    "_-_": ("-", 4),
+    "_*_": ("*", 5),
+    "_/_": ("/", 5),
+    "_%_": ("%", 5),
+}
+_MEMBER: Final = 7
+
+
+def text_of(node: Node) -> str:
+    """The source of a part, written anew."""
+    return _text(node, 0)
+
+
+def _text(node: Node, around: int) -> str:
+    text, strength = _WRITERS[type(node)](node)
+    return f"({text})" if strength < around else str(text)
+
+
+def _all(nodes: list[Node]) -> str:
+    return ", ".join(_text(node, 0) for node in nodes)
+
+
+def _literal(node: Literal) -> tuple[str, int]:
+    value = node.value
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value], 8
+    if isinstance(value, UInt):
+        return f"{int(value)}u", 8
+    if isinstance(value, float):
+        text = number_text(value)
+        return text if "." in text or "e" in text else f"{text}.0", 8
+    return repr(value), 8
+
+
+def _ident(node: Ident) -> tuple[str, int]:
+    return node.name, 8
+
+
+def _select(node: Select) -> tuple[str, int]:
+    text = f"{_text(node.operand, _MEMBER)}.{node.field}"
+    return (f"has({text})" if node.test else text), 8
+
+
+def _call(node: Call) -> tuple[str, int]:
+    arguments = node.arguments
+    if node.function in _INFIX:
+        sign, strength = _INFIX[node.function]
+        return f"{_text(arguments[0], strength)} {sign} {_text(arguments[1], strength + 1)}", strength
+    if node.function == "_?_:_":
+        return f"{_text(arguments[0], 1)} ? {_text(arguments[1], 1)} : {_text(arguments[2], 0)}", 0
+    if node.function in ("!_", "-_"):
+        return f"{node.function[0]}{_text(arguments[0], 6)}", 6
+    if node.function == "_?._" and isinstance(arguments[1], Literal):
+        return f"{_text(arguments[0], _MEMBER)}.?{arguments[1].value}", 8
+    if node.function in ("_[_]", "_[?_]"):
+        mark = "?" if node.function == "_[?_]" else ""
+        return f"{_text(arguments[0], _MEMBER)}[{mark}{_text(arguments[1], 0)}]", 8
+    target = "" if node.target is None else f"{_text(node.target, _MEMBER)}."
+    return f"{target}{node.function}({_all(arguments)})", 8
+
+
+def _list(node: ListNode) -> tuple[str, int]:
+    parts = [f"{'?' if at in node.optional else ''}{_text(each, 0)}" for at, each in enumerate(node.elements)]
+    return f"[{', '.join(parts)}]", 8
+
+
+def _entries(entries: list[Entry], *, named: bool) -> str:
+    keys = [entry.key if named else _text(entry.key, 0) for entry in entries]
+    marks = ["?" if entry.optional else "" for entry in entries]
+    parts = [f"{mark}{key}: {_text(entry.value, 0)}" for mark, key, entry in zip(marks, keys, entries)]
+    return f"{{{', '.join(parts)}}}"
+
+
+def _map(node: MapNode) -> tuple[str, int]:
+    return _entries(node.entries, named=False), 8
+
+
+def _struct(node: StructNode) -> tuple[str, int]:
+    return f"{node.name}{_entries(node.entries, named=True)}", 8
+
+
+def _comprehension(node: Comprehension) -> tuple[str, int]:
+    inside = [each for each in (node.condition, node.transform) if each is not None]
+    return f"{_text(node.source, _MEMBER)}.{node.macro}({node.variable}, {_all(inside)})", 8
+
+
+def _bind(node: Bind) -> tuple[str, int]:
+    return _text(node.body, 0), 0
+
+
+_WRITERS: Final[dict[type, Any]] = {
+    Literal: _literal,
+    Ident: _ident,
+    Select: _select,
+    Call: _call,
+    ListNode: _list,
+    MapNode: _map,
+    StructNode: _struct,
+    Comprehension: _comprehension,
+    Bind: _bind,
+}
