@@ -88,7 +88,8 @@ def track_update(
 
     Notes
     -----
-    Differs from the real server in nothing known. O(what changed) after one look at both objects.
+    O(what changed) after one look at both objects. Where the real server, merging the oldest updaters, would lose the
+    entry that it merged them into before, this keeps it.
     """
     claims = claims_before(live, wanted, subresource)
     if not claims and live is not None and metadata(live).get("uid"):
