@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     _write(found, args)
     html = args.html or (DEMO_REPORT if args.demo else None)
     if html is not None:
-        from simkit.notebook.report import write_report
+        from simkit.cluster.report.report import write_report
 
         write_report(paths[0], html, release=args.release, include_defaults=args.include_defaults)
         print(f"The report is in {html}", file=sys.stderr)

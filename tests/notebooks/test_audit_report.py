@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from simkit.meta.errors import SimkitError
-from simkit.notebook.library import notebook
-from simkit.notebook.page import page
-from simkit.notebook.report import AUDIT, executed, headings, to_html, write_report
+from simkit.cluster.report.library import notebook
+from simkit.cluster.report.page import page
+from simkit.cluster.report.report import AUDIT, executed, headings, to_html, write_report
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
 OBJECTS = [

@@ -1,4 +1,4 @@
-"""The binary form of objects, and the error for kinds that have none."""
+"""The binary form of objects in requests and answers, and the refusals for kinds that have none."""
 
 from __future__ import annotations
 
@@ -9,17 +9,44 @@ from simkit.meta.errors import bad_request, not_acceptable
 from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import Draft
 
+# The protobuf library is imported with the first message: most servers never send one.
+
 
 def encode(obj: Mapping[str, Any]) -> bytes:
     """The enveloped protobuf message of an object. Raises 406 for kinds without a binary form."""
-    raise not_acceptable("only the following media types are accepted: application/json, application/yaml")
+    from simkit.schema import binary
+
+    try:
+        return binary.encode(obj)
+    except KeyError:
+        raise unavailable() from None
+
+
+def unavailable() -> Exception:
+    """406: the kind has no binary form."""
+    return not_acceptable("only the following media types are accepted: application/json, application/yaml")
+
+
+def available(gvk: GroupVersionKind) -> bool:
+    """Whether a kind has a binary form."""
+    from simkit.schema import binary
+
+    return binary.has_binary_form(gvk)
 
 
 def event(kind: str, obj: Mapping[str, Any]) -> bytes:
-    """A frame of a binary watch. Raises 406 for kinds without a binary form."""
-    return encode(obj)
+    """A frame of a binary watch."""
+    from simkit.schema import binary
+
+    return binary.watch_frame(kind, obj)
 
 
 def decode(body: bytes, gvk: GroupVersionKind) -> Draft:
     """The object in an enveloped protobuf message. Raises 400 for anything else."""
-    raise bad_request(f"the object provided is unrecognized (must be of type {gvk.kind}): no binary form")
+    from simkit.schema import binary
+    from simkit.schema.binary.codec import Unfit
+
+    try:
+        return binary.decode(body, gvk)
+    except Unfit as error:
+        raise bad_request(f"the object provided is unrecognized (must be of type {gvk.kind}): {error}") from None

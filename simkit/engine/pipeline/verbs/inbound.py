@@ -25,7 +25,9 @@ def read(engine: Engine, exchange: Exchange, gvk: GroupVersionKind, schema: Sche
     media = bodies.body_media(exchange.request)
     body = exchange.request.body
     if media == PROTOBUF:
-        return binary.decode(body, gvk)
+        value = binary.decode(body, gvk)
+        bodies.check_kind(value, body, GroupVersion(gvk.group, gvk.version), gvk.kind, kind_known(engine))
+        return fit(exchange, value, gvk, schema, "Ignore")
     try:
         value = bodies.parse(body, media)
     except bodies.MalformedBody as error:

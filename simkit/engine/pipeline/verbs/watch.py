@@ -39,8 +39,12 @@ def watch(engine: Engine, exchange: Exchange, served: Served) -> Response:
         options = replace(options, field_selector=f"metadata.name={exchange.target.name}")
     chosen = selection(served, options)
     requested = opt.revision(options.resource_version)
+    if exchange.wanted.media == PROTOBUF and not binary.available(served.resource.gvk):
+        raise binary.unavailable()
     shape = _shape(engine, exchange, served)
-    stream = WatchStream(engine, served, exchange.target.namespace or None, chosen, options, requested, shape)
+    stream = WatchStream(
+        engine, served, exchange.target.namespace or None, chosen, options, requested, exchange.wanted, shape
+    )
     media = f"{PROTOBUF};stream=watch" if exchange.wanted.media == PROTOBUF else JSON
     return Response(200, content_type=media, stream=stream)
 
@@ -105,8 +109,10 @@ class WatchStream:
         chosen: Selection,
         options: opt.ListOptions,
         requested: int,
+        wanted: Wanted,
         shape: Shape,
     ) -> None:
+        self._wanted = wanted
         self._engine, self._served, self._chosen, self._shape = engine, served, chosen, shape
         self._bookmarks = options.bookmarks
         self.deadline = options.timeout
@@ -138,7 +144,7 @@ class WatchStream:
         if annotations:
             metadata["annotations"] = annotations
         obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
-        return orjson.dumps({"type": "BOOKMARK", "object": obj}) + b"\n"
+        return _frame(self._wanted, "BOOKMARK", obj)
 
     def poll(self, limit: int = 512) -> list[bytes]:
         """Frames that are ready, at most about ``limit``."""
@@ -161,7 +167,7 @@ class WatchStream:
     def _overtaken(self, error: Compacted) -> list[bytes]:
         self.close()
         status = expired(f"too old resource version: {error.requested} ({error.oldest})").status()
-        return [orjson.dumps({"type": "ERROR", "object": status}) + b"\n"]
+        return [_frame(self._wanted, "ERROR", status)]
 
     def _event(self, change: Change) -> bytes | None:
         """The frame of a change as the selection sees it: an object may come into view or leave it."""

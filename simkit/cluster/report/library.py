@@ -9,7 +9,7 @@ from simkit.meta.errors import SimkitError
 
 def notebook(name: str) -> Path:
     """The path of a notebook, such as ``01-rbac-audit.ipynb``; SimkitError where there is none."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parents[2]
     folders = (package / "notebooks", package.parent / "notebooks")
     for folder in folders:
         if (folder / name).is_file():

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.meta.errors import SimkitError
-from simkit.notebook.library import notebook
-from simkit.notebook.page import page
+from simkit.cluster.report.library import notebook
+from simkit.cluster.report.page import page
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

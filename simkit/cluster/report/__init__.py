@@ -1,0 +1,1 @@
+"""Notebooks run to their end and written as one HTML file."""

@@ -1,0 +1,145 @@
+"""Message classes of the protobuf library, made from the tables when a package is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import Message
+
+from simkit.meta import data
+
+_SCALARS: Final = {
+    "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
+    "bytes": descriptor_pb2.FieldDescriptorProto.TYPE_BYTES,
+    "double": descriptor_pb2.FieldDescriptorProto.TYPE_DOUBLE,
+    "int32": descriptor_pb2.FieldDescriptorProto.TYPE_INT32,
+    "int64": descriptor_pb2.FieldDescriptorProto.TYPE_INT64,
+    "string": descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
+}
+_OPTIONAL: Final = descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL
+_REPEATED: Final = descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED
+_MESSAGE: Final = descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE
+
+
+class Field(NamedTuple):
+    """One field of a message.
+
+    ``type`` is a scalar or the full name of a message; for a map, ``key`` and ``type`` are of its entries.
+    ``pointer`` fields are left out when nothing is given, all others are always written. ``inline`` fields have no name
+    of their own in JSON.
+    """
+
+    name: str
+    json_name: str
+    number: int
+    type: str
+    key: str
+    repeated: bool
+    pointer: bool
+    inline: bool
+
+    @property
+    def scalar(self) -> bool:
+        return self.type in _SCALARS
+
+
+@cache
+def _table(release: str) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    table: Mapping[str, Mapping[str, Mapping[str, str]]] = data.load(f"api/{release}/protobuf.json")
+    return table
+
+
+def knows(package: str, name: str, release: str = "1.30") -> bool:
+    """Whether there is a message of that name."""
+    return name in _table(release).get(package, ())
+
+
+@cache
+def fields(full_name: str, release: str = "1.30") -> tuple[Field, ...]:
+    """The fields of a message, by number."""
+    package, _, name = full_name.rpartition(".")
+    rows = _table(release)[package][name]
+    return tuple(sorted((_field(package, key, text) for key, text in rows.items()), key=lambda each: each.number))
+
+
+def _field(package: str, name: str, text: str) -> Field:
+    number, kind, *flags = text.split(" ")
+    key = ""
+    if kind.startswith("map<"):
+        key, kind = kind[4:-1].split(",", 1)
+    if kind not in _SCALARS and "." not in kind:
+        kind = f"{package}.{kind}"
+    renamed = next((flag[5:] for flag in flags if flag.startswith("json=")), name)
+    return Field(
+        name, renamed, int(number), kind, key, "repeated" in flags or bool(key), "ptr" in flags, "inline" in flags
+    )
+
+
+class _Pool:
+    """The descriptors of one release, a file for each package."""
+
+    def __init__(self, release: str) -> None:
+        self._release, self._pool = release, descriptor_pool.DescriptorPool()
+        self._added: set[str] = set()
+
+    def message_class(self, full_name: str) -> type[Message]:
+        self._add(full_name.rpartition(".")[0])
+        return message_factory.GetMessageClass(self._pool.FindMessageTypeByName(full_name))
+
+    def _add(self, package: str) -> None:
+        if package in self._added:
+            return
+        self._added.add(package)
+        needed = sorted(set(self._needs(package)) - {package})
+        for other in needed:
+            self._add(other)
+        file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto2")
+        file.dependency.extend(f"{other}.proto" for other in needed)
+        for name in _table(self._release)[package]:
+            self._describe(file.message_type.add(name=name), f"{package}.{name}")
+        self._pool.Add(file)
+
+    def _needs(self, package: str) -> Iterator[str]:
+        for name in _table(self._release)[package]:
+            for field in fields(f"{package}.{name}", self._release):
+                if not field.scalar:
+                    yield field.type.rpartition(".")[0]
+
+    def _describe(self, message: Any, full_name: str) -> None:
+        for field in fields(full_name, self._release):
+            described = message.field.add(name=field.name, number=field.number)
+            described.label = _REPEATED if field.repeated else _OPTIONAL
+            if field.key:
+                self._entry(message, described, field, full_name)
+            elif field.scalar:
+                described.type = _SCALARS[field.type]
+            else:
+                described.type, described.type_name = _MESSAGE, f".{field.type}"
+
+    @staticmethod
+    def _entry(message: Any, described: Any, field: Field, full_name: str) -> None:
+        """A map is a repeated message of its entries, named as the library demands."""
+        name = "".join(part[:1].upper() + part[1:] for part in field.name.split("_")) + "Entry"
+        entry = message.nested_type.add(name=name)
+        entry.options.map_entry = True
+        entry.field.add(name="key", number=1, type=_SCALARS[field.key], label=_OPTIONAL)
+        value = entry.field.add(name="value", number=2, label=_OPTIONAL)
+        if field.scalar:
+            value.type = _SCALARS[field.type]
+        else:
+            value.type, value.type_name = _MESSAGE, f".{field.type}"
+        described.type, described.type_name = _MESSAGE, f".{full_name}.{name}"
+
+
+@cache
+def _pool(release: str) -> _Pool:
+    return _Pool(release)
+
+
+@cache
+def message_class(full_name: str, release: str = "1.30") -> type[Message]:
+    """The class of a message by its full name, package and all."""
+    return _pool(release).message_class(full_name)
