@@ -222,7 +222,8 @@ class Generator:
     def _entry(self, text: str, inner: Declared | None, name: str, spelled: str, *, test: bool) -> Code:
         """A member of declared JSON."""
         if test:
-            return Code(f"({name!r} in {text})" if self.fast else f"present({text}, {name!r})")
+            # A null in declared JSON counts as absent.
+            return Code(f"({text}.get({name!r}) is not None)" if self.fast else f"holds({text}, {name!r})")
         if self.fast:
             return Code(f"{text}[{name!r}]", inner)
         return Code(self.kept(f"field({text}, {name!r}, {spelled!r})"), inner)
@@ -268,7 +269,7 @@ class Generator:
         if node.function in ("_[_]", "_[?_]", "_?._"):
             return self._index(node)
         arguments = node.arguments if node.target is None else [node.target, *node.arguments]
-        if node.function == "size" and self.fast and len(arguments) == 1 and arguments[0].type.kind != "dyn":
+        if node.function == "size" and self.fast and arguments[0].type.kind in ("list", "map", "string"):
             self.spend(1)
             return Code(f"len({self.code(arguments[0]).text})")
         texts = [self.value(each) for each in arguments]

@@ -41,7 +41,7 @@ optional_field: "?" IDENT
 _STRINGS: Final = {
     "STRING_LIT": (
         r"""/(?:[rR]"[^"\n\r]*"|[rR]'[^'\n\r]*'|"""
-        rf""""(?:{_ESCAPES}|[^\\"\n\r])*"|'(?:{_ESCAPES}|[^\\'\n\r])*')/"""
+        rf""""(?:{_ESCAPES}|[^"\n\r\\])*"|'(?:{_ESCAPES}|[^'\n\r\\])*')/"""
     ),
     "MLSTRING_LIT": (
         r"""/(?:[rR]\"\"\"(?:.|[\r\n])*?\"\"\"|[rR]\'\'\'(?:.|[\r\n])*?\'\'\'|"""

@@ -5,7 +5,7 @@ Compiled expressions go straight to Python's own operations where the checked ty
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.language.cel.errors import EvaluationError, no_key, no_overload, shown
@@ -16,9 +16,7 @@ from simkit.language.cel.values import (
     NONE,
     UINT_MAX,
     BoolKey,
-    Duration,
     Optional,
-    Timestamp,
     UInt,
     duration,
     kind_of,
@@ -60,7 +58,7 @@ def add(left: Any, right: Any) -> Any:
         if kind == "duration":
             return duration(left.nanos + right.nanos)
     if {kind, other} == {"timestamp", "duration"}:
-        return timestamp(left.nanos + right.nanos)
+        return timestamp(left.nanos + right.nanos, (left if kind == "timestamp" else right).offset)
     raise no_overload()
 
 
@@ -82,7 +80,7 @@ def subtract(left: Any, right: Any) -> Any:
         if kind in ("duration", "timestamp"):
             return duration(left.nanos - right.nanos)
     if kind == "timestamp" and other == "duration":
-        return timestamp(left.nanos - right.nanos)
+        return timestamp(left.nanos - right.nanos, left.offset)
     raise no_overload()
 
 
@@ -367,31 +365,3 @@ def mapping_of(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
             raise EvaluationError(f"Failed with repeated key: {shown(plain_key(key))}")
         found[key] = value
     return found
-
-
-def moment_plus(left: Timestamp | Duration, right: Timestamp | Duration) -> Timestamp:
-    """A moment and a duration, in either order."""
-    return timestamp(left.nanos + right.nanos)
-
-
-OPERATORS: Final[Mapping[str, Callable[..., Any]]] = {
-    "_+_": add,
-    "_-_": subtract,
-    "_*_": multiply,
-    "_/_": divide,
-    "_%_": modulo,
-    "-_": negate,
-    "!_": negation,
-    "_<_": less,
-    "_<=_": less_equal,
-    "_>_": greater,
-    "_>=_": greater_equal,
-    "_==_": equals,
-    "_!=_": differs,
-    "@in": contained,
-    "_[_]": index,
-    "_[?_]": optional_index,
-    "_?._": optional_index,
-    "size": size,
-}
-"""Operators under the names that the syntax tree gives them."""

@@ -55,9 +55,14 @@ def field(value: Any, name: str, spelled: str) -> Any:
     return value[name]
 
 
+def holds(value: Any, name: str) -> bool:
+    """Whether declared JSON has the field; a null counts as absent."""
+    return isinstance(value, Mapping) and value.get(name) is not None
+
+
 def optional_field(value: Any, name: str, adapt: Callable[[Any], Any] | None) -> Optional:
     """A field of declared JSON as an optional."""
-    if not isinstance(value, Mapping) or name not in value:
+    if not holds(value, name):
         return NONE
     return Optional(True, value[name] if adapt is None else adapt(value[name]))
 
@@ -94,6 +99,7 @@ GLOBALS: Final[Mapping[str, Any]] = {
             unresolved,
             unbound,
             field,
+            holds,
             optional_field,
             listed,
             paired,

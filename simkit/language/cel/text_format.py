@@ -151,7 +151,7 @@ def _scientific(value: Any, precision: int | None) -> str:
         return number
     mantissa, _, exponent = f"{number:.{6 if precision is None else precision}e}".partition("e")
     power = f"{'-' if exponent[0] == '-' else ''}{abs(int(exponent)):02d}"
-    return f"{mantissa} × 10{power.translate(_SUPERSCRIPT)}"
+    return f"{mantissa}\u202f×\u202f10{power.translate(_SUPERSCRIPT)}"
 
 
 def _binary(value: Any, precision: int | None) -> str:

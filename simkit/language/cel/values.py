@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -76,15 +76,21 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A moment in nanoseconds since the epoch, in the years 1 to 9999."""
+    """A moment in nanoseconds since the epoch, in the years 1 to 9999.
+
+    ``offset`` is the zone in which it was written, in seconds; only its text shows it.
+    """
 
     nanos: int
+    offset: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         seconds, rest = divmod(self.nanos, _BILLION)
         fraction = f"{rest:09d}".rstrip("0")
-        moment = _EPOCH + timedelta(seconds=seconds)
-        return f"{moment.strftime('%Y').zfill(4)}{moment:-%m-%dT%H:%M:%S}{'.' if fraction else ''}{fraction}Z"
+        moment = _EPOCH + timedelta(seconds=seconds + self.offset)
+        minutes = abs(self.offset) // 60
+        zone = f"{'-' if self.offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}" if self.offset else "Z"
+        return f"{moment.year:04d}{moment:-%m-%dT%H:%M:%S}{'.' if fraction else ''}{fraction}{zone}"
 
     def local(self, zone: str = "") -> datetime:
         """The calendar time in a zone (an offset such as ``-08:00`` or a name); UTC without one."""
@@ -125,11 +131,11 @@ def duration(nanos: int) -> Duration:
     return Duration(nanos)
 
 
-def timestamp(nanos: int) -> Timestamp:
+def timestamp(nanos: int, offset: int = 0) -> Timestamp:
     """A moment; EvaluationError where it leaves the years 1 to 9999."""
     if not _MOMENT_MIN <= nanos <= _MOMENT_MAX:
         raise EvaluationError("timestamp overflow")
-    return Timestamp(nanos)
+    return Timestamp(nanos, offset)
 
 
 def parsed_duration(text: str) -> Duration | None:
@@ -164,11 +170,12 @@ def parsed_timestamp(text: str) -> Timestamp | None:
         return None
     whole = moment - _EPOCH
     seconds = whole.days * 86400 + whole.seconds
+    offset = 0
     if found[9]:
-        offset = int(found[10]) * 3600 + int(found[11]) * 60
-        seconds -= offset if found[9] == "+" else -offset
+        offset = (int(found[10]) * 3600 + int(found[11]) * 60) * (1 if found[9] == "+" else -1)
+    seconds -= offset
     nanos = seconds * _BILLION + int((found[7] or "0")[:9].ljust(9, "0"))
-    return Timestamp(nanos) if _MOMENT_MIN <= nanos <= _MOMENT_MAX else None
+    return Timestamp(nanos, offset) if _MOMENT_MIN <= nanos <= _MOMENT_MAX else None
 
 
 def number_text(value: float) -> str:
