@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
+GRACE: Final = 5
+"""Seconds that requests get to finish when a server stops; watches are ended at once."""
+_LINGER: Final = 0.1
 HEAD_LIMIT: Final = 1024 * 1024
 """Bytes that the request line and the headers may have together."""
 JOIN_BELOW: Final = 64 * 1024
@@ -81,6 +84,20 @@ class Conversation(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, and close."""
         self._refuse(400)
+
+    def shutdown(self) -> None:
+        """Close when nothing is under way. A TLS client that does not answer the farewell is not waited for."""
+        super().shutdown()
+        self.loop.call_later(_LINGER, self._cut, self.loop.time() + GRACE)
+
+    def _cut(self, deadline: float) -> None:
+        if self not in self.connections:
+            return
+        answers = self.cycle is not None and not self.cycle.response_complete
+        if (answers or self.transport.get_write_buffer_size()) and self.loop.time() < deadline:
+            self.loop.call_later(_LINGER, self._cut, deadline)
+        else:
+            self.transport.abort()
 
     def _refuse(self, status: int) -> None:
         text = f"{status} {HTTPStatus(status).phrase}".encode()

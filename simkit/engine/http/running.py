@@ -20,10 +20,8 @@ try:
 except ImportError as error:
     raise SimkitError("serving needs more packages; install them with: pip install 'simkit[serve]'") from error
 
-from simkit.engine.http.protocol import Conversation
+from simkit.engine.http.protocol import GRACE, Conversation
 
-GRACE: Final = 5
-"""Seconds that requests get to finish when a server stops; watches are ended at once."""
 _KEEP_ALIVE: Final = 90
 """Seconds that a connection may idle between requests."""
 
@@ -86,7 +84,7 @@ class Running:
             proxy_headers=False,
             server_header=False,
             timeout_keep_alive=_KEEP_ALIVE,
-            timeout_graceful_shutdown=GRACE,
+            timeout_graceful_shutdown=GRACE + 1,
         )
         config.load()
         config.ssl = listener.tls

@@ -17,14 +17,13 @@ from simkit.engine.authn.union import Union
 from simkit.engine.http import certificates, clientconfig
 from simkit.engine.http.door import Engine
 from simkit.engine.http.listeners import listen, reachable, release
-from simkit.engine.http.road import Road
 from simkit.engine.http.tls import server_context
-from simkit.engine.pipeline import engine as pipeline
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.engine.http.running import Listener, Running
+    from simkit.engine.pipeline import engine as pipeline
 
 _LOOPBACK: Final = "127.0.0.1"
 
@@ -272,6 +271,8 @@ def serve(made: Made, *, port: int = 0, bind_address: str = _LOOPBACK, kubeconfi
     kubeconfig
         Where the administrator's client configuration is written; by default in the certificate folder.
     """
+    from simkit.engine.http.road import Road
+
     engine = made.engine
     serving = Serving(bind_address, port, kubeconfig=Path(kubeconfig) if kubeconfig else None)
     known = engine.authenticator

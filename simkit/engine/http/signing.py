@@ -75,16 +75,23 @@ class Pair:
         """A new pair for a client: the user as common name, the groups as organizations."""
         return self._sign(_builder(_name(user, groups), span), ExtendedKeyUsageOID.CLIENT_AUTH)
 
-    def _sign(self, builder: x509.CertificateBuilder, use: x509.ObjectIdentifier) -> Pair:
+    def sign_authority(self, name: str, span: Span) -> Pair:
+        """A new pair that may sign others in its turn."""
+        return self._sign(_builder(_name(name, []), span), None)
+
+    def _sign(self, builder: x509.CertificateBuilder, use: x509.ObjectIdentifier | None) -> Pair:
+        """A new pair for one use; without a use it is an authority."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
             builder.issuer_name(self.certificate.subject)
             .public_key(key.public_key())
-            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-            .add_extension(_key_usage(signs_certificates=False), critical=True)
-            .add_extension(x509.ExtendedKeyUsage([use]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=use is None, path_length=None), critical=True)
+            .add_extension(_key_usage(signs_certificates=use is None), critical=True)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key()), critical=False)
         )
+        if use is not None:
+            builder = builder.add_extension(x509.ExtendedKeyUsage([use]), critical=False)
         return Pair(builder.sign(self.key, hashes.SHA256()), key)
 
 

@@ -1,0 +1,255 @@
+"""``simkit serve``: an API server that kubectl, client libraries and controllers can talk to."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.cluster.assembly import Assembled
+    from simkit.cluster.options import Options
+    from simkit.engine.authn.config import Settings
+    from simkit.engine.http.server import Serving
+
+EXAMPLES: Final = """\
+examples:
+  simkit serve --kubeconfig-out kubeconfig
+  kubectl --kubeconfig kubeconfig get namespaces
+
+  simkit serve --load dump.yaml --token-auth-file tokens.csv --authorization-mode RBAC
+  simkit serve --secure-port 0 --insecure-port 8080 --token-auth-file tokens.csv --controllers ""
+
+tokens.csv holds lines such as: s3cret,alice,alice-uid,"devs,ops"
+"""
+DEFAULT_ISSUER: Final = "https://kubernetes.default.svc"
+DEFAULT_RANGE: Final = "10.96.0.0/16"
+_WORDS: Final = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others. Flags have the real server's names."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "serve",
+        help="run an API server",
+        description="Runs an API server in memory until SIGINT or SIGTERM. All state is gone with it.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    _add_serving(parser.add_argument_group("serving"))
+    _add_authentication(parser.add_argument_group("authentication and authorization"))
+    _add_behaviour(parser.add_argument_group("behaviour"))
+    return parser
+
+
+def _add_serving(group: Any) -> None:
+    group.add_argument("--secure-port", type=_port, default=6443, metavar="PORT", help="HTTPS (default 6443; 0: off)")
+    group.add_argument(
+        "--insecure-port",
+        type=_port,
+        default=0,
+        metavar="PORT",
+        help="plain HTTP on 127.0.0.1, for tests (default: off)",
+    )
+    group.add_argument(
+        "--bind-address", default="127.0.0.1", metavar="IP", help="for HTTPS (default 127.0.0.1; 0.0.0.0: everywhere)"
+    )
+    group.add_argument(
+        "--cert-dir", type=Path, metavar="DIR", help="where made certificates are kept (default: per user)"
+    )
+    group.add_argument("--tls-cert-file", type=Path, metavar="FILE", help="serving certificate instead of a made one")
+    group.add_argument("--tls-private-key-file", type=Path, metavar="FILE", help="its key")
+    group.add_argument(
+        "--kubeconfig-out", type=Path, metavar="FILE", help="write a client configuration of an administrator"
+    )
+
+
+def _add_authentication(group: Any) -> None:
+    group.add_argument("--client-ca-file", type=Path, metavar="FILE", help="authorities of client certificates (PEM)")
+    group.add_argument("--requestheader-client-ca-file", type=Path, metavar="FILE", help="authorities of front proxies")
+    group.add_argument(
+        "--requestheader-allowed-names", type=_words, default=(), metavar="A,B", help="common names of front proxies"
+    )
+    group.add_argument("--token-auth-file", type=Path, metavar="FILE", help="CSV: token, user, uid, groups")
+    group.add_argument(
+        "--anonymous-auth", type=_flag, default=True, nargs="?", const=True, metavar="BOOL", help="default true"
+    )
+    group.add_argument(
+        "--enable-bootstrap-token-auth", type=_flag, default=False, nargs="?", const=True, metavar="BOOL"
+    )
+    group.add_argument("--authorization-mode", type=_words, default=("RBAC",), metavar="A,B", help="default RBAC")
+    group.add_argument(
+        "--service-account-issuer", action="append", default=[], metavar="URL", help=f"default {DEFAULT_ISSUER}"
+    )
+    group.add_argument(
+        "--service-account-key-file", action="append", default=[], type=Path, metavar="FILE", help="may be repeated"
+    )
+    group.add_argument("--service-account-signing-key-file", type=Path, metavar="FILE", help="default: a made one")
+    group.add_argument(
+        "--service-account-lookup", type=_flag, default=True, nargs="?", const=True, metavar="BOOL", help="default true"
+    )
+    group.add_argument("--api-audiences", type=_words, default=(), metavar="A,B", help="default: the issuers")
+
+
+def _add_behaviour(group: Any) -> None:
+    group.add_argument("--release", default="1.30", metavar="X.Y", help="behave as this release (default 1.30)")
+    group.add_argument("--load", type=Path, metavar="PATH", help="start with the objects of a dump (file or folder)")
+    group.add_argument(
+        "--controllers",
+        type=_words,
+        default=("*",),
+        metavar="A,-B",
+        help='default "*"; "": none; "*,-name": all but one',
+    )
+    group.add_argument("--enable-admission-plugins", type=_words, default=(), metavar="A,B")
+    group.add_argument("--disable-admission-plugins", type=_words, default=(), metavar="A,B")
+    group.add_argument("--feature-gates", type=_switches, default={}, metavar="A=true,B=false")
+    group.add_argument("--runtime-config", type=_switches, default={}, metavar="GROUP/VERSION=true")
+    group.add_argument(
+        "--service-cluster-ip-range", default=DEFAULT_RANGE, metavar="CIDR", help=f"default {DEFAULT_RANGE}"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve until told to stop; gives back the exit code."""
+    from simkit.engine.authn.config import build
+    from simkit.engine.http.road import Road
+    from simkit.engine.http.server import Server
+    from simkit.meta.clock import SystemClock
+
+    clock = SystemClock()
+    serving = _serving(args)
+    made = _assembled(_options(args), args.load)
+    authentication = build(_settings(args, serving), _lookup(made), clock)
+    made.engine.authenticator = authentication.authenticator
+    compress = args.feature_gates.get("APIResponseCompression", True)
+    server = Server(Road(made.engine), serving, clock=clock, compress=compress)
+    made.runner.start()
+    gc.freeze()  # what is there now stays; the collector need not look at it again and again
+    try:
+        server.run(lambda: _announce(server, kubeconfig=args.kubeconfig_out))
+    finally:
+        made.runner.stop()
+    return 0
+
+
+def _announce(server: Any, *, kubeconfig: Path | None) -> None:
+    print(f"{server!r} is ready", flush=True)
+    if server.kubeconfig is not None:
+        print(f"kubectl --kubeconfig {server.kubeconfig} get namespaces", flush=True)
+
+
+def _serving(args: argparse.Namespace) -> Serving:
+    from simkit.engine.authn.config import read_file
+    from simkit.engine.http.server import Serving
+
+    return Serving(
+        host=args.bind_address,
+        port=args.secure_port or None,
+        insecure_port=args.insecure_port or None,
+        certificate_folder=args.cert_dir,
+        certificate_file=args.tls_cert_file,
+        key_file=args.tls_private_key_file,
+        client_authorities=read_file(args.client_ca_file) if args.client_ca_file else b"",
+        proxy_authorities=read_file(args.requestheader_client_ca_file) if args.requestheader_client_ca_file else b"",
+        kubeconfig=args.kubeconfig_out,
+    )
+
+
+def _settings(args: argparse.Namespace, serving: Serving) -> Settings:
+    from simkit.engine.authn.config import Settings
+
+    made = serving.identities()
+    keys = args.service_account_key_file or ([args.tls_private_key_file] if args.tls_private_key_file else [])
+    return Settings(
+        anonymous_auth=args.anonymous_auth,
+        client_authorities=serving.trusted_clients(made),
+        proxy_authorities=serving.proxy_authorities,
+        proxy_names=args.requestheader_allowed_names,
+        token_auth_file=args.token_auth_file,
+        enable_bootstrap_token_auth=args.enable_bootstrap_token_auth,
+        service_account_issuer=args.service_account_issuer or (DEFAULT_ISSUER,),
+        api_audiences=args.api_audiences,
+        service_account_key_file=keys,
+        service_account_signing_key_file=args.service_account_signing_key_file or made.token_key,
+        service_account_lookup=args.service_account_lookup,
+    )
+
+
+def _options(args: argparse.Namespace) -> Options:
+    """The options of the cluster. Raises SimkitError for a setting that differs from its default and has no effect."""
+    from simkit.cluster.options import Options
+
+    wanted: dict[str, tuple[Any, Any]] = {
+        "release": (args.release, "1.30"),
+        "authorization_mode": (args.authorization_mode, ("RBAC",)),
+        "anonymous_auth": (args.anonymous_auth, True),
+        "feature_gates": (args.feature_gates, {}),
+        "runtime_config": (args.runtime_config, {}),
+        "enable_admission_plugins": (args.enable_admission_plugins, ()),
+        "disable_admission_plugins": (args.disable_admission_plugins, ()),
+        "controllers": (args.controllers, ("*",)),
+        "service_cluster_ip_range": (args.service_cluster_ip_range, DEFAULT_RANGE),
+    }
+    known = {each.name for each in fields(Options)}
+    for name, (value, default) in wanted.items():
+        if name not in known and value != default:
+            raise SimkitError(f"--{name.replace('_', '-')}: cannot be changed in this version")
+    return Options(**{name: value for name, (value, _) in wanted.items() if name in known})
+
+
+def _assembled(options: Options, dump: Path | None) -> Assembled:
+    from simkit.cluster import assembly
+
+    if dump is None:
+        return assembly.fresh(options)
+    from simkit.snapshot.load import load
+
+    read = load(dump, release=options.release)
+    store = assembly.new_store(options)
+    store.seed(read.keyed.items())
+    return assembly.Assembled(options, store)
+
+
+def _lookup(made: Assembled) -> Callable[..., Mapping[str, Any] | None]:
+    """How authenticators read an object as it is now."""
+    from simkit.meta.names import GroupResource, Key
+
+    def lookup(resource: GroupResource, namespace: str, name: str) -> Mapping[str, Any] | None:
+        entry = made.store.get(Key(resource, namespace, name))
+        return entry.object if entry else None
+
+    return lookup
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number from 0 to 65535")
+    return int(text)
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in _WORDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return _WORDS[text.lower()]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _switches(text: str) -> dict[str, bool]:
+    """``a=true,b=false`` as a mapping; a name without a value is on."""
+    found = {}
+    for item in _words(text):
+        name, _, value = item.partition("=")
+        found[name] = _flag(value or "true")
+    return found
+
+
+__all__: Sequence[str] = ("add_parser", "run")
