@@ -54,6 +54,7 @@ class Assembled:
         captured: Collection[GroupResource] | None = None,
     ) -> None:
         self.options, self.store, self.captured = options, store, captured
+        self._snapshot: StoreSnapshot | None = None
         self.clock = options.clock or SystemClock()
         self.catalogue = Catalogue.for_release(options.release)
         chance = chance or Chance(options.seed)
@@ -78,8 +79,13 @@ class Assembled:
         self.runner = Runner(store, controllers, partial(travel, self.engine), self._everything)
 
     def snapshot(self) -> Snapshot:
-        """The stored objects as they are now; of a loaded server, only what its dump held all of."""
-        return StoreSnapshot(self.store, self.catalogue, self.captured)
+        """The stored objects as they are now; of a loaded server, only what its dump held all of.
+
+        The same one is given out until something is written, since analyses remember what they made of it.
+        """
+        if self._snapshot is None or self._snapshot.revision != self.store.revision:
+            self._snapshot = StoreSnapshot(self.store, self.catalogue, self.captured)
+        return self._snapshot
 
     def _everything(self) -> Snapshot:
         return StoreSnapshot(self.store, self.catalogue)

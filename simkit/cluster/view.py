@@ -19,7 +19,7 @@ class StoreSnapshot:
 
     def __init__(self, store: Store, catalogue: Catalogue, captured: Collection[GroupResource] | None = None) -> None:
         self._store, self._catalogue = store, catalogue
-        self._at: Revision = store.revision
+        self.revision: Revision = store.revision
         self._captured = captured
 
     @property
@@ -37,9 +37,9 @@ class StoreSnapshot:
 
     def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
         self._check(resource)
-        entry = self._store.get(Key(resource, namespace, name), at=self._at)
+        entry = self._store.get(Key(resource, namespace, name), at=self.revision)
         return entry.object if entry is not None else None
 
     def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
         self._check(resource)
-        return [entry.object for entry in self._store.scan(resource, namespace, at=self._at)]
+        return [entry.object for entry in self._store.scan(resource, namespace, at=self.revision)]

@@ -7,9 +7,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.meta.errors import SimkitError
 from simkit.cluster.report.library import notebook
 from simkit.cluster.report.page import page
+from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

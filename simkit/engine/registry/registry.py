@@ -7,6 +7,7 @@ from typing import Final
 from simkit.engine.registry import metadata as meta
 from simkit.engine.registry.write import Outcome, Place, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store
+from simkit.language.merge.managers import with_old_times
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import STALE, already_exists, conflict, invalid, not_found, unexplained
 from simkit.meta.fielderror import Shown, invalid_value, required
@@ -121,7 +122,7 @@ class Registry:
 
     def _store(self, write: Write, draft: Draft, live: Entry) -> Outcome:
         draft["metadata"]["resourceVersion"] = live.object["metadata"].get("resourceVersion", "")
-        if draft == live.object:
+        if with_old_times(live.object, draft) == live.object:
             return Outcome(live)
         if write.dry_run:
             return Outcome(Entry(live.key, live.revision, draft))

@@ -13,10 +13,12 @@ from simkit.engine.pipeline.served import Served
 from simkit.engine.seams import Operation, Review
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
 from simkit.language.merge.managers import track_update
+from simkit.language.merge.versions import Converter
 from simkit.meta.attributes import Verdict
 from simkit.meta.clock import timestamp
-from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP
 from simkit.meta.errors import forbidden
+from simkit.meta.names import GroupResource, GroupVersion
 from simkit.meta.objects import Draft, Object, name_of
 from simkit.schema.structural import Schema
 
@@ -88,6 +90,7 @@ class Gatekeeper:
             raise forbidden(self.served.resource.group_resource, target.name, decision.reason)
 
 
+_SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
 _STATUS: Final = of_paths(("f:status",))
 
 
@@ -98,7 +101,23 @@ def reset_fields(served: Served, subresource: str) -> Fields:
     if subresource == "status":
         names = [name for name in served.schema.fields if name not in ("status", "metadata", "kind", "apiVersion")]
         return of_paths(*((f"f:{name}",) for name in names))
-    return _STATUS
+    return _STATUS if served.place.resource != _SIGNING_REQUESTS else of_paths(("f:status",), ("f:spec",))
+
+
+def converter(served: Served) -> Converter | None:
+    """How owners that used other versions of the kind are compared; None where there is one version only."""
+    if not served.rules.to_storage:
+        return None
+
+    def convert(obj: Object, api_version: str) -> tuple[Object, Schema | None] | None:
+        group, version = GroupVersion.parse(api_version)
+        resource = served.catalogue.find(group, version, served.resource.resource)
+        if resource is None:
+            return None
+        other = Served(served.catalogue, resource)
+        return other.from_storage(served.to_storage(dict(obj))), other.schema
+
+    return convert
 
 
 def tracker(
@@ -106,7 +125,7 @@ def tracker(
 ) -> Callable[[Object | None, Draft], Draft]:
     """Keeps ``managedFields`` for a write that is not an apply: what changed belongs to the writer."""
     schema: Schema = served.schema
-    reset = reset_fields(served, subresource)
+    reset, convert = reset_fields(served, subresource), converter(served)
 
     def track(live: Object | None, wanted: Draft) -> Draft:
         now = timestamp(engine.clock.now())
@@ -121,6 +140,7 @@ def tracker(
             time=now,
             subresource=subresource,
             reset_fields=reset,
+            convert=convert,
         )
         metadata = {**wanted["metadata"], "managedFields": fields}
         if not fields:

@@ -10,7 +10,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
-from simkit.engine.pipeline.verbs.admit import Gatekeeper, reset_fields
+from simkit.engine.pipeline.verbs.admit import Gatekeeper, converter, reset_fields
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge.apply import apply
@@ -27,7 +27,7 @@ def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response
     applied = _intent(exchange, served, options.validation)
     target = exchange.target
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
-    reset = reset_fields(served, target.subresource)
+    reset, convert = reset_fields(served, target.subresource), converter(served)
 
     def intent(live: Object | None) -> Draft:
         shown = served.from_storage(live) if live is not None else None
@@ -42,6 +42,7 @@ def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response
             subresource=target.subresource,
             kind=served.resource.kind,
             reset_fields=reset,
+            convert=convert,
         )
         fields = metadata(merged).get("managedFields")
         draft = inbound.fit(exchange, merged, served.resource.gvk, served.schema, "Ignore")

@@ -12,7 +12,7 @@ from simkit.engine.pipeline.negotiation import PROTOBUF
 from simkit.engine.pipeline.served import Served
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.meta.objects import Draft
+from simkit.meta.objects import Draft, at
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.structural import Schema
 
@@ -60,7 +60,9 @@ def fit(
     draft: Draft = {"kind": gvk.kind, "apiVersion": gvk.api_version}
     draft.update(decoded.object)
     draft["kind"], draft["apiVersion"] = gvk.kind, gvk.api_version
-    draft["metadata"] = dict(draft.get("metadata") or {})
+    metadata = draft["metadata"] = dict(draft.get("metadata") or {})
+    if at(value, "metadata", "managedFields") == []:  # an empty list is a wish: to forget all owners
+        metadata["managedFields"] = []
     return draft
 
 

@@ -16,8 +16,9 @@ from simkit.engine.pipeline.verbs.apply import apply_intent
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge import jsonpatch, mergepatch, strategic
+from simkit.language.merge.gotext import shown
 from simkit.meta.errors import StatusError, bad_request, invalid, unsupported_media_type
-from simkit.meta.fielderror import Shown, invalid_value
+from simkit.meta.fielderror import Shown, invalid_value, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft, Object
@@ -104,7 +105,7 @@ def _unprocessable(served: Served, name: str, error: StatusError, patched: Any) 
     text = error.message
     marker = f"cannot be handled as a {served.resource.kind}: "
     detail = text.partition(marker)[2] or text
-    return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(repr(patched)), detail)])
+    return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(quoted(shown(patched))), detail)])
 
 
 def _check_address(exchange: Exchange, draft: Draft) -> None:
