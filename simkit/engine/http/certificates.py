@@ -29,7 +29,9 @@ SERVICE_NAMES: Final = (
 )
 ADMINISTRATOR: Final = "simkit-admin"
 _AUTHORITY: Final = "simkit-ca"
-_MONTH: Final = timedelta(days=30)
+_DAY: Final = timedelta(days=1)
+_MONTH: Final = 30 * _DAY
+_CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def ensure(folder: Path | None = None, *, hosts: Sequence[str] = (), clock: Cloc
     Notes
     -----
     Keys are of the curve P-256 and have mode 0600. Files are replaced as a whole, under a lock between processes. A
-    new authority makes everything else new; its certificates begin years ago, so that a turned clock does not matter.
+    new authority makes everything else new; it spans a century, so that a turned clock seldom matters.
     """
     folder = default_folder() if folder is None else folder
     now = [datetime.now(UTC), datetime.fromtimestamp((clock or SystemClock()).now(), UTC)]
@@ -117,9 +119,11 @@ class _Folder:
 
         authority = self._read("ca")
         if authority is None or not authority.covers(self._first, self._last + _MONTH):
-            authority = signing.make_authority(_AUTHORITY)
+            authority = signing.make_authority(
+                _AUTHORITY, (min(self._first - _DAY, _CENTURY[0]), max(self._last + 3650 * _DAY, _CENTURY[1]))
+            )
             self._write("ca", authority)
-        span = (self._first - timedelta(days=1), self._last + timedelta(days=365))
+        span = (self._first - _DAY, self._last + 365 * _DAY)
         serving = self._read("apiserver")
         if serving is None or not self._fits(serving, authority) or not serving.names_include(*names):
             self._write("apiserver", authority.sign_server(SERVICE_NAMES[0] + "-apiserver", names, span))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Final
+from datetime import datetime
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
@@ -14,8 +13,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-_BEGINNING: Final = datetime(2000, 1, 1, tzinfo=UTC)
-_LONG: Final = timedelta(days=36500)
 Span = tuple[datetime, datetime]
 Names = tuple[Sequence[str], Sequence[str]]
 
@@ -95,12 +92,12 @@ class Pair:
         return Pair(builder.sign(self.key, hashes.SHA256()), key)
 
 
-def make_authority(name: str) -> Pair:
-    """A new authority that signs itself. It is valid from the year 2000 for a century."""
+def make_authority(name: str, span: Span) -> Pair:
+    """A new authority that signs itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _name(name, [])
     certificate = (
-        _builder(subject, (_BEGINNING, _BEGINNING + _LONG))
+        _builder(subject, span)
         .issuer_name(subject)
         .public_key(key.public_key())
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)

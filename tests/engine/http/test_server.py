@@ -239,7 +239,9 @@ def test_intermediate_authorities(server: Server, identities: Identities, shelf:
 
 def test_unknown_authorities_end_the_handshake(server: Server, identities: Identities, tmp_path: Path) -> None:
     """A certificate of an authority that nobody named is refused by TLS itself (the real server says 401)."""
-    context = offering(identities.authority, make_authority("other").sign_client("ann", [], span(-1, 1)), tmp_path)
+    context = offering(
+        identities.authority, make_authority("other", span(-1, 1)).sign_client("ann", [], span(-1, 1)), tmp_path
+    )
     client = Client(server.url, context)
     with pytest.raises((ssl.SSLError, ConnectionError)):
         client.ask("GET", "/a")

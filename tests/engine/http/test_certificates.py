@@ -1,0 +1,163 @@
+"""Certificates that a server makes for itself: kept, renewed, private."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import orjson
+import pytest
+from cryptography import x509
+
+from simkit.engine.authn.certificate import ClientCertificates
+from simkit.engine.http import clientconfig
+from simkit.engine.http.certificates import Identities, default_folder, ensure, write_private
+from simkit.engine.http.signing import Pair
+from simkit.meta.clock import SimulatedClock, SystemClock
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import Identity
+from simkit.meta.message import Credentials
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def der(path: Path) -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    return x509.load_pem_x509_certificate(path.read_bytes()).public_bytes(Encoding.DER)
+
+
+def test_made_once(tmp_path: Path) -> None:
+    """What was made is used again; another bind address renews the serving certificate alone."""
+    folder = tmp_path / "a" / "b"
+    ensure(folder)
+    before = contents(folder)
+    ensure(folder)
+    assert contents(folder) == before
+    ensure(folder, hosts=["192.0.2.7", "box.example"])
+    changed = {name for name, content in contents(folder).items() if before[name] != content}
+    assert changed == {"apiserver.crt", "apiserver.key"}
+
+
+def test_names_of_the_serving_certificate(tmp_path: Path) -> None:
+    """The server can be reached by its usual names, on loopback, and where it is bound."""
+    made = ensure(tmp_path, hosts=["192.0.2.7"])
+    certificate = x509.load_pem_x509_certificate(made.certificate.read_bytes())
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert {"localhost", "kubernetes", "kubernetes.default.svc.cluster.local"} <= set(
+        names.get_values_for_type(x509.DNSName)
+    )
+    assert {"127.0.0.1", "::1", "192.0.2.7"} <= set(map(str, names.get_values_for_type(x509.IPAddress)))
+
+
+def test_keys_are_private(tmp_path: Path) -> None:
+    """Keys, and the folder that is made for them, are for their owner alone."""
+    folder = tmp_path / "made"
+    ensure(folder)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.glob("*.key")} == {0o600}
+    assert not list(folder.glob(".*.*.*"))
+
+
+@pytest.mark.parametrize("clock", [SystemClock(), SimulatedClock(0), SimulatedClock(datetime(2160, 1, 1, tzinfo=UTC))])
+def test_the_administrator_is_known_on_any_clock(tmp_path: Path, clock: SystemClock | SimulatedClock) -> None:
+    """The administrator's certificate is good on the cluster's clock, wherever that stands."""
+    made = ensure(tmp_path, clock=clock)
+    before = contents(tmp_path)
+    assert made == ensure(tmp_path, clock=clock)
+    assert contents(tmp_path) == before
+    authenticator = ClientCertificates(made.authority.read_bytes(), clock)
+    identity = authenticator.authenticate(Credentials(certificates=(der(made.admin_certificate),)))
+    assert identity == Identity("simkit-admin", ("system:masters",))
+
+
+def test_clocks_do_not_take_turns(tmp_path: Path) -> None:
+    """A simulated clock renews what does not cover it, and the machine's clock keeps that."""
+    ensure(tmp_path)
+    ensure(tmp_path, clock=SimulatedClock())
+    before = contents(tmp_path)
+    ensure(tmp_path)
+    ensure(tmp_path, clock=SimulatedClock())
+    assert contents(tmp_path) == before
+
+
+def test_damage_is_repaired(tmp_path: Path) -> None:
+    """Files that are broken, or do not fit together, are made anew."""
+    made = ensure(tmp_path)
+    made.admin_key.write_bytes(made.key.read_bytes())
+    made.certificate.write_text("nonsense")
+    ensure(tmp_path)
+    for certificate, key in ((made.certificate, made.key), (made.admin_certificate, made.admin_key)):
+        Pair.load(certificate.read_bytes(), key.read_bytes())
+    authority = (tmp_path / "ca.key").read_bytes()
+    (tmp_path / "ca.crt").unlink()
+    ensure(tmp_path)
+    assert (tmp_path / "ca.key").read_bytes() != authority
+    assert Pair.load(made.certificate.read_bytes(), made.key.read_bytes()).issued_by(_authority(made))
+
+
+def _authority(made: Identities) -> Pair:
+    return Pair.load(made.authority.read_bytes(), made.authority.with_name("ca.key").read_bytes())
+
+
+def test_what_ends_soon_is_renewed(tmp_path: Path) -> None:
+    """A certificate with less than a month left is made anew."""
+    made = ensure(tmp_path)
+    now = datetime.now(UTC)
+    short = _authority(made).sign_client("simkit-admin", [], (now - timedelta(days=1), now + timedelta(days=29)))
+    made.admin_certificate.write_bytes(short.certificate_pem())
+    made.admin_key.write_bytes(short.key_pem())
+    ensure(tmp_path)
+    assert made.admin_certificate.read_bytes() != short.certificate_pem()
+
+
+def test_several_processes_at_once(tmp_path: Path) -> None:
+    """Processes that start together end up with files that fit together."""
+    code = "import sys; from pathlib import Path; from simkit.engine.http.certificates import ensure; ensure(Path(sys.argv[1]))"
+    running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
+    assert [process.wait(20) for process in running] == [0, 0, 0]
+    before = contents(tmp_path)
+    ensure(tmp_path)
+    assert contents(tmp_path) == before
+
+
+def test_folders_that_cannot_be(tmp_path: Path) -> None:
+    """A folder that cannot be made is wrong use, with what to do about it."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SimkitError, match="--cert-dir"):
+        ensure(tmp_path / "file")
+
+
+def test_the_folder_of_a_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Certificates are state of the user, where the desktop's rules put it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert default_folder() == tmp_path / "simkit" / "certificates"
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", "/home/ann")
+    assert default_folder() == Path("/home/ann/.local/state/simkit/certificates")
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
+    """A file that cannot be put in place leaves the old state and no half of the new one."""
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "x").write_text("")
+    with pytest.raises(OSError):
+        write_private(tmp_path / "target", b"content")
+    assert [path.name for path in tmp_path.iterdir()] == ["target"]
+
+
+def test_client_configuration(tmp_path: Path) -> None:
+    """A client configuration is whole, private, and overwritten as a whole."""
+    path = tmp_path / "new" / "config"
+    clientconfig.write(path, clientconfig.document("https://a", authority=b"pem"))
+    assert path.stat().st_mode & 0o777 == 0o600
+    config = orjson.loads(path.read_bytes())
+    assert config["clusters"] == [
+        {"name": "simkit", "cluster": {"server": "https://a", "certificate-authority-data": "cGVt"}}
+    ]
+    with pytest.raises(SimkitError, match="client configuration"):
+        clientconfig.write(path / "below", {})
