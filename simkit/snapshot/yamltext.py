@@ -6,7 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yaml
 
@@ -40,7 +40,8 @@ _WORDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"), _BOOL),
     "<<": _MERGE,
 }
-_TRUE: Final = frozenset(("true", "yes", "on"))
+_TRUE: Final = frozenset(("true", "yes", "on", "y"))
+_LETTERS: Final = frozenset("yYnN")
 _NUMERIC_START: Final = frozenset("0123456789+-.")
 _INTEGER: Final = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*)")
 _DECIMAL: Final = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+][0-9]+)?")
@@ -76,6 +77,32 @@ class _Reader(_Loader):
         return _STR
 
 
+class _WireReader(_Reader):
+    """As a server reads bodies: single letters are booleans too."""
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
+        if kind is yaml.ScalarNode and implicit[0] and value in _LETTERS:
+            return _BOOL
+        return super().resolve(kind, value, implicit)
+
+
+class Repeat(NamedTuple):
+    """A key that stands twice in one mapping, and the line of its second place."""
+
+    line: int
+    key: str
+
+
+def decode_body(text: str, repeats: list[Repeat]) -> Any:
+    """The value of the first document of a request's body, None for an empty one.
+
+    Keys of mappings come sorted, as a server has them that makes JSON out of YAML first; of repeated keys the last
+    counts, and all are put into ``repeats``. Raises BrokenText.
+    """
+    reader = _WireReader(text)
+    return _decoded(reader, text, 1, lambda: reader.get_node() if reader.check_node() else None, repeats)
+
+
 def decode(text: str, *, first_line: int = 1) -> Any:
     """The value of one YAML document, None for an empty one.
 
@@ -95,10 +122,14 @@ def decode(text: str, *, first_line: int = 1) -> Any:
     {'created': '2024-04-17T10:00:00Z', 'port': '080', 'mode': 420, 'when': '22:30', 'op': '='}
     """
     reader = _Reader(text)
+    return _decoded(reader, text, first_line, reader.get_single_node, None)
+
+
+def _decoded(reader: Any, text: str, first_line: int, compose: Callable[[], Any], repeats: list[Repeat] | None) -> Any:
     try:
         _check_depth(text)
-        node = reader.get_single_node()
-        return None if node is None else _Construction("&" in text).value(node)
+        node = compose()
+        return None if node is None else _Construction("&" in text, repeats).value(node)
     except RecursionError:
         raise BrokenText(first_line, _TOO_DEEP) from None
     except yaml.MarkedYAMLError as error:
@@ -130,8 +161,8 @@ def _check_depth(text: str) -> None:
 class _Construction:
     """Turns nodes into values. Faster than the library's own, because it knows the few types."""
 
-    def __init__(self, aliases: bool) -> None:
-        self._aliases = aliases
+    def __init__(self, aliases: bool, repeats: list[Repeat] | None = None) -> None:
+        self._aliases, self._repeats = aliases, repeats
         self._open: set[int] = set()
         self._made = 0
 
@@ -156,7 +187,17 @@ class _Construction:
                 merged.append(value(item))
             else:
                 made[_key(key)] = value(item)
+        if self._repeats is not None:
+            self._note_repeats(node)
+            made = {key: made[key] for key in sorted(made)}
         return _with_merged(made, merged, node) if merged else made
+
+    def _note_repeats(self, node: yaml.Node) -> None:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen and self._repeats is not None:
+                self._repeats.append(Repeat(key.start_mark.line + 1, key.value))
+            seen.add(key.value)
 
     def _guarded(self, node: yaml.Node) -> Any:
         """Aliases can make a document contain itself, or a few lines stand for billions."""

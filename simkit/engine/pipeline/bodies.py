@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
-import yaml
 
 from simkit.engine.pipeline.negotiation import JSON, MEDIA, YAML
 from simkit.meta.errors import StatusError, bad_request, unsupported_media_type
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersion
 from simkit.schema import jsontext
+from simkit.snapshot.yamltext import BrokenText, Repeat, decode_body
 
 _PREVIEW: Final = 30
 _GO_HEADER: Final = (
@@ -24,16 +25,6 @@ _GO_HEADER: Final = (
 
 class MalformedBody(Exception):
     """Bytes that are no JSON (or YAML); the text is the real server's."""
-
-
-class _Loader(yaml.CSafeLoader):
-    """YAML 1.1 as the real server reads it: times stay text."""
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in pairs if tag != "tag:yaml.org,2002:timestamp"]
-    for first, pairs in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
 
 
 def media_type(request: Request) -> str:
@@ -52,9 +43,9 @@ def body_media(request: Request) -> str:
     return media
 
 
-def parse(body: bytes, media: str) -> Any:
-    """The value of a JSON or YAML body. Raises MalformedBody."""
-    return parse_yaml(body) if media == YAML else parse_json(body)
+def parse(body: bytes, media: str, repeats: list[Repeat]) -> Any:
+    """The value of a JSON or YAML body; repeated keys of YAML are put into ``repeats``. Raises MalformedBody."""
+    return parse_yaml(body, repeats) if media == YAML else parse_json(body)
 
 
 def parse_json(body: bytes) -> Any:
@@ -71,16 +62,17 @@ def parse_json(body: bytes) -> Any:
         raise MalformedBody(_go_text(error)) from None
 
 
-def parse_yaml(body: bytes) -> Any:
+def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
     """The value of the first document of a YAML text. Raises MalformedBody."""
     try:
-        return next(iter(yaml.load_all(body, Loader=_Loader)), None)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}: " if mark is not None else ""
-        raise MalformedBody(f"error converting YAML to JSON: yaml: {where}{getattr(error, 'problem', error)}") from None
-    except RecursionError:
-        raise MalformedBody("error converting YAML to JSON: yaml: exceeded max depth") from None
+        return decode_body(body.decode("utf-8", "replace"), repeats)
+    except BrokenText as error:
+        raise MalformedBody(f"error converting YAML to JSON: yaml: {error}") from None
+
+
+def repeat_faults(repeats: Sequence[Repeat]) -> list[str]:
+    """What strict validation says of repeated keys in YAML."""
+    return [f'line {repeat.line}: key "{repeat.key}" already set in map' for repeat in repeats]
 
 
 _AFTER: Final = {

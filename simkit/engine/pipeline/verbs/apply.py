@@ -18,7 +18,7 @@ from simkit.meta.clock import timestamp
 from simkit.meta.errors import bad_request
 from simkit.meta.message import Response
 from simkit.meta.objects import Draft, Object, metadata
-from simkit.schema.jsontext import plain, repeated_fields
+from simkit.snapshot.yamltext import Repeat
 
 
 def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response:
@@ -67,15 +67,21 @@ def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response
 
 def _intent(exchange: Exchange, served: Served, validation: str) -> dict[str, Any]:
     """The decoded body. Raises 400 for what is no YAML, or is for another object than the path names."""
+    repeats: list[Repeat] = []
     try:
-        value = bodies.parse_yaml(exchange.request.body)
+        value = bodies.parse_yaml(exchange.request.body, repeats)
     except bodies.MalformedBody as error:
         raise bad_request(f"error decoding YAML: {error}") from None
     if not isinstance(value, dict):
         raise bad_request(f"error decoding YAML: json: cannot unmarshal {bodies.go_kind(value)} into Go value")
-    faults = [f'duplicate field "{path}"' for path in repeated_fields(value)]
+    faults = bodies.repeat_faults(repeats)
+    if faults and validation == "Strict":
+        listed = "\n  ".join(faults)
+        raise bad_request(
+            f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}"
+        )
     inbound.report(exchange, served.resource.gvk, validation, faults)
-    applied: dict[str, Any] = plain(value)
+    applied: dict[str, Any] = value
     given = metadata(applied)
     target = exchange.target
     name = given.get("name")

@@ -15,6 +15,7 @@ from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, at
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.structural import Schema
+from simkit.snapshot.yamltext import Repeat
 
 
 def read(engine: Engine, exchange: Exchange, gvk: GroupVersionKind, schema: Schema, validation: str) -> Draft:
@@ -28,13 +29,14 @@ def read(engine: Engine, exchange: Exchange, gvk: GroupVersionKind, schema: Sche
         value = binary.decode(body, gvk)
         bodies.check_kind(value, body, GroupVersion(gvk.group, gvk.version), gvk.kind, kind_known(engine))
         return fit(exchange, value, gvk, schema, "Ignore")
+    repeats: list[Repeat] = []
     try:
-        value = bodies.parse(body, media)
+        value = bodies.parse(body, media, repeats)
     except bodies.MalformedBody as error:
         raise bodies.unrecognized(gvk.kind, f"couldn't get version/kind; json parse error: {error}", body) from None
     group_version = GroupVersion(gvk.group, gvk.version)
     bodies.check_kind(value, body, group_version, gvk.kind, kind_known(engine))
-    return fit(exchange, value, gvk, schema, validation)
+    return fit(exchange, value, gvk, schema, validation, bodies.repeat_faults(repeats))
 
 
 def kind_known(engine: Engine) -> Any:
@@ -50,13 +52,17 @@ def fit(
     gvk: GroupVersionKind,
     schema: Schema,
     validation: str,
+    repeated: Sequence[str] = (),
 ) -> Draft:
-    """A decoded value as an object of the kind: typed, without unknown fields, kind and apiVersion filled in."""
+    """A decoded value as an object of the kind: typed, without unknown fields, kind and apiVersion filled in.
+
+    ``repeated`` are faults that were found before, in the text of the body.
+    """
     try:
         decoded = decode(value or {}, schema)
     except DecodeError as error:
         raise bad_request(f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {error}') from None
-    report(exchange, gvk, validation, decoded.problems)
+    report(exchange, gvk, validation, [*repeated, *decoded.problems])
     draft: Draft = {"kind": gvk.kind, "apiVersion": gvk.api_version}
     draft.update(decoded.object)
     draft["kind"], draft["apiVersion"] = gvk.kind, gvk.api_version
@@ -72,6 +78,8 @@ def report(exchange: Exchange, gvk: GroupVersionKind, validation: str, faults: S
         return
     if validation == "Strict":
         listed = ", ".join(faults)
+        if faults[0].startswith("line "):
+            listed = f"yaml: unmarshal errors:\n  {listed}"
         text = (
             f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: strict decoding error: {listed}'
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from simkit.engine.pipeline import bodies
@@ -22,11 +22,14 @@ from simkit.meta.fielderror import Shown, invalid_value, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft, Object
+from simkit.schema.jsontext import plain, repeated_fields
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
+
+_KNOWN: Final = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY})
 
 Change = Callable[[Object, Served], Any]
 """From the live object in the version of the path to the patched value."""
@@ -34,11 +37,14 @@ Change = Callable[[Object, Served], Any]
 
 def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """PATCH of an object or of a subresource that is a view of it."""
-    media = bodies.media_type(exchange.request)
+    media = exchange.request.header("content-type").split(";")[0].strip()  # here the case counts
+    if media not in _KNOWN:
+        raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
     if media == APPLY:
         return apply_intent(engine, exchange, served)
-    change = _change(exchange, served, media)
+    change, repeated = _change(exchange, served, media)
     options = opt.write_options(exchange.request, "PatchOptions")
+    given = plain(_parsed(exchange))
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
     target = exchange.target
 
@@ -46,7 +52,7 @@ def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
         assert live is not None
         shown = served.from_storage(live)
         patched = change(shown, served)
-        draft = _fitted(exchange, served, patched, options.validation)
+        draft = _fitted(exchange, served, patched, options.validation, repeated, given)
         _check_address(exchange, draft)
         return served.to_storage(inbound.default(served, draft))
 
@@ -64,16 +70,18 @@ def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
     return answer(engine, exchange, served, engine.registry.update(write))
 
 
-def _change(exchange: Exchange, served: Served, media: str) -> Change:
-    if media == MERGE_PATCH:
-        merged = mergepatch.checked_merge_patch(_parsed(exchange))
-        return lambda live, _: mergepatch.merge_patch(live, merged)
+def _change(exchange: Exchange, served: Served, media: str) -> tuple[Change, Sequence[str]]:
+    """What the patch does, and the keys that its body repeats."""
     if media == JSON_PATCH:
         operations = jsonpatch.checked_json_patch(_parsed(exchange))
-        return lambda live, _: jsonpatch.json_patch(live, operations)
-    if media == STRATEGIC and not served.resource.custom:
+        return lambda live, _: jsonpatch.json_patch(live, operations), ()
+    if media == MERGE_PATCH:
+        merged = mergepatch.checked_merge_patch(_parsed(exchange))
+        return lambda live, _: mergepatch.merge_patch(live, plain(merged)), _repeated(merged)
+    if not served.resource.custom:
         directives = strategic.checked_strategic_patch(_parsed(exchange))
-        return lambda live, _: strategic.strategic_merge(live, directives, served.schema)
+        change = plain(directives)
+        return lambda live, _: strategic.strategic_merge(live, change, served.schema), _repeated(directives)
     raise unsupported_media_type(
         f"the body of the request was in an unknown format - accepted media types include: {accepted(served)}"
     )
@@ -84,6 +92,10 @@ def accepted(served: Served) -> str:
     return ", ".join((JSON_PATCH, MERGE_PATCH, *(() if served.resource.custom else (STRATEGIC,)), APPLY))
 
 
+def _repeated(body: Any) -> list[str]:
+    return [f'duplicate field "{path}"' for path in repeated_fields(body)]
+
+
 def _parsed(exchange: Exchange) -> Any:
     try:
         return bodies.parse_json(exchange.request.body)
@@ -91,21 +103,22 @@ def _parsed(exchange: Exchange) -> Any:
         raise bad_request(f"error decoding patch: {error}") from None
 
 
-def _fitted(exchange: Exchange, served: Served, patched: Any, validation: str) -> Draft:
-    gvk = served.resource.gvk
+def _fitted(
+    exchange: Exchange, served: Served, patched: Any, validation: str, repeated: Sequence[str], patch: Any
+) -> Draft:
     exchange.warnings.clear()
     try:
-        return inbound.fit(exchange, patched, gvk, served.schema, validation)
+        return inbound.fit(exchange, patched, served.resource.gvk, served.schema, validation, repeated)
     except StatusError as error:
-        raise _unprocessable(served, exchange.target.name, error, patched) from None
+        raise _unprocessable(served, error, patch) from None
 
 
-def _unprocessable(served: Served, name: str, error: StatusError, patched: Any) -> StatusError:
+def _unprocessable(served: Served, error: StatusError, patch: Any) -> StatusError:
     """A patched object that does not decode is 422, with the decoder's words about the patch."""
     text = error.message
     marker = f"cannot be handled as a {served.resource.kind}: "
     detail = text.partition(marker)[2] or text
-    return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(quoted(shown(patched))), detail)])
+    return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(quoted(shown(patch))), detail)])
 
 
 def _check_address(exchange: Exchange, draft: Draft) -> None:

@@ -29,7 +29,7 @@ def options_of(engine: Engine, exchange: Exchange) -> tuple[opt.DeleteOptions, b
         return options, "orphanDependents" in request.query and given.lower() in ("false", "0")
     media = bodies.body_media(request)
     try:
-        value = bodies.parse(request.body, media)
+        value = bodies.parse(request.body, media, [])
     except bodies.MalformedBody as error:
         raise unexplained(f"couldn't get version/kind; json parse error: {error}") from None
     body = _checked(engine, value)

@@ -126,10 +126,18 @@ class WatchStream:
             self._pending = self._present(namespace, start, end=bool(options.initial_events))
         elif not requested:
             start = engine.store.revision
-        self._cursor: Cursor = engine.hub.watch(
-            served.place.resource, namespace if served.resource.namespaced else None, chosen.name or None, after=start
-        )
+        self._cursor = self._opened(namespace if served.resource.namespaced else None, start)
         self._marked = start
+
+    def _opened(self, namespace: str | None, start: Revision) -> Cursor | None:
+        """The cursor in the log; None where the log does not go back so far, of which the first frame tells."""
+        try:
+            return self._engine.hub.watch(
+                self._served.place.resource, namespace, self._chosen.name or None, after=start
+            )
+        except Compacted as error:
+            self._pending = [self._expired(error)]
+            return None
 
     def _present(self, namespace: str | None, revision: Revision, *, end: bool) -> list[bytes]:
         entries = self._chosen.of(self._engine.store.scan(self._served.place.resource, namespace, at=revision))
@@ -153,6 +161,9 @@ class WatchStream:
         if self._pending:
             ready, self._pending = self._pending[:limit], self._pending[limit:]
             return ready
+        if self._cursor is None:
+            self.close()
+            return []
         try:
             changes = self._cursor.poll(limit)
         except Compacted as error:
@@ -166,8 +177,11 @@ class WatchStream:
 
     def _overtaken(self, error: Compacted) -> list[bytes]:
         self.close()
+        return [self._expired(error)]
+
+    def _expired(self, error: Compacted) -> bytes:
         status = expired(f"too old resource version: {error.requested} ({error.oldest})").status()
-        return [_frame(self._wanted, "ERROR", status)]
+        return _frame(self._wanted, "ERROR", status)
 
     def _event(self, change: Change) -> bytes | None:
         """The frame of a change as the selection sees it: an object may come into view or leave it."""
@@ -184,24 +198,28 @@ class WatchStream:
 
     def bookmark(self) -> list[bytes]:
         """A bookmark, where the client takes them and the revision moved since the last one."""
+        if self.closed or not self._bookmarks or self._cursor is None:
+            return []
         revision = self._cursor.revision
-        if self.closed or not self._bookmarks or revision <= self._marked:
+        if revision <= self._marked:
             return []
         self._marked = revision
         return [self._bookmark(revision)]
 
     def wait(self, timeout: float | None = None) -> bool:
         """Whether something came within some seconds."""
-        return bool(self._pending) or self._cursor.wait(timeout)
+        return bool(self._pending) or self._cursor is None or self._cursor.wait(timeout)
 
     def on_news(self, callback: Callable[[], None]) -> None:
         """Be woken, in the writer's thread, when there may be something to poll."""
-        self._cursor.on_news(callback)
+        if self._cursor is not None:
+            self._cursor.on_news(callback)
 
     def close(self) -> None:
         """End the stream."""
         self.closed = True
-        self._cursor.close()
+        if self._cursor is not None:
+            self._cursor.close()
 
 
 def _as_it_was(change: Change) -> Entry:
