@@ -22,7 +22,7 @@ from simkit.language.cel.grammar import parse
 from simkit.language.cel.libraries import functions
 from simkit.language.cel.runtime import FAILURES
 from simkit.language.cel.tree import Node
-from simkit.language.cel.types import Type, parsed
+from simkit.language.cel.types import Type, object_of, parsed
 
 NEW_EXPRESSIONS: Final = "1.29"
 """The compatibility version in which release 1.30 reads expressions that are being written."""
@@ -249,5 +249,6 @@ __all__ = [
     "Program",
     "Result",
     "ResultTypeError",
+    "object_of",
     "type_named",
 ]

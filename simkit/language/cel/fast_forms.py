@@ -51,7 +51,30 @@ def _equality(generator: Generator, node: Call, arguments: Sequence[Node], texts
         return f"({left} {sign} {right})"
     if any(map(_plainly_compared, arguments)):
         return f"({texts[0]} {sign} {texts[1]})"
+    return _guessed(generator, arguments, texts, f"{{}} {sign} {{}}", GENERIC[node.function])
+
+
+_CLASSES: Final = {"int": "int", "string": "str", "double": "float"}
+
+
+def _guessed(
+    generator: Generator, arguments: Sequence[Node], texts: Sequence[str], native: str, careful: str
+) -> str | None:
+    """The native form where a dynamic value turns out to be of the other one's kind, else the careful one."""
+    for at, other in ((0, 1), (1, 0)):
+        found = _CLASSES.get(arguments[other].type.kind)
+        if arguments[at].type.kind == "dyn" and found and isinstance(arguments[other], Literal):
+            name = generator.fresh()
+            both = (name, texts[1]) if at == 0 else (texts[0], name)
+            test = f"type({name} := {texts[at]}) is {found}"
+            return f"({native.format(*both)} if {test} else {careful}({both[0]}, {both[1]}))"
     return None
+
+
+def dynamic_size(generator: Generator, text: str) -> str:
+    """``size(x)`` where x may be anything."""
+    name = generator.fresh()
+    return f"(len({name}) if type({name} := {text}) in SIZED else size({name}))"
 
 
 def _plainly_compared(node: Node) -> bool:
@@ -75,7 +98,9 @@ def _order(generator: Generator, node: Call, arguments: Sequence[Node], texts: S
             return f"({left} {sign} {right})"
         a, b = generator.fresh(), generator.fresh()
         return f"({a} {sign} {b} if ({a} := {left}) == {a} and ({b} := {right}) == {b} else unordered())"
-    return None
+    if "double" in (one, other):
+        return None
+    return _guessed(generator, arguments, texts, f"{{}} {sign} {{}}", GENERIC[node.function])
 
 
 def _same_numbers(texts: Sequence[str], one: str, other: str) -> tuple[str, str]:
@@ -128,23 +153,31 @@ def _membership(generator: Generator, node: Call, arguments: Sequence[Node], tex
     inner = container.type.parameters[0].kind if container.type.parameters else ""
     if kind in _SIMPLE and kind != "bool" and inner == kind:
         return f"({texts[0]} in {texts[1]})"
+    if kind == "string" and container.type.kind == "dyn" and isinstance(value, Literal):
+        name = generator.fresh()
+        return f"({texts[0]} in {name} if type({name} := {texts[1]}) in PLAIN else contained({texts[0]}, {name}))"
     return None
 
 
 def _member(text: str) -> Callable[[Generator, Call, Sequence[Node], Sequence[str]], str | None]:
     def found(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
-        if node.target is None or len(arguments) != 2 or any(each.type.kind != "string" for each in arguments):
+        if node.target is None or len(arguments) != 2 or arguments[1].type.kind != "string":
             return None
-        return text.format(*texts)
+        if arguments[0].type.kind == "string":
+            return text.format(*texts)
+        careful = generator.dispatcher(node)
+        return _guessed(generator, arguments, texts, text, f"{careful}") if careful else None
 
     return found
 
 
 def _matches(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
-    if len(arguments) != 2 or arguments[0].type.kind != "string":
+    test = generator.pattern(arguments[1]) if len(arguments) == 2 else None
+    if test is None:
         return None
-    search = generator.pattern(arguments[1])
-    return None if search is None else f"({search}({texts[0]}) is not None)"
+    if arguments[0].type.kind == "string":
+        return f"({test}({texts[0]}) is not None)"
+    return _guessed(generator, arguments, texts, f"({test}({{}}) is not None)", generator.dispatcher(node))
 
 
 def indexed(generator: Generator, operand: Node, key: Node, text: str, index: str) -> str:

@@ -20,8 +20,8 @@ from simkit.language.cel.check import Local, Variables
 from simkit.language.cel.code import Code
 from simkit.language.cel.declarations import Function, Overload
 from simkit.language.cel.declared import Declared
-from simkit.language.cel.lib_regex import PatternError, pattern
-from simkit.language.cel.runtime import GLOBALS
+from simkit.language.cel.lib_regex import PatternError, tester
+from simkit.language.cel.runtime import GLOBALS, called
 from simkit.language.cel.tree import (
     Bind,
     Call,
@@ -234,7 +234,7 @@ class Generator:
                 return f"present({text}, {node.field!r})"
             name = self.fresh()
             return f"({node.field!r} in {name} if type({name} := {text}) is dict else present({name}, {node.field!r}))"
-        if self.fast and node.operand.type.kind in ("map", "dyn"):
+        if self.fast and node.operand.type.kind in ("map", "dyn", "object"):
             return f"{text}[{node.field!r}]"
         return f"select({text}, {node.field!r})"
 
@@ -269,9 +269,10 @@ class Generator:
         if node.function in ("_[_]", "_[?_]", "_?._"):
             return self._index(node)
         arguments = node.arguments if node.target is None else [node.target, *node.arguments]
-        if node.function == "size" and self.fast and arguments[0].type.kind in ("list", "map", "string"):
+        if node.function == "size" and self.fast and arguments[0].type.kind in ("list", "map", "string", "dyn"):
             self.spend(1)
-            return Code(f"len({self.code(arguments[0]).text})")
+            text, kind = self.code(arguments[0]).text, arguments[0].type.kind
+            return Code(f"len({text})" if kind != "dyn" else fast_forms.dynamic_size(self, text))
         texts = [self.value(each) for each in arguments]
         if self.counting:
             texts = cost_actual.charge(self, node, arguments, texts)
@@ -294,12 +295,17 @@ class Generator:
         run = self.constant(function.dispatch)
         return f"called({', '.join([run, str(member), *texts])})"
 
+    def dispatcher(self, node: Call) -> str:
+        """The name of a function that picks the overload of a call by its arguments."""
+        dispatch, member = self.functions[node.function].dispatch, node.target is not None
+        return self.constant(lambda *arguments: called(dispatch, member, *arguments))
+
     def pattern(self, node: Node) -> str | None:
-        """The name of a constant pattern's search method."""
+        """The name of what tests a constant pattern."""
         if not isinstance(node, Literal) or not isinstance(node.value, str):
             return None
         try:
-            return self.constant(pattern(node.value).search)
+            return self.constant(tester(node.value))
         except PatternError:
             return None
 

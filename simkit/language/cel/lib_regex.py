@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Final
 
@@ -38,6 +39,22 @@ def pattern(text: str) -> Any:
         raise PatternError(_reworded(error.args[0])) from None
 
 
+@lru_cache(maxsize=1024)
+def tester(text: str) -> Callable[[str], Any]:
+    """A function that says whether a pattern is found in a text: None where not. PatternError for no pattern.
+
+    A set of one pattern answers several times faster than a search, which has to tell where the match is.
+    """
+    import re2
+
+    pattern(text)
+    found = re2.Set.SearchSet()
+    found.Add(text)
+    found.Compile()
+    test: Callable[[str], Any] = found.Match
+    return test
+
+
 def _reworded(reason: Any) -> str:
     """RE2's reason in the words of the real server's library."""
     text = reason.decode() if isinstance(reason, bytes) else str(reason)
@@ -52,7 +69,7 @@ def _reworded(reason: Any) -> str:
 def matches(text: str, expression: str) -> bool:
     """Whether the expression is found anywhere in the text."""
     try:
-        return pattern(expression).search(text) is not None
+        return tester(expression)(text) is not None
     except PatternError as error:
         raise EvaluationError(str(error)) from None
 

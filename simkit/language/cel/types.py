@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
-if TYPE_CHECKING:
-    from simkit.language.cel.declared import Declared
+
+class Typed(Protocol):
+    """Anything that has a type."""
+
+    @property
+    def type(self) -> Type: ...
+
+
+class HasFields(Protocol):
+    """What knows the fields of an object: their JSON names and declarations, under the names of expressions."""
+
+    @property
+    def fields(self) -> Mapping[str, tuple[str, Typed]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +36,7 @@ class Type:
     or param."""
     name: str
     parameters: tuple[Type, ...] = ()
-    declared: Declared | None = field(default=None, compare=False, repr=False)
+    declared: HasFields | None = field(default=None, compare=False, repr=False)
     """Of an object: its fields."""
 
     def __str__(self) -> str:
@@ -70,9 +81,28 @@ def optional_of(value: Type) -> Type:
     return Type("opaque", "optional", (value,))
 
 
-def object_type(name: str, declared: Declared) -> Type:
+def object_type(name: str, declared: HasFields) -> Type:
     """The type of an object with declared fields, known by its name."""
     return Type("object", name, (), declared)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A field of an object that no schema describes."""
+
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """The fields of such an object."""
+
+    fields: Mapping[str, tuple[str, Member]]
+
+
+def object_of(name: str, fields: Mapping[str, Type]) -> Type:
+    """The type of an object with these fields, such as the variables of a policy."""
+    return object_type(name, Members({field: (field, Member(found)) for field, found in fields.items()}))
 
 
 def opaque(name: str) -> Type:
