@@ -1,0 +1,205 @@
+"""Requests per second over TLS: ``python -m tests.bench.bench_http [--seconds 5] [--peer URL --peer-token TOKEN]``.
+
+The server runs in a process of its own (``simkit serve``), the load comes from this one. With ``--peer`` the same load
+goes to another server beside it, where the token's user must be allowed to write config maps; its certificate is not
+verified. Config maps of 1 KB are made in a namespace of their own, which is deleted in the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+
+import httptools
+import orjson
+
+from simkit.engine.http.running import new_loop
+
+TOKEN = "bench-token"
+LISTED = 10_000
+
+
+@dataclass(frozen=True)
+class Target:
+    """A server under load."""
+
+    host: str
+    port: int
+    token: str
+
+    def request(self, method: str, path: str, body: bytes = b"") -> bytes:
+        """The bytes of one request."""
+        lines = [f"{method} {path} HTTP/1.1", f"host: {self.host}:{self.port}", f"authorization: Bearer {self.token}"]
+        if body:
+            lines += ["content-type: application/json", f"content-length: {len(body)}"]
+        return "\r\n".join((*lines, "", "")).encode() + body
+
+
+class Connection(asyncio.Protocol):
+    """One connection that sends its next request as soon as the last one is answered."""
+
+    def __init__(self, take: Callable[[], bytes | None]) -> None:
+        self._take = take
+        self.parser = httptools.HttpResponseParser(self)
+        self.transport: asyncio.Transport | None = None
+        self.done = asyncio.get_running_loop().create_future()
+        self.wrong = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.next()
+
+    def next(self) -> None:
+        """Send another request, or close where there is none."""
+        request = self._take()
+        assert self.transport is not None
+        if request is None:
+            self.transport.close()
+            if not self.done.done():
+                self.done.set_result(None)
+        else:
+            self.transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        self.parser.feed_data(data)
+
+    def on_headers_complete(self) -> None:
+        self.wrong += self.parser.get_status_code() >= 400
+
+    def on_message_complete(self) -> None:
+        self.parser = httptools.HttpResponseParser(self)
+        self.next()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.done.done():
+            self.done.set_exception(exc or ConnectionError("the server closed the connection"))
+
+
+async def load(target: Target, requests: Iterator[bytes], connections: int, *, seconds: float) -> tuple[int, float]:
+    """How many requests were answered in how many seconds. The iterator's end ends the load early."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    loop, sent = asyncio.get_running_loop(), 0
+    end = loop.time() + seconds
+
+    def take() -> bytes | None:
+        nonlocal sent
+        request = next(requests, None) if loop.time() < end else None
+        sent += request is not None
+        return request
+
+    start = time.perf_counter()
+    pairs = [
+        await loop.create_connection(lambda: Connection(take), target.host, target.port, ssl=context)
+        for _ in range(connections)
+    ]
+    await asyncio.gather(*(protocol.done for _, protocol in pairs))
+    wrong = sum(protocol.wrong for _, protocol in pairs)
+    if wrong:
+        raise SystemExit(f"{wrong} of {sent} answers of {target.host}:{target.port} were refusals")
+    return sent, time.perf_counter() - start
+
+
+def config_map(name: str) -> bytes:
+    """A config map of about 1 KB."""
+    data = {f"key-{line}": f"{line}" * 140 for line in range(6)}
+    return orjson.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
+
+
+async def measure(target: Target, seconds: float) -> dict[str, float]:
+    """Requests per second by kind of load."""
+    namespace = f"bench-{time.time_ns():x}"
+    maps = f"/api/v1/namespaces/{namespace}/configmaps"
+    body = orjson.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    await load(target, iter([target.request("POST", "/api/v1/namespaces", body)]), 1, seconds=10)
+    fill = (target.request("POST", maps, config_map(f"listed-{number}")) for number in range(LISTED))
+    found = {"CREATE, 16 connections": rate(await load(target, fill, 16, seconds=600))}
+    get = itertools.repeat(target.request("GET", f"{maps}/listed-7"))
+    found["GET, 32 connections"] = rate(await load(target, get, 32, seconds=seconds))
+    for name, version in (("cached", "0"), ("consistent", "")):
+        lists = itertools.repeat(target.request("GET", f"{maps}?resourceVersion={version}"))
+        found[f"LIST of {LISTED}, {name}"] = rate(await load(target, lists, 2, seconds=seconds))
+    await load(target, iter([target.request("DELETE", f"/api/v1/namespaces/{namespace}")]), 1, seconds=10)
+    return found
+
+
+def rate(result: tuple[int, float]) -> float:
+    """Answers per second."""
+    count, seconds = result
+    return count / seconds
+
+
+GOALS = {
+    "CREATE, 16 connections": 2_700.0,
+    "GET, 32 connections": 8_000.0,
+    f"LIST of {LISTED}, cached": 24.0,
+    f"LIST of {LISTED}, consistent": 24.0,
+}
+
+
+@contextlib.contextmanager
+def served() -> Iterator[Target]:
+    """A server in a process of its own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        tokens = Path(folder) / "tokens.csv"
+        tokens.write_text(f'{TOKEN},bench,1,"system:masters"\n')
+        main = "import sys; from simkit.cli import main; sys.exit(main())"
+        flags = ["--secure-port", str(port), "--token-auth-file", str(tokens), "--cert-dir", folder]
+        started = time.perf_counter()
+        with subprocess.Popen([sys.executable, "-c", main, "serve", *flags], stdout=subprocess.PIPE) as process:
+            try:
+                assert process.stdout is not None
+                if not process.stdout.readline():
+                    raise SystemExit("the server did not start")
+                print(f"start to ready line, new certificates included: {time.perf_counter() - started:.2f} s")
+                yield Target("127.0.0.1", port, TOKEN)
+            finally:
+                process.terminate()
+
+
+def run(target: Target, seconds: float) -> dict[str, float]:
+    """The measurement in an event loop of its own."""
+    loop = new_loop()
+    try:
+        return loop.run_until_complete(measure(target, seconds))
+    finally:
+        loop.close()
+
+
+def main() -> None:
+    """Print a table: what, per second, the ratio to the goal, and to the peer where there is one."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=5, help="for each kind of load (default 5)")
+    parser.add_argument("--peer", metavar="URL", help="another server to put beside this one")
+    parser.add_argument("--peer-token", default=TOKEN, metavar="TOKEN")
+    args = parser.parse_args()
+    with served() as target:
+        ours = run(target, args.seconds)
+    peers: dict[str, float] = {}
+    if args.peer:
+        url = urlsplit(args.peer)
+        peers = run(Target(url.hostname or "127.0.0.1", url.port or 443, args.peer_token), args.seconds)
+    print(f"{'over TLS':32}{'per second':>12}{'to the goal':>13}{'to the peer':>13}")
+    for name, value in ours.items():
+        peer = f"{value / peers[name]:12.2f}x" if name in peers else ""
+        print(f"{name:32}{value:12,.0f}{value / GOALS[name]:12.2f}x{peer}")
+
+
+if __name__ == "__main__":
+    main()
