@@ -1,0 +1,133 @@
+"""The command that runs a server, as a process of its own."""
+
+from __future__ import annotations
+
+import http.client
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from simkit.cli import main
+
+RUN = "import sys; from simkit.cli import main; sys.exit(main())"
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@contextmanager
+def serving(flags: Sequence[str], stop: signal.Signals = signal.SIGTERM) -> Iterator[str]:
+    """A running server; gives its ready line, and checks that it ends by itself when told to."""
+    process = subprocess.Popen([sys.executable, "-c", RUN, "serve", *flags], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline()
+    finally:
+        process.send_signal(stop)
+        code = process.wait(20)
+        process.stdout.close()
+    assert code == 0
+
+
+def asked(connection: http.client.HTTPConnection, path: str, token: str = "") -> tuple[int, Any]:
+    """Status and object of one GET."""
+    connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+    response = connection.getresponse()
+    body = response.read()
+    return response.status, orjson.loads(body) if body.startswith(b"{") else body
+
+
+def test_both_ports(tmp_path: Path) -> None:
+    """One process serves HTTPS and plain HTTP with the same users, and its kubeconfig makes an administrator."""
+    tokens, config = tmp_path / "tokens.csv", tmp_path / "kubeconfig"
+    tokens.write_text("alice-token,alice,alice-uid,devs\n")
+    secure, plain = free_port(), free_port()
+    flags = ["--secure-port", str(secure), "--insecure-port", str(plain), "--cert-dir", str(tmp_path / "certificates")]
+    flags += ["--token-auth-file", str(tokens), "--kubeconfig-out", str(config)]
+    with serving(flags) as line:
+        assert line == f"<simkit server at https://127.0.0.1:{secure}, http://127.0.0.1:{plain}> is ready\n"
+        context = ssl.create_default_context(cafile=str(tmp_path / "certificates" / "ca.crt"))
+        context.load_cert_chain(tmp_path / "certificates" / "admin.crt", tmp_path / "certificates" / "admin.key")
+        for connection in (
+            http.client.HTTPConnection("127.0.0.1", plain, timeout=10),
+            http.client.HTTPSConnection("127.0.0.1", secure, timeout=10, context=ssl._create_unverified_context()),
+        ):
+            assert asked(connection, "/version")[0] == 200
+            assert asked(connection, "/api/v1/namespaces")[1]["message"].startswith(
+                'namespaces is forbidden: User "system:anonymous"'
+            )
+            assert 'User "alice"' in asked(connection, "/api/v1/namespaces", "alice-token")[1]["message"]
+            assert asked(connection, "/version", "nonsense")[0] == 401
+            connection.close()
+        admin = http.client.HTTPSConnection("localhost", secure, timeout=10, context=context)
+        status, found = asked(admin, "/api/v1/namespaces")
+        admin.close()
+        assert status == 200
+        assert "kube-system" in [item["metadata"]["name"] for item in found["items"]]
+    assert orjson.loads(config.read_bytes())["clusters"][0]["cluster"]["server"] == f"https://127.0.0.1:{secure}"
+
+
+def test_loaded_objects(tmp_path: Path) -> None:
+    """A dump is served as it is, and an interrupt ends the server as well."""
+    dump = tmp_path / "dump.yaml"
+    dump.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: ns, uid: kept}\ndata: {k: v}\n")
+    port = free_port()
+    flags = ["--secure-port", "0", "--insecure-port", str(port), "--load", str(dump), "--controllers", ""]
+    flags += ["--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path)]
+    with serving(flags, signal.SIGINT) as line:
+        assert line == f"<simkit server at http://127.0.0.1:{port}> is ready\n"
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        status, found = asked(connection, "/api/v1/namespaces/ns/configmaps/a")
+        connection.close()
+        assert status == 200
+        assert (found["metadata"]["uid"], found["data"]) == ("kept", {"k": "v"})
+
+
+@pytest.mark.parametrize(("flags", "message"), [
+    (["--secure-port", "65536"], "'65536' is no port"),
+    (["--anonymous-auth=maybe"], "'maybe' is neither true nor false"),
+    (["--feature-gates", "A=x"], "'x' is neither true nor false"),
+    (["--nonsense"], "unrecognized arguments: --nonsense"),
+    (["--secure-port", "0"], "a server needs a port"),
+    (["--token-auth-file", "/nowhere/tokens.csv"], "the token file /nowhere/tokens.csv cannot be read"),
+    (["--client-ca-file", "/nowhere/ca.crt"], "/nowhere/ca.crt cannot be read"),
+    (["--tls-cert-file", "a.crt"], "must be given together"),
+    (["--authorization-mode", "Chance"], "Chance"),
+    (["--controllers", "nonsense"], "'nonsense' is not a controller"),
+    (["--service-account-signing-key-file", "/dev/null"], "/dev/null holds no private key"),
+    (["--release", "0.9"], "0.9"),
+])  # fmt: skip
+def test_wrong_flags(capsys: pytest.CaptureFixture[str], tmp_path: Path, flags: list[str], message: str) -> None:
+    """A value that cannot be is refused before anything is served, with what was wrong."""
+    assert main(["serve", "--cert-dir", str(tmp_path), "--secure-port", str(free_port()), *flags]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    """The help shows the flags by the real server's names, and how to start."""
+    assert main(["serve", "--help"]) == 0
+    text = capsys.readouterr().out
+    for flag in ("--secure-port", "--token-auth-file", "--authorization-mode", "--enable-bootstrap-token-auth"):
+        assert flag in text
+    assert "kubectl --kubeconfig kubeconfig get namespaces" in text
+
+
+def test_light_to_name() -> None:
+    """Naming the command loads neither the engine nor a web server."""
+    code = "import sys; from simkit.cli import main; main(['serve', '--help']); print([m for m in sys.modules if 'uvi' in m or 'pipeline' in m or 'crypto' in m])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=20)
+    assert done.stdout.splitlines()[-1] == b"[]"
