@@ -1,1 +1,4 @@
-"""The expression language: grammar, types, checking, compilation, cost."""
+"""The expression language: grammar, types, checking, compilation, cost.
+
+Read in this order: environment (what users call), grammar and tree, check, generate, cost_estimate.
+"""

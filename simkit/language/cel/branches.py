@@ -67,15 +67,29 @@ def conditional(generator: Generator, node: Call) -> Code:
         )
         if text is not None:
             return Code(text)
-    test = generator.truth(condition)
     generator.flush()
     result = generator.fresh()
-    for head, branch in ((f"if {test}:", chosen), ("else:", other)):
-        generator.line(head)
-        with generator.indented():
-            generator.spend(-cost_actual.free_branch(branch))
-            generator.line(f"{result} = {generator.value(branch)}")
+    generator.line("while True:")  # Entered once: a chain of choices is left from the middle, so that it stays flat.
+    with generator.indented(blocks=1):
+        while True:
+            test = generator.truth(condition)
+            generator.flush()
+            generator.line(f"if {test}:")
+            with generator.indented():
+                _chosen(generator, result, chosen)
+                generator.line("break")
+            if not isinstance(other, Call) or other.function != "_?_:_" or generator.tracing:
+                break
+            condition, chosen, other = other.arguments
+        _chosen(generator, result, other)
+        generator.line("break")
     return Code(result)
+
+
+def _chosen(generator: Generator, result: str, branch: Node) -> None:
+    generator.spend(-cost_actual.free_branch(branch))
+    generator.line(f"{result} = {generator.value(branch)}")
+    generator.flush()
 
 
 def comprehension(generator: Generator, node: Comprehension) -> Code:

@@ -20,6 +20,7 @@ from simkit.language.cel.errors import (
 from simkit.language.cel.generate import Generator
 from simkit.language.cel.grammar import parse
 from simkit.language.cel.libraries import functions
+from simkit.language.cel.limits import CALL_LIMIT
 from simkit.language.cel.runtime import FAILURES
 from simkit.language.cel.tree import Node
 from simkit.language.cel.types import Type, object_of, parsed
@@ -28,8 +29,6 @@ NEW_EXPRESSIONS: Final = "1.29"
 """The compatibility version in which release 1.30 reads expressions that are being written."""
 STORED_EXPRESSIONS: Final = "1.30"
 """The one in which it reads those that are stored already, by whichever server."""
-CALL_LIMIT: Final = 1_000_000
-"""What one evaluation may cost."""
 _PATIENCE: Final = 64
 _STEP: Final = 8
 """An expression that keeps failing the fast way takes the careful one for a while."""

@@ -20,6 +20,7 @@ from simkit.language.cel.check import Local, Variables
 from simkit.language.cel.code import Code
 from simkit.language.cel.declarations import Function, Overload
 from simkit.language.cel.declared import Declared
+from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.lib_regex import PatternError, tester
 from simkit.language.cel.runtime import GLOBALS, called
 from simkit.language.cel.tree import (
@@ -38,8 +39,15 @@ from simkit.language.cel.types import Type
 from simkit.language.cel.values import CelType, UInt
 
 _LONG: Final = 600
+_MANY_BRACKETS: Final = 80
+_DEEPEST: Final = 90
 _MANY_BLOCKS: Final = 12
 """CPython allows 20 loops and try blocks inside of each other; deeper ones move to a function of their own."""
+
+
+def _unwieldy(text: str) -> bool:
+    """Whether an expression is better split: Python limits how deeply brackets nest."""
+    return len(text) > _LONG or (len(text) > _MANY_BRACKETS and text.count("(") + text.count("[") > _MANY_BRACKETS)
 
 
 class _NeedsStatements(Exception):
@@ -97,6 +105,8 @@ class Generator:
     @contextmanager
     def indented(self, *, blocks: int = 0) -> Iterator[None]:
         """Lines that belong to the line before; what they cost is added inside."""
+        if self._indent > _DEEPEST:
+            raise EvaluationError("the expression is nested too deeply")
         self._indent += 1
         self._blocks += blocks
         length = len(self._lines)
@@ -150,7 +160,7 @@ class Generator:
             text = f"{self.constant(declared.adapt)}({text})"
         if self.tracing and not isinstance(node, Literal):
             text = self._trace(node, text)
-        return self.kept(text) if len(text) > _LONG or not (self.fast or isinstance(node, Literal)) else text
+        return self.kept(text) if _unwieldy(text) or not (self.fast or isinstance(node, Literal)) else text
 
     def _trace(self, node: Node, text: str) -> str:
         name = self.kept(text)
@@ -168,7 +178,7 @@ class Generator:
         if self._blocks >= _MANY_BLOCKS and isinstance(node, Call | Comprehension):
             return self._apart(node)
         found: Code = _WRITERS[type(node)](self, node)
-        return found
+        return Code(self.kept(found.text), found.declared) if _unwieldy(found.text) else found
 
     def _apart(self, node: Node) -> Code:
         """The node in a function of its own, so that blocks can nest further."""
@@ -337,7 +347,7 @@ class Generator:
             return None
         finally:
             self._in_expression = False
-        return text if len(text) <= _LONG else None
+        return None if _unwieldy(text) else text
 
 
 def _certain(wanted: Type, argument: Node) -> bool:

@@ -6,6 +6,7 @@ lark and the grammar are loaded when the first expression is parsed.
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 250
 """How deeply the real server lets expressions nest."""
 
+_COMMON_DEPTH: Final = 30
+_DEEP_STACK: Final = 10_000
+"""Python's limit of calls inside of calls, raised when the first deep expression comes."""
 _ESCAPES: Final = r"\\[abfnrtv\"'\\`?]|\\[xX][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[0-3][0-7]{2}"
 
 _GROWN: Final = """
@@ -105,16 +109,20 @@ def parse(source: str) -> Node:
         raise
     except CompileError as error:
         raise CompileError(source, error.issues) from None
-    if _deeper_than(found, MAX_DEPTH):
+    depth = _depth(found)
+    if depth > MAX_DEPTH:
         raise CompileError(source, [Issue(0, f"expression recursion limit exceeded: {MAX_DEPTH}")])
+    if depth > _COMMON_DEPTH and sys.getrecursionlimit() < _DEEP_STACK:
+        sys.setrecursionlimit(_DEEP_STACK)
     assert isinstance(found, Node)
     return found
 
 
-def _deeper_than(node: Node, limit: int) -> bool:
+def _depth(node: Node) -> int:
+    """How deeply the tree nests, as far as that matters."""
     level: list[Node] = [node]
-    for _ in range(limit):
+    depth = 0
+    while level and depth <= MAX_DEPTH:
         level = [child for each in level for child in each.children()]
-        if not level:
-            return False
-    return True
+        depth += 1
+    return depth
