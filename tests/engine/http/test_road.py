@@ -1,0 +1,51 @@
+"""A whole cluster behind the HTTP floor."""
+
+from __future__ import annotations
+
+import base64
+import ssl
+from pathlib import Path
+
+import orjson
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.engine.http.road import Road
+from simkit.meta.message import Request
+from tests.engine.http.shelf import Client
+
+
+def test_a_served_cluster_knows_its_administrator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The written client configuration is enough to act as an administrator; without it a client is anonymous."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with Cluster(seed=1).serve(kubeconfig=tmp_path / "kubeconfig") as server:
+        config = orjson.loads((tmp_path / "kubeconfig").read_bytes())
+        cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        decoded = {name: base64.b64decode(text) for name, text in {**cluster, **user}.items() if name.endswith("-data")}
+        context = ssl.create_default_context(cadata=decoded["certificate-authority-data"].decode())
+        stranger = Client(server.url, context)
+        assert stranger.ask("GET", "/api/v1/namespaces").status == 403
+        stranger.close()
+        for name, content in decoded.items():
+            (tmp_path / name).write_bytes(content)
+        context.load_cert_chain(tmp_path / "client-certificate-data", tmp_path / "client-key-data")
+        admin = Client(server.url, context)
+        made = admin.ask("POST", "/api/v1/namespaces", orjson.dumps({"metadata": {"name": "team"}}))
+        assert (made.status, made.object["metadata"]["name"]) == (201, "team")
+        admin.connection.request("GET", "/api/v1/namespaces?watch=1&timeoutSeconds=1")
+        stream = admin.connection.getresponse()
+        assert b'"ADDED"' in stream.readline()
+        admin.close()
+
+
+def test_which_requests_may_block() -> None:
+    """Only a read of a revision that has not come yet waits."""
+    cluster = Cluster(seed=1)
+    road = Road(cluster.engine)
+    now = int(cluster.engine.store.revision)
+    asked = {
+        version: road.blocking(Request.of("GET", f"/api/v1/pods?resourceVersion={version}"))
+        for version in ("", "0", str(now), str(now + 1), "nonsense", "²")
+    }
+    assert [version for version, blocks in asked.items() if blocks] == [str(now + 1)]
+    assert not road.blocking(Request.of("GET", "/api/v1/pods"))
