@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -93,6 +93,22 @@ def _add_authentication(group: Any) -> None:
     group.add_argument(
         "--service-account-lookup", type=_flag, default=True, nargs="?", const=True, metavar="BOOL", help="default true"
     )
+    group.add_argument(
+        "--service-account-max-token-expiration",
+        type=_seconds,
+        default=0,
+        metavar="DURATION",
+        help="such as 24h; longer requests are shortened",
+    )
+    group.add_argument(
+        "--service-account-extend-token-expiration",
+        type=_flag,
+        default=True,
+        nargs="?",
+        const=True,
+        metavar="BOOL",
+        help="default true",
+    )
     group.add_argument("--api-audiences", type=_words, default=(), metavar="A,B", help="default: the issuers")
 
 
@@ -117,6 +133,7 @@ def _add_behaviour(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until told to stop; gives back the exit code."""
+    from simkit.cluster.assembly import live
     from simkit.engine.authn.config import build
     from simkit.engine.http.road import Road
     from simkit.engine.http.server import Server
@@ -125,8 +142,8 @@ def run(args: argparse.Namespace) -> int:
     clock = SystemClock()
     serving = _serving(args)
     made = _assembled(_options(args), args.load)
-    authentication = build(_settings(args, serving), _lookup(made), clock)
-    made.engine.authenticator = authentication.authenticator
+    authentication = build(_settings(args, serving), live(made.store), clock)
+    made.engine.authenticate_with(authentication)
     compress = args.feature_gates.get("APIResponseCompression", True)
     server = Server(Road(made.engine), serving, clock=clock, compress=compress)
     made.runner.start()
@@ -178,6 +195,8 @@ def _settings(args: argparse.Namespace, serving: Serving) -> Settings:
         service_account_key_file=keys,
         service_account_signing_key_file=args.service_account_signing_key_file or made.token_key,
         service_account_lookup=args.service_account_lookup,
+        service_account_max_token_expiration=int(args.service_account_max_token_expiration),
+        service_account_extend_token_expiration=args.service_account_extend_token_expiration,
     )
 
 
@@ -216,17 +235,6 @@ def _assembled(options: Options, dump: Path | None) -> Assembled:
     return assembly.Assembled(options, store)
 
 
-def _lookup(made: Assembled) -> Callable[..., Mapping[str, Any] | None]:
-    """How authenticators read an object as it is now."""
-    from simkit.meta.names import GroupResource, Key
-
-    def lookup(resource: GroupResource, namespace: str, name: str) -> Mapping[str, Any] | None:
-        entry = made.store.get(Key(resource, namespace, name))
-        return entry.object if entry else None
-
-    return lookup
-
-
 def _port(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number from 0 to 65535")
@@ -237,6 +245,15 @@ def _flag(text: str) -> bool:
     if text.lower() not in _WORDS:
         raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
     return _WORDS[text.lower()]
+
+
+def _seconds(text: str) -> float:
+    from simkit.meta.duration import seconds
+
+    try:
+        return seconds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}; write it like 30s or 1h30m") from None
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -11,7 +11,9 @@ from simkit.cluster.options import Options
 from simkit.cluster.view import StoreSnapshot
 from simkit.engine.admission.chain import Chain, Plugin
 from simkit.engine.admission.namespace_lifecycle import NamespaceLifecycle
-from simkit.engine.authn.union import Union
+from simkit.engine.authn.config import Authentication, in_process
+from simkit.engine.authn.lookup import Lookup
+from simkit.engine.authn.madekey import MadeKey
 from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
 from simkit.engine.authz.guard import RoleGuard
 from simkit.engine.authz.privileged import PrivilegedGroups
@@ -27,7 +29,7 @@ from simkit.engine.storage.memory import MemoryStore
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.clock import Chance, SystemClock
 from simkit.meta.errors import SimkitError
-from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, group_version_of
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.dump import Dump
@@ -52,12 +54,14 @@ class Assembled:
         index: AccessIndex | None = None,
         chance: Chance | None = None,
         captured: Collection[GroupResource] | None = None,
+        token_key: MadeKey | None = None,
     ) -> None:
         self.options, self.store, self.captured = options, store, captured
         self._snapshot: StoreSnapshot | None = None
         self.clock = options.clock or SystemClock()
         self.catalogue = Catalogue.for_release(options.release)
         chance = chance or Chance(options.seed)
+        self.token_key = token_key or MadeKey()
         self.roles = RoleAuthorizer(index or AccessIndex.of(self._everything()))
         store.listen(self.roles.follow)
         authorizer = _authorizer(options.authorization_mode, self.roles)
@@ -65,7 +69,7 @@ class Assembled:
             Parts(
                 store=store,
                 catalogue=self.catalogue,
-                authenticator=Union(options.authenticators, anonymous=options.anonymous_auth),
+                authentication=self._authentication(),
                 authorizer=authorizer,
                 guard=RoleGuard(self.roles.index, authorizer),
                 admission=Chain(_plugins(store)),
@@ -77,6 +81,10 @@ class Assembled:
         )
         controllers = _controllers(options.controllers)
         self.runner = Runner(store, controllers, partial(travel, self.engine), self._everything)
+
+    def _authentication(self) -> Authentication:
+        known, anonymous = self.options.authenticators, self.options.anonymous_auth
+        return in_process(known, self.token_key, live(self.store), self.clock, anonymous=anonymous)
 
     def snapshot(self) -> Snapshot:
         """The stored objects as they are now; of a loaded server, only what its dump held all of.
@@ -98,7 +106,18 @@ class Assembled:
             index=self.roles.index.fork(),
             chance=self.engine.chance.child(),
             captured=self.captured,
+            token_key=self.token_key,
         )
+
+
+def live(store: Store) -> Lookup:
+    """How authenticators read an object as it is now."""
+
+    def lookup(resource: GroupResource, namespace: str, name: str) -> Object | None:
+        entry = store.get(Key(resource, namespace, name))
+        return entry.object if entry is not None else None
+
+    return lookup
 
 
 def new_store(options: Options) -> Store:

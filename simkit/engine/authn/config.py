@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +11,13 @@ from simkit.engine.authn.bootstrap import BootstrapTokens
 from simkit.engine.authn.certificate import ClientCertificates
 from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.lookup import Lookup
+from simkit.engine.authn.madekey import MadeKey, MadeKeyTokens
 from simkit.engine.authn.requestheader import RequestHeaders
 from simkit.engine.authn.review import TokenReviewer
 from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
 from simkit.engine.authn.tokens import read_tokens
 from simkit.engine.authn.union import Union
-from simkit.engine.seams import Authenticator
+from simkit.engine.seams import Authenticator, TokenIssuer
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 
@@ -39,6 +40,9 @@ class Settings:
     service_account_key_file: Sequence[Path] = ()
     service_account_signing_key_file: Path | None = None
     service_account_lookup: bool = True
+    service_account_max_token_expiration: int = 0
+    """Seconds; 0 for no limit."""
+    service_account_extend_token_expiration: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +53,16 @@ class Authentication:
     """Asked about every request."""
     reviewer: TokenReviewer
     """Asked by token reviews."""
-    issuer: Issuer | None
+    issuer: TokenIssuer | None
     """Makes service account tokens; None without a signing key."""
-    keys: Sequence[VerificationKey]
+    keys: Callable[[], Sequence[VerificationKey]]
     """What relying parties verify service account tokens with."""
     audiences: Sequence[str]
+    """For whom tokens are when nobody else is named."""
+    longest: int = 0
+    """Seconds that a service account token may last; 0 for no limit."""
+    extends: bool = True
+    """Whether mounted tokens get a year."""
 
 
 def build(settings: Settings, lookup: Lookup, clock: Clock) -> Authentication:
@@ -74,7 +83,27 @@ def build(settings: Settings, lookup: Lookup, clock: Clock) -> Authentication:
         Union(members, anonymous=settings.anonymous_auth),
         TokenReviewer(tokens, accounts, audiences),
         issuer,
-        keys,
+        lambda: keys,
+        audiences,
+        settings.service_account_max_token_expiration,
+        settings.service_account_extend_token_expiration,
+    )
+
+
+def in_process(
+    authenticators: Sequence[Authenticator], key: MadeKey, lookup: Lookup, clock: Clock, *, anonymous: bool = True
+) -> Authentication:
+    """Authentication of a server that is held in a variable: given authenticators, and tokens of a made key.
+
+    Nothing is made at the start: the key waits for the first token that is asked for.
+    """
+    audiences = (key.issuer,)
+    accounts = MadeKeyTokens(key, lookup, clock, audiences=audiences)
+    return Authentication(
+        Union([*authenticators, accounts], anonymous=anonymous),
+        TokenReviewer(authenticators, accounts, audiences),
+        key,
+        lambda: key.keys,
         audiences,
     )
 

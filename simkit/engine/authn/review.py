@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from simkit.engine.authn.serviceaccount import InvalidToken, ServiceAccountTokens
+from simkit.engine.authn.serviceaccount import InvalidToken, Verified
 from simkit.engine.authn.union import authenticated
 from simkit.engine.seams import Authenticator
 from simkit.meta.errors import StatusError
@@ -24,6 +25,12 @@ class TokenVerdict:
     error: str = ""
 
 
+class Verifier(Protocol):
+    """Knows tokens that name their audiences. None: not my kind of token. Raises InvalidToken: mine, and bad."""
+
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified | None: ...
+
+
 class TokenReviewer:
     """Judges bearer tokens that others were shown.
 
@@ -37,9 +44,7 @@ class TokenReviewer:
         This server's own audiences.
     """
 
-    def __init__(
-        self, tokens: Sequence[Authenticator], accounts: ServiceAccountTokens | None, audiences: Sequence[str]
-    ) -> None:
+    def __init__(self, tokens: Sequence[Authenticator], accounts: Verifier | None, audiences: Sequence[str]) -> None:
         self._tokens, self._accounts, self._audiences = tuple(tokens), accounts, tuple(audiences)
 
     def review(self, token: str, audiences: Sequence[str] = ()) -> TokenVerdict:

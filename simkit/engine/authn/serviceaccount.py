@@ -174,9 +174,11 @@ class ServiceAccountTokens:
             if secret is None or metadata(secret).get("deletionTimestamp") or decoded(secret, "token") != token:
                 raise InvalidToken("service account token has been invalidated")
         for item in subject.bound:
-            if item.kind != "node":  # the node of a pod is told, not required
+            if item.kind != "node":
                 found = lookup(_RESOURCES[item.kind], subject.namespace, item.name)
                 self._check_alive(found, item.uid, item.kind)
+            elif len(subject.bound) == 1:  # beside a pod its node is told, not required
+                self._check_alive(lookup(_RESOURCES["node"], "", item.name), item.uid, "node")
 
     def _check_alive(self, obj: Object | None, uid: str, what: str) -> None:
         """A token outlives the deletion of what it is bound to by a minute at most."""

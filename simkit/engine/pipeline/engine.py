@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from simkit.engine.admission.chain import Chain
+from simkit.engine.authn.config import Authentication
 from simkit.engine.pipeline.served import Served
+from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
 from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, Store
 from simkit.engine.watch.hub import Hub
@@ -26,7 +28,7 @@ class Parts:
 
     store: Store
     catalogue: Catalogue
-    authenticator: Authenticator
+    authentication: Authentication
     authorizer: Authorizer
     guard: EscalationGuard
     admission: Chain
@@ -36,6 +38,8 @@ class Parts:
     health: Sequence[tuple[str, Callable[[], bool]]] = ()
     """Named checks, in the order in which verbose answers list them."""
     paths: Sequence[str] = ()
+    allocation: ServiceAllocation | None = None
+    """Gives out addresses of Services; None: the default ranges."""
 
 
 class Engine:
@@ -44,9 +48,11 @@ class Engine:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self.store, self.clock, self.chance = parts.store, parts.clock, parts.chance
-        self.authenticator, self.authorizer, self.guard = parts.authenticator, parts.authorizer, parts.guard
+        self.authentication = parts.authentication
+        self.authenticator: Authenticator = parts.authentication.authenticator
+        self.authorizer, self.guard = parts.authorizer, parts.guard
         self.admission, self.gates = parts.admission, parts.gates
-        self.registry = Registry(parts.store, parts.clock, parts.chance)
+        self.registry = Registry(parts.store, parts.clock, parts.chance, parts.allocation)
         self.hub = Hub(parts.store)
         self._catalogue = parts.catalogue
         self._served: dict[GroupVersionResource, Served] = {}
@@ -57,6 +63,10 @@ class Engine:
     def catalogue(self) -> Catalogue:
         """What is served now."""
         return self._catalogue
+
+    def authenticate_with(self, authentication: Authentication) -> None:
+        """Know who asks by other means from now on; tokens are issued and reviewed by them too."""
+        self.authentication, self.authenticator = authentication, authentication.authenticator
 
     def serve_catalogue(self, catalogue: Catalogue) -> None:
         """Serve other resources from now on (custom resources came or went)."""

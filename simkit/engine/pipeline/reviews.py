@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline import represent
+from simkit.engine.pipeline import represent, tokens
+from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
-from simkit.engine.pipeline.verbs.admit import tracker
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
@@ -25,20 +25,9 @@ from simkit.meta.objects import Draft
 Handler = Callable[[Engine, Exchange, Served], Response]
 
 
-def _asked(engine: Engine, exchange: Exchange, served: Served) -> Draft:
-    """The body of a review, with its field owner."""
-    options = opt.write_options(exchange.request, "CreateOptions")
-    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
-    given = draft["metadata"]
-    inbound.check_address(exchange, served, draft, named=False)
-    tracked = tracker(engine, served, options, "")(None, draft)
-    metadata = {**given, "managedFields": tracked["metadata"].get("managedFields")}
-    return {**draft, "metadata": {name: value for name, value in metadata.items() if value}}
-
-
 def access_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """SubjectAccessReview and LocalSubjectAccessReview: may somebody?"""
-    draft = _asked(engine, exchange, served)
+    draft = asked(engine, exchange, served)
     spec = draft.get("spec") or {}
     errors = _attribute_errors(spec)
     if not spec.get("user") and not spec.get("groups"):
@@ -53,7 +42,7 @@ def access_review(engine: Engine, exchange: Exchange, served: Served) -> Respons
 
 def self_access_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """SelfSubjectAccessReview: may I?"""
-    draft = _asked(engine, exchange, served)
+    draft = asked(engine, exchange, served)
     spec = draft.get("spec") or {}
     _refuse(draft, _attribute_errors(spec))
     return _answered(engine, exchange, draft, exchange.actor(), spec)
@@ -126,12 +115,7 @@ def _answered(
         status["reason"] = decision.reason
     if decision.error:
         status["evaluationError"] = decision.error
-    return _review(exchange, {**draft, "status": status})
-
-
-def _review(exchange: Exchange, draft: Draft) -> Response:
-    metadata = {"creationTimestamp": None, **draft["metadata"]}
-    return represent.document({**draft, "metadata": metadata}, exchange.wanted, status=201)
+    return answered(exchange, {**draft, "status": status})
 
 
 def rules_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
@@ -150,7 +134,7 @@ def rules_review(engine: Engine, exchange: Exchange, served: Served) -> Response
     if rules.error:
         status["evaluationError"] = rules.error
     head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}
-    return _review(exchange, {**head, "metadata": {}, "spec": {}, "status": status})
+    return answered(exchange, {**head, "metadata": {}, "spec": {}, "status": status})
 
 
 def self_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
@@ -163,21 +147,17 @@ def self_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
     return represent.document({**head, "metadata": metadata, "status": status}, exchange.wanted, status=201)
 
 
-def user_info(identity: Identity) -> dict[str, Any]:
-    """An identity as reviews show it."""
-    info: dict[str, Any] = {"username": identity.user, "uid": identity.uid, "groups": list(identity.groups)}
-    info["extra"] = {name: list(values) for name, values in identity.extra.items()}
-    return {name: value for name, value in info.items() if value}
-
-
 HANDLERS: Final[Mapping[GroupResource, Handler]] = {
     GroupResource(AUTHORIZATION_GROUP, "subjectaccessreviews"): access_review,
     GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews"): access_review,
     GroupResource(AUTHORIZATION_GROUP, "selfsubjectaccessreviews"): self_access_review,
     GroupResource(AUTHORIZATION_GROUP, "selfsubjectrulesreviews"): rules_review,
     GroupResource(AUTHENTICATION_GROUP, "selfsubjectreviews"): self_review,
+    GroupResource(AUTHENTICATION_GROUP, "tokenreviews"): tokens.token_review,
 }
 """Resources that are answered instead of stored."""
 
-SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {}
+SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
+    (GroupResource("", "serviceaccounts"), "token"): tokens.token_request,
+}
 """Subresources that take or give another kind than their object's."""

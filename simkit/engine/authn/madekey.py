@@ -1,0 +1,88 @@
+"""Service account tokens of a server without key files: the key is made when the first token is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from simkit.engine.authn.claims import DEFAULT_ISSUER
+from simkit.engine.authn.lookup import Lookup
+from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens, Verified
+from simkit.engine.seams import Token
+from simkit.meta.clock import Clock
+from simkit.meta.identity import Identity
+from simkit.meta.message import Credentials
+
+if TYPE_CHECKING:
+    from simkit.engine.authn.jws import VerificationKey
+
+
+class MadeKey:
+    """A signing key in memory. A server and its forks share one, so that the tokens of one are good in the other.
+
+    Parameters
+    ----------
+    issuer
+        What tokens carry as ``iss``.
+
+    Notes
+    -----
+    Making it imports cryptography, which costs more than all the rest of a start.
+    """
+
+    def __init__(self, issuer: str = DEFAULT_ISSUER) -> None:
+        self.issuer = issuer
+        self._made: Issuer | None = None
+        self._lock = Lock()
+
+    @property
+    def is_made(self) -> bool:
+        """Whether anybody has asked for a token yet; before, no token can be good."""
+        return self._made is not None
+
+    def made(self) -> Issuer:
+        """The issuer with its key, made now if it was not yet."""
+        with self._lock:
+            if self._made is None:
+                from cryptography.hazmat.primitives.asymmetric import ec
+
+                from simkit.engine.authn.jws import Signer
+
+                self._made = Issuer(Signer(ec.generate_private_key(ec.SECP256R1())), self.issuer)
+            return self._made
+
+    def issue(self, claims: Mapping[str, Any]) -> Token:
+        """The signed token that carries the claims."""
+        return self.made().issue(claims)
+
+    @property
+    def keys(self) -> Sequence[VerificationKey]:
+        """What verifies the tokens; empty as long as there are none."""
+        return [self._made.public] if self._made is not None else []
+
+
+class MadeKeyTokens:
+    """Verifies the service account tokens of a made key."""
+
+    def __init__(self, key: MadeKey, lookup: Lookup, clock: Clock, *, audiences: Sequence[str]) -> None:
+        self._key, self._lookup, self._clock, self._audiences = key, lookup, clock, tuple(audiences)
+        self._tokens: ServiceAccountTokens | None = None
+
+    def _verifier(self) -> ServiceAccountTokens | None:
+        if self._tokens is None and self._key.is_made:
+            issuers, audiences = (self._key.issuer,), self._audiences
+            self._tokens = ServiceAccountTokens(
+                self._key.keys, self._lookup, self._clock, issuers=issuers, audiences=audiences
+            )
+        return self._tokens
+
+    def authenticate(self, credentials: Credentials) -> Identity | None:
+        """The service account behind the bearer token, None for other tokens. Raises 401 for a bad one."""
+        verifier = self._verifier()
+        return verifier.authenticate(credentials) if verifier is not None else None
+
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified | None:
+        """Whose token it is and for whom; see ``ServiceAccountTokens.verify``."""
+        verifier = self._verifier()
+        return verifier.verify(token, audiences) if verifier is not None else None

@@ -1,0 +1,40 @@
+"""What questions that are asked by creating an object have in common: reading them, and answering."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs.admit import tracker
+from simkit.meta.identity import Identity
+from simkit.meta.message import Response
+from simkit.meta.objects import Draft
+
+
+def asked(engine: Engine, exchange: Exchange, served: Served) -> Draft:
+    """The body of a review, with its field owner."""
+    options = opt.write_options(exchange.request, "CreateOptions")
+    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    given = draft["metadata"]
+    inbound.check_address(exchange, served, draft, named=False)
+    tracked = tracker(engine, served, options, "")(None, draft)
+    metadata = {**given, "managedFields": tracked["metadata"].get("managedFields")}
+    return {**draft, "metadata": {name: value for name, value in metadata.items() if value}}
+
+
+def answered(exchange: Exchange, draft: Draft) -> Response:
+    """The review with its status as the answer to a create."""
+    metadata = {"creationTimestamp": None, **draft["metadata"]}
+    return represent.document({**draft, "metadata": metadata}, exchange.wanted, status=201)
+
+
+def user_info(identity: Identity) -> dict[str, Any]:
+    """An identity as reviews and audit events show it."""
+    info: dict[str, Any] = {"username": identity.user, "uid": identity.uid, "groups": list(identity.groups)}
+    info["extra"] = {name: list(values) for name, values in identity.extra.items()}
+    return {name: value for name, value in info.items() if value}
