@@ -164,15 +164,15 @@ class WatchStream:
         if self._cursor is None:
             self.close()
             return []
-        try:
-            changes = self._cursor.poll(limit)
-        except Compacted as error:
-            return self._overtaken(error)
         frames: list[bytes] = []
-        for change in changes:
-            frame = self._event(change)
-            if frame is not None:
-                frames.append(frame)
+        while not frames:  # changes that the selectors hide are passed over, or the reader would wait behind them
+            try:
+                changes = self._cursor.poll(limit)
+            except Compacted as error:
+                return self._overtaken(error)
+            if not changes:
+                break
+            frames += [frame for frame in map(self._event, changes) if frame is not None]
         return frames
 
     def _overtaken(self, error: Compacted) -> list[bytes]:
