@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, Final
+from typing import Any
 
 from simkit.meta import data
 from simkit.meta.errors import SimkitError, UnknownResource
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
+from simkit.schema import history
 from simkit.schema.definitions import Definitions, definitions
+from simkit.schema.releases import BASE, RELEASES, release_name
 from simkit.schema.resources import Resource, SubresourceInfo, from_row
 from simkit.schema.structural import Schema
 from simkit.schema.versions import version_rank
 
 __all__ = ["Catalogue", "Group", "Resource", "SchemaProvider", "SubresourceInfo"]
-
-RELEASES: Final = ("1.30",)
-"""Releases with a whole catalogue."""
 
 SchemaProvider = Callable[[GroupVersionKind], Schema]
 """Gives the schema of a kind that the definitions of the release do not know."""
@@ -130,10 +129,11 @@ class Catalogue:
         provider = self._providers.get(gvk)
         if provider is not None:
             return provider(gvk)
-        name = self.definitions.name_of(gvk)
-        if name is None:
-            raise SimkitError(f"there is no schema of {gvk} at release {self.release}")
-        return self.definitions.node(name)
+        for release in (self.release, BASE, RELEASES[-1]):  # what is stored may have a form of another release
+            name = definitions(release).name_of(gvk)
+            if name is not None:
+                return definitions(release).node(name)
+        raise SimkitError(f"there is no schema of {gvk} at release {self.release}")
 
     def definition(self, name: str) -> Schema:
         """The schema of a type by its full name, such as ``io.k8s.api.core.v1.PodSpec``."""
@@ -245,10 +245,13 @@ def _other_names(resource: Resource) -> Sequence[str]:
 
 @cache
 def _for_release(release: str, everything: bool) -> Catalogue:
-    if release not in RELEASES:
-        raise SimkitError(f"there is no catalogue of release {release!r}; known: {', '.join(RELEASES)}")
+    name = release_name(release)
     if not everything:
-        return _for_release(release, True).without(lambda resource: not resource.enabled_by_default)
-    table: Mapping[str, Any] = data.load(f"api/{release}/catalogue.json")
-    resources = [from_row(key, row) for key, row in table["resources"].items()]
-    return Catalogue(release, {each.gvr: each for each in resources}, table["groups"], table["paths"], {})
+        return _for_release(name, True).without(lambda resource: not resource.enabled_by_default)
+    table: Mapping[str, Any] = data.load(f"api/{BASE}/catalogue.json")
+    if name == BASE:
+        resources: Sequence[Resource] = [from_row(key, row) for key, row in table["resources"].items()]
+        order: Sequence[tuple[str, Sequence[str]]] = table["groups"]
+    else:
+        resources, order = history.resources(name), history.order(name)
+    return Catalogue(name, {each.gvr: each for each in resources}, order, table["paths"], {})

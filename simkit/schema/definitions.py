@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from typing import Any
 
-from simkit.meta import data
 from simkit.meta.names import GroupVersionKind
+from simkit.schema.differences import table_of
 from simkit.schema.structural import Schema
 
 
@@ -20,8 +20,7 @@ class Definitions:
 
     @cached_property
     def _table(self) -> Mapping[str, Mapping[str, Any]]:
-        table: Mapping[str, Mapping[str, Any]] = data.load(f"api/{self.release}/schemas.json")
-        return table
+        return table_of(self.release)
 
     @property
     def rows(self) -> Mapping[str, Mapping[str, Any]]:

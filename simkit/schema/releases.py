@@ -1,0 +1,87 @@
+"""The releases that simkit knows: their order and their dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from typing import Any, Final
+
+from simkit.meta import data
+from simkit.meta.errors import SimkitError
+
+FIRST: Final = 16
+LAST: Final = 37
+RELEASES: Final = tuple(f"1.{minor}" for minor in range(FIRST, LAST + 1))
+"""Releases that can be served, oldest first."""
+BASE: Final = "1.30"
+"""The release whose tables are whole; the schemas of others are told as differences from it."""
+
+_RELEASE: Final = re.compile(r"v?1\.(\d+)(?:[.+-].*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A minor release with its dates; ``end_of_life`` of one that is still maintained is the planned day."""
+
+    name: str
+    released: date
+    end_of_life: date
+    last_patch: str | None
+
+    @property
+    def minor(self) -> int:
+        return minor_of(self.name)
+
+
+def minor_of(release: str) -> int:
+    """The number after the first dot. Raises SimkitError for what is no release of the form ``1.30``.
+
+    Examples
+    --------
+    >>> minor_of("1.30"), minor_of("v1.29.4")
+    (30, 29)
+    """
+    match = _RELEASE.fullmatch(release.strip())
+    if match is None:
+        raise SimkitError(f"{release!r} is no release; write it as 1.30")
+    return int(match.group(1))
+
+
+def release_name(text: str) -> str:
+    """The release that a text means, such as ``1.30`` for ``v1.30.14``; SimkitError for one that is not known.
+
+    Examples
+    --------
+    >>> release_name("v1.21.2")
+    '1.21'
+    """
+    name = f"1.{minor_of(text)}"
+    if name not in RELEASES:
+        raise SimkitError(f"there is no catalogue of release {name!r}; known: {RELEASES[0]} to {RELEASES[-1]}")
+    return name
+
+
+@cache
+def _dates() -> Mapping[str, Mapping[str, Any]]:
+    table: Mapping[str, Mapping[str, Any]] = data.load("api/releases/releases.json")
+    return table
+
+
+@cache
+def release(name: str) -> Release:
+    """A release with its dates, from 1.8 on. SimkitError where no date is known."""
+    key = f"1.{minor_of(name)}"
+    row = _dates().get(key)
+    if row is None:
+        known = list(_dates())
+        raise SimkitError(f"no date is known of release {key!r}; known: {known[0]} to {known[-1]}")
+    end, start = date.fromisoformat(row["endOfLife"]), date.fromisoformat(row["released"])
+    return Release(key, start, end, row["lastPatch"])
+
+
+def dated() -> tuple[Release, ...]:
+    """All releases whose dates are known, oldest first."""
+    return tuple(release(name) for name in _dates())
