@@ -24,6 +24,7 @@ from simkit.engine.controllers.runner import Controller, Runner, chosen
 from simkit.engine.pipeline.engine import Engine, Parts
 from simkit.engine.pipeline.road import travel
 from simkit.engine.pipeline.served import Served
+from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.seams import Authorizer, Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.logic.rbac.index import AccessIndex
@@ -54,6 +55,7 @@ class Assembled:
         index: AccessIndex | None = None,
         chance: Chance | None = None,
         captured: Collection[GroupResource] | None = None,
+        allocation: ServiceAllocation | None = None,
         token_key: MadeKey | None = None,
     ) -> None:
         self.options, self.store, self.captured = options, store, captured
@@ -75,6 +77,7 @@ class Assembled:
                 admission=Chain(_plugins(store)),
                 clock=self.clock,
                 chance=chance,
+                allocation=allocation or _allocation(options, store, chance),
                 gates=options.feature_gates,
                 health=[(name, _healthy) for name in _CHECKS],
             )
@@ -100,11 +103,13 @@ class Assembled:
 
     def fork(self) -> Assembled:
         """The same server over a fork of the store; what is derived from it forks too."""
+        store, chance = self.store.fork(), self.engine.chance.child()
         return Assembled(
             self.options,
-            self.store.fork(),
+            store,
             index=self.roles.index.fork(),
-            chance=self.engine.chance.child(),
+            chance=chance,
+            allocation=self.engine.registry.allocation.fork(store, chance),
             captured=self.captured,
             token_key=self.token_key,
         )
@@ -118,6 +123,11 @@ def live(store: Store) -> Lookup:
         return entry.object if entry is not None else None
 
     return lookup
+
+
+def _allocation(options: Options, store: Store, chance: Chance) -> ServiceAllocation:
+    ranges = options.service_cluster_ip_range.split(",")
+    return ServiceAllocation(store, chance, ranges, options.service_node_port_range)
 
 
 def new_store(options: Options) -> Store:

@@ -29,3 +29,7 @@ class Options:
     enable_admission_plugins: Sequence[str] = ()
     disable_admission_plugins: Sequence[str] = ()
     controllers: Sequence[str] = ("*",)
+    service_cluster_ip_range: str = "10.96.0.0/16"
+    """Addresses of Services: one range, or one of each family with a comma between them."""
+    service_node_port_range: tuple[int, int] = (30000, 32767)
+    """Ports of Services on nodes, both ends included."""

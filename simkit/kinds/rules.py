@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from simkit.meta.fielderror import FieldError
 from simkit.meta.format import dns_subdomain
+from simkit.meta.identity import Identity
 from simkit.meta.objects import Draft, Object
 
 NameRule = Callable[[str, bool], Sequence[str]]
@@ -58,6 +59,14 @@ class Subresource:
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
 
 
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Who writes, and when (seconds since the epoch)."""
+
+    now: float
+    identity: Identity | None
+
+
 def _never(obj: Object) -> bool:
     return False
 
@@ -92,6 +101,8 @@ class KindRules:
     prepare: Callable[[Draft, Object | None], None] = _no_preparation
     """Before validation: reset what the client may not set, derive what the server sets. ``old`` is None on create.
     The registry has already taken care of metadata, generation and, where it is a subresource, ``status``."""
+    stamp: Callable[[Draft, Object | None, Circumstances], None] | None = None
+    """Like ``prepare`` and after it, for kinds that keep who wrote, or when."""
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
     """All that is wrong, in the real server's order; with ``old`` also what may not change."""
     generation: Callable[[Object, Object], bool] | None = None

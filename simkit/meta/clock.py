@@ -71,6 +71,11 @@ class Chance:
         with self._lock:
             return "".join(self._random.choices(SUFFIX_LETTERS, k=length))
 
+    def below(self, limit: int) -> int:
+        """A number from 0 up to, but without, the limit."""
+        with self._lock:
+            return self._random.randrange(limit)
+
     def child(self) -> Chance:
         """An independent source that is as repeatable as this one, for a fork."""
         with self._lock:

@@ -53,7 +53,9 @@ def dns_label(name: str, prefix: bool = False) -> Sequence[str]:
     """What is wrong with a lower-case RFC 1123 label."""
     name = _masked(name, prefix)
     wrong = [] if len(name) <= 63 else [too_long_text(63)]
-    if not _LABEL_RE.fullmatch(name):
+    if not _LABEL_RE.fullmatch(name) and _SUBDOMAIN_RE.fullmatch(name):
+        wrong.append("must not contain dots")
+    elif not _LABEL_RE.fullmatch(name):
         wrong.append(
             _regex_error(
                 "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "

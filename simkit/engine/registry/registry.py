@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final
 
 from simkit.engine.registry import metadata as meta
-from simkit.engine.registry.write import Outcome, Place, Write
+from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
+from simkit.engine.registry.write import Outcome, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store
+from simkit.kinds.rules import Circumstances
 from simkit.language.merge.managers import with_old_times
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import STALE, already_exists, conflict, invalid, not_found, unexplained
@@ -20,8 +23,15 @@ _TRIES: Final = 64
 class Registry:
     """Creates and updates objects. Deletion is in ``deletion.py``."""
 
-    def __init__(self, store: Store, clock: Clock, chance: Chance) -> None:
+    def __init__(self, store: Store, clock: Clock, chance: Chance, allocation: ServiceAllocation | None = None) -> None:
         self.store, self.clock, self.chance = store, clock, chance
+        self.allocation = allocation or ServiceAllocation(store, chance)
+
+    def _allocated(self, write: Write, draft: Draft, live: Object | None) -> AbstractContextManager[None]:
+        """Holds what the object is given besides what its writer said, while it is checked and stored."""
+        if write.place.resource != SERVICES or write.subresource:
+            return nullcontext()
+        return self.allocation.reserved(draft, live, dry_run=write.dry_run)
 
     def create(self, write: Write) -> Outcome:
         """Store a new object. Raises 409 where it exists, 422 with every fault, whatever admission raises."""
@@ -30,14 +40,18 @@ class Registry:
         return self._create(write, draft)
 
     def _create(self, write: Write, draft: Draft) -> Outcome:
-        place = write.place
         metadata = draft["metadata"]
         if metadata.get("resourceVersion") and not write.creates:
             raise unexplained("resourceVersion should not be set on objects to be created")
         draft = write.mutate(write.track(None, draft), None)
         draft["metadata"] = dict(draft["metadata"])
         meta.stamp_new(draft, self.chance, self.clock.now())
-        self._finish(place, draft, None, write.subresource)
+        with self._allocated(write, draft, None):
+            return self._insert(write, draft)
+
+    def _insert(self, write: Write, draft: Draft) -> Outcome:
+        place = write.place
+        self._finish(write, draft, None)
         errors = meta.validate(draft, namespaced=place.namespaced, name_rule=place.rules.name)
         errors += place.rules.validate(draft, None)
         if errors:
@@ -53,15 +67,17 @@ class Registry:
         except Stale:
             raise already_exists(place.resource, key.name) from None
 
-    def _finish(self, place: Place, draft: Draft, live: Object | None, subresource: str) -> None:
+    def _finish(self, write: Write, draft: Draft, live: Object | None) -> None:
         """What the server itself does to an object before it is checked."""
-        rules = place.rules
+        rules = write.place.rules
         if live is None:
-            if place.has_status and not rules.keeps_status:
+            if write.place.has_status and not rules.keeps_status:
                 draft.pop("status", None)
             if rules.generation is not None:
                 draft["metadata"]["generation"] = 1
         rules.prepare(draft, live)
+        if rules.stamp is not None:
+            rules.stamp(draft, live, Circumstances(self.clock.now(), write.identity))
         rules.default(draft)
         meta.drop_empty(draft["metadata"])
         if live is not None and rules.generation is not None and rules.generation(draft, live):
@@ -107,12 +123,13 @@ class Registry:
         self._check_version(write, given, live)
         draft["metadata"] = dict(draft["metadata"])
         meta.keep_owned(draft, live.object)
-        self._finish(place, draft, live.object, write.subresource)
-        self._check(write, draft, live.object)
-        write.validate(draft, live.object)
-        if removable(draft) and not write.dry_run:
-            return self._remove(draft, live)
-        return self._store(write, draft, live)
+        with self._allocated(write, draft, live.object):
+            self._finish(write, draft, live.object)
+            self._check(write, draft, live.object)
+            write.validate(draft, live.object)
+            if removable(draft) and not write.dry_run:
+                return self._remove(draft, live)
+            return self._store(write, draft, live)
 
     def _remove(self, draft: Draft, live: Entry) -> Outcome:
         """The last finalizer of an object that is being deleted went away: what was wanted is told, and gone."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from simkit.engine.seams import Entry, Intent
 from simkit.kinds.rules import KindRules
+from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupResource, Key
 from simkit.meta.objects import Draft, Object
 
@@ -64,6 +65,8 @@ class Write:
     mutate: Callable[[Draft, Object | None], Draft] = _unchanged
     validate: Callable[[Object, Object | None], None] = _accepted
     permit_create: Callable[[], None] = lambda: None
+    identity: Identity | None = None
+    """Who writes, for kinds that keep it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,7 @@ def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response
         strict_version=False,
         mutate=keeper.mutate,
         validate=keeper.validate,
+        identity=exchange.actor(),
         permit_create=keeper.permit_create,
     )
     return answer(engine, exchange, served, engine.registry.update(write))

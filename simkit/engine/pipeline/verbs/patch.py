@@ -66,6 +66,7 @@ def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
         track=tracker(engine, served, options, target.subresource),
         mutate=keeper.mutate,
         validate=keeper.validate,
+        identity=exchange.actor(),
     )
     return answer(engine, exchange, served, engine.registry.update(write))
 

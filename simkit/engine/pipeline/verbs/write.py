@@ -34,6 +34,7 @@ def create(engine: Engine, exchange: Exchange, served: Served) -> Response:
         track=tracker(engine, served, options, ""),
         mutate=keeper.mutate,
         validate=keeper.validate,
+        identity=exchange.actor(),
     )
     return answer(engine, exchange, served, _explained(engine, write))
 
@@ -83,6 +84,7 @@ def _update(engine: Engine, exchange: Exchange, served: Served, subresource: str
         track=tracker(engine, served, options, subresource),
         mutate=keeper.mutate,
         validate=keeper.validate,
+        identity=exchange.actor(),
         permit_create=keeper.permit_create,
     )
     return answer(engine, exchange, served, engine.registry.update(write))

@@ -1,0 +1,277 @@
+"""Gives out what no two Services may have: addresses in the cluster and ports on the nodes.
+
+What is given out is kept as a whole number with a bit for each address, so that a fork shares it and the first write on
+a fork costs what every write costs. It is read from the store when it is first needed, and then follows the store:
+whatever removes a Service, its addresses are free again. What a write under way has taken is reserved until it ends.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final
+
+from simkit.engine.registry.families import settle_families
+from simkit.engine.registry.pool import Pool, Taken
+from simkit.engine.seams import Change, Store
+from simkit.kinds.parts.addresses import Address, address, family, network
+from simkit.kinds.parts.drafts import owned, owned_items
+from simkit.kinds.parts.service_addresses import strings
+from simkit.kinds.parts.service_changes import keep_allocated, match_cluster_ips
+from simkit.kinds.parts.service_needs import (
+    EXTERNAL_NAME,
+    LOAD_BALANCER,
+    NODE_PORT,
+    is_headless,
+    needs_health_port,
+    type_of,
+)
+from simkit.meta.clock import Chance
+from simkit.meta.errors import SimkitError, StatusError, internal, invalid
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.names import GroupKind, GroupResource
+from simkit.meta.objects import Draft, Object, name_of
+
+SERVICES: Final = GroupResource("", "services")
+_KIND: Final = GroupKind("", "Service")
+DEFAULT_RANGE: Final = "10.96.0.0/16"
+DEFAULT_PORTS: Final = (30000, 32767)
+
+
+@dataclass(slots=True)
+class Reservation:
+    """What one write has taken so far, as pairs of a pool and a number."""
+
+    dry_run: bool
+    taken: list[tuple[Pool, int]] = field(default_factory=list)
+
+    def take(self, pool: Pool, number: int) -> None:
+        """Reserve a number. Raises Taken; a dry run only looks whether it is in the range."""
+        pool.check(number)
+        if not self.dry_run:
+            pool.reserve(number)
+            self.taken.append((pool, number))
+
+    def take_any(self, pool: Pool, chance: Chance) -> int:
+        """Reserve some free number. Raises Taken when there is none; a dry run shows the first of the range."""
+        if self.dry_run:
+            return pool.first_shown
+        number = pool.reserve_any(chance)
+        self.taken.append((pool, number))
+        return number
+
+
+class ServiceAllocation:
+    """The addresses and ports of one server's Services.
+
+    Parameters
+    ----------
+    store
+        Where the Services are.
+    chance
+        Chooses among what is free.
+    ranges
+        One range of addresses, or one of each family; the first is the default one.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        chance: Chance,
+        ranges: Sequence[str] = (DEFAULT_RANGE,),
+        ports: tuple[int, int] = DEFAULT_PORTS,
+    ) -> None:
+        self._store, self._chance, self._ranges, self._port_range = store, chance, tuple(ranges), ports
+        self._lock = threading.RLock()
+        self._pools = {family(text.partition("/")[0]): _address_pool(text) for text in ranges}
+        self._ports = Pool(ports[0], ports[1], first_shown=ports[0], what=f"ports is {ports[0]}-{ports[1]}")
+        self._known = False
+        store.listen(self._follow)
+
+    def fork(self, store: Store, chance: Chance) -> ServiceAllocation:
+        """The same over a fork of the store, in constant time."""
+        other = ServiceAllocation(store, chance, self._ranges, self._port_range)
+        with self._lock:
+            other._known = self._known
+            other._ports.used = self._ports.used
+            for name, pool in self._pools.items():
+                other._pools[name].used = pool.used
+        return other
+
+    @contextmanager
+    def reserved(self, draft: Draft, live: Object | None, *, dry_run: bool) -> Iterator[None]:
+        """Complete a Service's addresses and ports, and keep them reserved while the write goes on.
+
+        Raises the 422 or 500 that the real server gives for what cannot be given out.
+        """
+        reservation = Reservation(dry_run)
+        try:
+            with self._lock:
+                self._learn()
+                self._complete(draft, live, reservation)
+            yield
+        finally:
+            with self._lock:
+                for pool, number in reservation.taken:
+                    pool.release(number)
+
+    def _complete(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
+        spec = owned(draft, "spec")
+        owned_items(spec, "ports")
+        if live is not None:
+            keep_allocated(draft, live)
+        match_cluster_ips(draft, live)
+        faults = settle_families(draft, live, tuple(self._pools))
+        if faults:
+            raise invalid(_KIND, name_of(draft), faults)
+        self._give_addresses(draft, live, reservation)
+        self._give_ports(draft, live, reservation)
+        self._give_health_port(draft, live, reservation)
+
+    # Addresses
+
+    def _give_addresses(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
+        """New Services get an address of each family; old ones keep what they have, and may get a second."""
+        if type_of(draft) == EXTERNAL_NAME or is_headless(draft):
+            return
+        spec, families = draft["spec"], draft["spec"].get("ipFamilies") or []
+        fresh = live is None or type_of(live) == EXTERNAL_NAME
+        if not fresh and live is not None and is_headless(live):
+            return
+        given = list(spec.get("clusterIPs") or [])
+        had = [] if fresh or live is None else list(live["spec"].get("clusterIPs") or [])
+        if not fresh and (given[:1] != had[:1] or len(families) <= len(had)):
+            return
+        for index, name in enumerate(families):
+            if index < len(had):
+                continue
+            if index < len(given):
+                self._give_address(draft, name, given[index], reservation)
+            else:
+                given.append(self._any_address(name, reservation))
+        spec["clusterIPs"], spec["clusterIP"] = given, given[0]
+
+    def _give_address(self, draft: Draft, name: str, text: str, reservation: Reservation) -> None:
+        found = address(text)
+        pool = self._pools.get(name)
+        if found is None or pool is None or family(text) != name:
+            return  # validation has more to say about it
+        try:
+            reservation.take(pool, int(found))
+        except Taken as why:
+            shown = pool.out_of_range(text) if why.outside else "provided IP is already allocated"
+            detail = f"failed to allocate IP {text}: {shown}"
+            fault = invalid_value("spec.clusterIPs", strings(draft["spec"]["clusterIPs"]), detail)
+            raise self._refused(draft, fault) from None
+
+    def _any_address(self, name: str, reservation: Reservation) -> str:
+        try:
+            number = reservation.take_any(self._pools[name], self._chance)
+        except Taken:
+            raise internal("failed to allocate a serviceIP: range is full") from None
+        return str(_as_address(number, name))
+
+    # Ports
+
+    def _give_ports(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
+        if type_of(draft) not in (NODE_PORT, LOAD_BALANCER):
+            return
+        kept = {port.get("nodePort") for port in (live or {}).get("spec", {}).get("ports") or ()} - {None, 0}
+        automatic = draft["spec"].get("allocateLoadBalancerNodePorts") is not False or type_of(draft) == NODE_PORT
+        ports, chosen = draft["spec"].get("ports") or [], dict[int, int]()
+        for index, port in enumerate(ports):
+            number, wanted = port.get("port") or 0, port.get("nodePort") or 0
+            if not wanted and not automatic:
+                continue
+            if number in chosen and wanted in (0, chosen[number]):
+                port["nodePort"] = chosen[number]
+                continue
+            wanted = wanted or next((each["nodePort"] for each in ports if _asks(each, number)), 0)
+            if not wanted:
+                wanted = self._any_port(reservation)
+            elif wanted not in kept and wanted not in chosen.values():
+                self._give_port(draft, f"spec.ports[{index}].nodePort", wanted, reservation)
+            port["nodePort"] = wanted
+            chosen.setdefault(number, wanted)
+
+    def _give_port(self, draft: Draft, path: str, number: int, reservation: Reservation) -> None:
+        try:
+            reservation.take(self._ports, number)
+        except Taken as why:
+            detail = self._ports.port_out_of_range() if why.outside else "provided port is already allocated"
+            raise self._refused(draft, invalid_value(path, number, detail)) from None
+
+    def _any_port(self, reservation: Reservation) -> int:
+        try:
+            return reservation.take_any(self._ports, self._chance)
+        except Taken:
+            raise internal("failed to allocate a nodePort: range is full") from None
+
+    def _give_health_port(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
+        if not needs_health_port(draft) or (live is not None and needs_health_port(live)):
+            return
+        number = draft["spec"].get("healthCheckNodePort") or 0
+        if not number:
+            draft["spec"]["healthCheckNodePort"] = self._any_port(reservation)
+            return
+        try:
+            reservation.take(self._ports, number)
+        except Taken as why:
+            detail = self._ports.port_out_of_range() if why.outside else "provided port is already allocated"
+            raise internal(f"failed to allocate requested HealthCheck NodePort {number}: {detail}") from None
+
+    def _refused(self, draft: Draft, fault: FieldError) -> StatusError:
+        return invalid(_KIND, name_of(draft), [fault])
+
+    # What is in use
+
+    def _learn(self) -> None:
+        if not self._known:
+            self._known = True
+            for entry in self._store.scan(SERVICES):
+                self._mark(entry.object, Pool.use)
+
+    def _follow(self, changes: Sequence[Change]) -> None:
+        """Keep up with the store: called in the writer's thread, in the order of the changes."""
+        concerned = [change for change in changes if change.entry.key.resource == SERVICES]
+        if not concerned or not self._known:
+            return
+        with self._lock:
+            for change in concerned:
+                if change.previous is not None:
+                    self._mark(change.previous.object, Pool.free)
+                if change.type != "DELETED":
+                    self._mark(change.entry.object, Pool.use)
+
+    def _mark(self, service: Object, mark: Callable[[Pool, int], None]) -> None:
+        spec = service.get("spec") or {}
+        texts: Sequence[str] = spec.get("clusterIPs") or [spec.get("clusterIP") or ""]
+        for text in texts:
+            found = address(text)
+            if found is not None and family(text) in self._pools:
+                mark(self._pools[family(text)], int(found))
+        numbers = {port.get("nodePort") for port in spec.get("ports") or ()} | {spec.get("healthCheckNodePort")}
+        for number in numbers:
+            if number:
+                mark(self._ports, number)
+
+
+def _asks(port: Object, number: int) -> bool:
+    return port.get("port") == number and bool(port.get("nodePort"))
+
+
+def _as_address(number: int, name: str) -> Address:
+    return IPv6Address(number) if name == "IPv6" else IPv4Address(number)
+
+
+def _address_pool(text: str) -> Pool:
+    found = network(text)
+    if found is None:
+        raise SimkitError(f"{text!r} is no range of addresses, such as {DEFAULT_RANGE}")
+    first, last = int(found.network_address), int(found.broadcast_address)
+    low, high = first + 1, last - 1 if found.version == 4 else min(last, first + 2**16)
+    static = min(max(16, (high - low) // 16), 256)
+    return Pool(low, high, first_shown=first, static=static, what=f"IPs is {found}")

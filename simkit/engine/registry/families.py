@@ -1,0 +1,120 @@
+"""Which families of addresses a Service gets, from what it says and what the cluster has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from simkit.kinds.parts.addresses import family
+from simkit.kinds.parts.service_addresses import address_field_faults, strings
+from simkit.kinds.parts.service_needs import EXTERNAL_NAME, HEADLESS, type_of
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.objects import Draft, Object
+
+_SINGLE, _REQUIRE, _PREFER = "SingleStack", "RequireDualStack", "PreferDualStack"
+_OTHER: Final = {"IPv4": "IPv6", "IPv6": "IPv4"}
+
+
+def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]) -> Sequence[FieldError]:
+    """Fill in ``ipFamilyPolicy`` and ``ipFamilies``; gives back why that cannot be. The draft owns its ``spec``.
+
+    ``configured`` are the families of the cluster, the default one first.
+    """
+    if type_of(draft) == EXTERNAL_NAME or _prefers_as_before(draft, live):
+        return ()
+    faults = address_field_faults(draft)
+    if faults:
+        return faults
+    spec = draft["spec"]
+    if live is not None:
+        _downgrade(spec, live["spec"])
+    if not spec.get("ipFamilyPolicy") and 2 in (len(spec.get("clusterIPs") or ()), len(spec.get("ipFamilies") or ())):
+        spec["ipFamilyPolicy"] = _REQUIRE
+    faults = [*_single_faults(spec), *_infer_families(spec, configured)]
+    if faults:
+        return faults
+    if spec.get("clusterIP") == HEADLESS and not spec.get("selector"):
+        _settle_headless(spec, configured)
+        return ()
+    faults = _cluster_faults(spec, configured)
+    if not faults:
+        _settle_plain(spec, configured)
+    return faults
+
+
+def _prefers_as_before(draft: Draft, live: Object | None) -> bool:
+    """Whether nothing about families changes in a Service that prefers two: the cluster may have changed since."""
+    if live is None:
+        return False
+    names = ("ipFamilyPolicy", "clusterIP", "clusterIPs", "ipFamilies")
+    return draft["spec"].get("ipFamilyPolicy") == _PREFER and all(
+        draft["spec"].get(name) == live["spec"].get(name) for name in names
+    )
+
+
+def _downgrade(spec: Draft, old: Object) -> None:
+    """A Service that goes back to one family gives up the second address where the client did not."""
+    if old.get("ipFamilyPolicy") in (None, _SINGLE) or spec.get("ipFamilyPolicy") != _SINGLE:
+        return
+    for name in ("clusterIPs", "ipFamilies"):
+        if len(spec.get(name) or ()) == 2 and spec[name] == old.get(name):
+            spec[name] = spec[name][:1]
+
+
+def _single_faults(spec: Object) -> list[FieldError]:
+    if spec.get("ipFamilyPolicy") != _SINGLE:
+        return []
+    text = "must be 'PreferDualStack' or 'RequireDualStack' when multiple '{}' are specified"
+    two = [name for name in ("clusterIPs", "ipFamilies") if len(spec.get(name) or ()) == 2]
+    return [invalid_value("spec.ipFamilyPolicy", _SINGLE, text.format(name)) for name in two]
+
+
+def _infer_families(spec: Draft, configured: Sequence[str]) -> list[FieldError]:
+    """Families that the addresses tell."""
+    given, families = spec.get("clusterIPs") or [], list(spec.get("ipFamilies") or [])
+    faults: list[FieldError] = []
+    for index, text in enumerate(given):
+        if text == HEADLESS:
+            break
+        if index < len(families):
+            continue
+        name = family(text)
+        if name in configured:
+            families.append(name)
+        else:
+            shown = strings(given)
+            faults.append(
+                invalid_value(f"spec.clusterIPs[{index}]", shown, f"{name} is not configured on this cluster")
+            )
+    if families:
+        spec["ipFamilies"] = families
+    return faults
+
+
+def _settle_headless(spec: Draft, configured: Sequence[str]) -> None:
+    """Without address and selector, both families are allowed whatever the cluster has."""
+    families = list(spec.get("ipFamilies") or configured[:1])
+    if len(families) < 2 and spec.get("ipFamilyPolicy") != _SINGLE:
+        families.append(_OTHER[families[0]])
+    spec["ipFamilies"] = families
+    if not spec.get("ipFamilyPolicy"):
+        spec["ipFamilyPolicy"] = _REQUIRE if len(families) > 1 else _SINGLE
+
+
+def _cluster_faults(spec: Object, configured: Sequence[str]) -> list[FieldError]:
+    faults: list[FieldError] = []
+    if spec.get("ipFamilyPolicy") == _REQUIRE and len(configured) < 2:
+        text = "this cluster is not configured for dual-stack services"
+        faults.append(invalid_value("spec.ipFamilyPolicy", _REQUIRE, text))
+    for index, name in enumerate(spec.get("ipFamilies") or ()):
+        if name not in configured:
+            faults.append(invalid_value(f"spec.ipFamilies[{index}]", name, "not configured on this cluster"))
+    return faults
+
+
+def _settle_plain(spec: Draft, configured: Sequence[str]) -> None:
+    spec["ipFamilyPolicy"] = spec.get("ipFamilyPolicy") or _SINGLE
+    families = list(spec.get("ipFamilies") or configured[:1])
+    if spec["ipFamilyPolicy"] != _SINGLE and len(families) == 1 and len(configured) == 2:
+        families.append(_OTHER[families[0]])
+    spec["ipFamilies"] = families

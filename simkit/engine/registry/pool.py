@@ -1,0 +1,100 @@
+"""Numbers of a range that are given out one at a time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.meta.clock import Chance
+
+_GUESSES: Final = 32
+
+
+class Taken(Exception):
+    """A number that cannot be had; ``outside`` tells that it is not in the range at all."""
+
+    def __init__(self, *, outside: bool = False) -> None:
+        super().__init__("outside" if outside else "taken")
+        self.outside = outside
+
+
+class Pool:
+    """A range of numbers, both ends included. Not for several threads at once.
+
+    ``used`` and ``pending`` have a bit for each number: what stored objects have, and what writes under way took.
+    The lower numbers, ``static`` of them, are given out unasked only when all others are taken.
+
+    Examples
+    --------
+    >>> pool = Pool(30000, 30001)
+    >>> pool.reserve(30000)
+    >>> pool.reserve_any(Chance(1))
+    30001
+    """
+
+    __slots__ = ("_count", "_static", "_what", "first", "first_shown", "pending", "used")
+
+    def __init__(self, first: int, last: int, *, first_shown: int = 0, static: int = 0, what: str = "") -> None:
+        self.first, self._count, self._static, self._what = first, last - first + 1, static, what
+        self.first_shown = first_shown or first
+        self.used = self.pending = 0
+
+    def check(self, number: int) -> None:
+        """Raises Taken for a number outside."""
+        if not 0 <= number - self.first < self._count:
+            raise Taken(outside=True)
+
+    def reserve(self, number: int) -> None:
+        """Take a number. Raises Taken."""
+        self.check(number)
+        bit = 1 << (number - self.first)
+        if (self.used | self.pending) & bit:
+            raise Taken
+        self.pending |= bit
+
+    def reserve_any(self, chance: Chance) -> int:
+        """Take some free number. Raises Taken when none is left."""
+        taken = self.used | self.pending
+        index = self._guess(taken, chance)
+        if index is None:
+            index = self._search(taken, chance)
+        self.pending |= 1 << index
+        return self.first + index
+
+    def _guess(self, taken: int, chance: Chance) -> int | None:
+        span = self._count - self._static
+        for _ in range(_GUESSES if span > 0 else 0):
+            index = self._static + chance.below(span)
+            if not taken >> index & 1:
+                return index
+        return None
+
+    def _search(self, taken: int, chance: Chance) -> int:
+        """The first free number from some place on, in the upper part and then in the lower one."""
+        free = ~taken & ((1 << self._count) - 1)
+        upper = free >> self._static << self._static
+        for part in (upper, free):
+            if part:
+                start = chance.below(self._count)
+                after = part >> start << start or part
+                return (after & -after).bit_length() - 1
+        raise Taken
+
+    def release(self, number: int) -> None:
+        """End a reservation, whether the number is in use now or not."""
+        self.pending &= ~(1 << (number - self.first))
+
+    def use(self, number: int) -> None:
+        """A stored object has this number."""
+        if 0 <= number - self.first < self._count:
+            self.used |= 1 << (number - self.first)
+
+    def free(self, number: int) -> None:
+        """No stored object has this number any more."""
+        if 0 <= number - self.first < self._count:
+            self.used &= ~(1 << (number - self.first))
+
+    def out_of_range(self, text: str) -> str:
+        return f"the provided IP ({text}) is not in the valid range. The range of valid {self._what}"
+
+    def port_out_of_range(self) -> str:
+        return f"provided port is not in the valid range. The range of valid {self._what}"

@@ -1,0 +1,1 @@
+"""Workloads that keep pods running."""

@@ -1,0 +1,1 @@
+"""Horizontal autoscalers in two versions."""

@@ -1,0 +1,1 @@
+"""Workloads that run to an end."""

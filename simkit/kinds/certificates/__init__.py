@@ -1,0 +1,1 @@
+"""Signing requests and bundles of trust."""

@@ -1,0 +1,58 @@
+"""ConfigMap: its keys, its size, and that an immutable one stays."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.data_keys import LARGEST, key_faults
+from simkit.kinds.parts.drafts import without_empty
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, too_long
+from simkit.meta.objects import Draft, Object, name_of
+
+FIXED = "field is immutable when `immutable` is set"
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    without_empty(draft, ("data", "binaryData"))
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    changes = list(_changes(obj, old)) if old is not None else []
+    return [*changes, *_faults(obj)]
+
+
+def _faults(obj: Object) -> Iterator[FieldError]:
+    texts, binaries = obj.get("data") or {}, obj.get("binaryData") or {}
+    for key in texts:
+        yield from key_faults(f"data[{key}]", key)
+        if key in binaries:
+            yield invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData")
+    for key in binaries:
+        yield from key_faults(f"binaryData[{key}]", key)
+    size = sum(len(value.encode()) for value in texts.values())
+    size += sum(len(base64.b64decode(value)) for value in binaries.values())
+    if size > LARGEST:
+        yield too_long("", LARGEST)
+
+
+def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
+    """What an update of an immutable object may not do."""
+    if not old.get("immutable"):
+        return
+    if not obj.get("immutable"):
+        yield forbidden_field("immutable", FIXED)
+    for name in ("data", "binaryData"):
+        if (obj.get(name) or {}) != (old.get(name) or {}):
+            yield forbidden_field(name, FIXED)
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    count = len(obj.get("data") or {}) + len(obj.get("binaryData") or {})
+    return [name_of(obj), count, created(obj, now)]
+
+
+RULES = KindRules(prepare=_prepare, validate=_validate, row=_row)

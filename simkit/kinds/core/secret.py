@@ -1,0 +1,121 @@
+"""Secret: its type and the keys that the type demands; text is merged into data, and never comes back."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import orjson
+
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.data_keys import LARGEST, key_faults
+from simkit.kinds.parts.drafts import without_empty
+from simkit.kinds.rules import KindRules
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long
+from simkit.meta.objects import Draft, Object, annotations_of, name_of
+
+OPAQUE: Final = "Opaque"
+TOKEN: Final = label("service-account-token")
+ACCOUNT_NAME: Final = label("service-account.name")
+_DOCKER_CONFIG, _DOCKER_JSON = label("dockercfg"), label("dockerconfigjson")
+_BASIC, _SSH, _TLS = label("basic-auth"), label("ssh-auth"), label("tls")
+FIXED: Final = "field is immutable when `immutable` is set"
+
+
+def _default(draft: Draft) -> None:
+    if not draft.get("type"):
+        draft["type"] = OPAQUE
+    texts = draft.pop("stringData", None)
+    if texts:
+        encoded = {key: base64.b64encode(text.encode()).decode() for key, text in texts.items()}
+        draft["data"] = {**(draft.get("data") or {}), **encoded}
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    without_empty(draft, ("data",))
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    changes = list(_changes(obj, old)) if old is not None else []
+    return [*changes, *_faults(obj)]
+
+
+def _faults(obj: Object) -> Iterator[FieldError]:
+    data: Mapping[str, str] = obj.get("data") or {}
+    for key in data:
+        yield from key_faults(f"data[{key}]", key)
+    if sum(len(base64.b64decode(value)) for value in data.values()) > LARGEST:
+        yield too_long("data", LARGEST)
+    kind = obj.get("type") or ""
+    if kind == TOKEN:
+        if not annotations_of(obj).get(ACCOUNT_NAME):
+            yield required(f"metadata.annotations[{ACCOUNT_NAME}]")
+    elif kind == _BASIC:
+        if "username" not in data and "password" not in data:
+            yield required("data[username]")
+            yield required("data[password]")
+    else:
+        yield from _demanded(kind, data)
+
+
+def _demanded(kind: str, data: Mapping[str, str]) -> Iterator[FieldError]:
+    """Keys that a type cannot be without."""
+    documents = {_DOCKER_CONFIG: ".dockercfg", _DOCKER_JSON: ".dockerconfigjson"}
+    if kind in documents:
+        name = documents[kind]
+        if name not in data:
+            yield required(f"data[{name}]")
+        elif not _is_document(data[name]):
+            yield invalid_value(f"data[{name}]", "<secret contents redacted>", _why_no_document(data[name]))
+    elif kind == _SSH and not data.get("ssh-privatekey"):
+        yield required("data[ssh-privatekey]")
+    elif kind == _TLS:
+        yield from (required(f"data[{name}]") for name in ("tls.crt", "tls.key") if name not in data)
+
+
+def _is_document(encoded: str) -> bool:
+    return isinstance(_document(encoded), dict)
+
+
+def _document(encoded: str) -> Any:
+    try:
+        return orjson.loads(base64.b64decode(encoded))
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _why_no_document(encoded: str) -> str:
+    content = base64.b64decode(encoded).lstrip()
+    if not content:
+        return "unexpected end of JSON input"
+    found = _document(encoded)
+    if found is not None:
+        kind = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}[type(found)]
+        return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
+    first = content[:1].decode("utf-8", "replace")
+    return f"invalid character {first!r} looking for beginning of value"
+
+
+def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
+    """What an update may not do."""
+    if obj["type"] != old.get("type"):
+        yield invalid_value("type", obj["type"], "field is immutable")
+    if not old.get("immutable"):
+        return
+    if not obj.get("immutable"):
+        yield forbidden_field("immutable", FIXED)
+    if (obj.get("data") or {}) != (old.get("data") or {}):
+        yield forbidden_field("data", FIXED)
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), obj.get("type") or "", len(obj.get("data") or {}), created(obj, now)]
+
+
+def _fields(obj: Object) -> dict[str, str]:
+    return {"type": obj.get("type") or ""}
+
+
+RULES = KindRules(default=_default, prepare=_prepare, validate=_validate, row=_row, fields=_fields)

@@ -1,0 +1,98 @@
+"""Service: one address for many pods. Addresses and ports are given out by ``engine/registry/allocation.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.addresses import address, family
+from simkit.kinds.parts.cells import NONE, UNKNOWN, created, pairs
+from simkit.kinds.parts.drafts import kept_status, owned, without_empty
+from simkit.kinds.parts.load_balancer import reached_at
+from simkit.kinds.parts.service_changes import drop_unneeded
+from simkit.kinds.parts.service_defaults import default_service
+from simkit.kinds.parts.service_faults import service_faults, service_status_faults
+from simkit.kinds.parts.service_needs import CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT, is_headless, type_of
+from simkit.kinds.rules import KindRules, Subresource
+from simkit.meta.format import dns1035_label
+from simkit.meta.objects import Draft, Object, name_of
+
+_OPTIONAL: Final = ("ports", "selector", "externalIPs", "loadBalancerSourceRanges", "clusterIPs", "ipFamilies")
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    spec = owned(draft, "spec")
+    without_empty(spec, _OPTIONAL)
+    if old is None:
+        draft["status"] = {"loadBalancer": {}}
+    else:
+        drop_unneeded(draft, old)
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    spec, found = obj["spec"], []
+    if is_headless(obj):
+        if spec.get("loadBalancerIP"):
+            found.append("spec.loadBalancerIP is ignored for headless services")
+        if spec.get("externalIPs"):
+            found.append("spec.externalIPs is ignored for headless services")
+        if spec.get("sessionAffinity") != "None":
+            found.append("spec.SessionAffinity is ignored for headless services")
+        return found
+    for name in ("clusterIPs", "externalIPs"):
+        found += [text for index, one in enumerate(spec.get(name) or ()) for text in _odd(f"spec.{name}[{index}]", one)]
+    if spec.get("loadBalancerIP"):
+        found += _odd("spec.loadBalancerIP", spec["loadBalancerIP"])
+    if type_of(obj) != EXTERNAL_NAME and spec.get("externalName"):
+        found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
+    return found
+
+
+def _odd(path: str, text: str) -> list[str]:
+    """Addresses that other software may read differently."""
+    found = address(text)
+    if found is None or str(found) == text:
+        return []
+    if family(text) == "IPv6":
+        shown = f'IPv6 address "{text}" is not in RFC 5952 canonical format ("{found}")'
+        return [f"{path}: {shown}, which may cause controller apply-loops"]
+    return [f'{path}: IP address was accepted, but will be invalid in a future release: "{text}"']
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec = obj["spec"]
+    first = next(iter(spec.get("clusterIPs") or ()), NONE)
+    made = created(obj, now)
+    return [name_of(obj), type_of(obj), first, _outside(obj), _ports(spec), made, pairs(spec.get("selector"))]
+
+
+def _outside(obj: Object) -> str:
+    extra = list(obj["spec"].get("externalIPs") or ())
+    kind = type_of(obj)
+    if kind in (CLUSTER_IP, NODE_PORT):
+        return ",".join(extra) or NONE
+    if kind == LOAD_BALANCER:
+        return ",".join(reached_at(obj.get("status") or {}) + extra) or "<pending>"
+    return (obj["spec"].get("externalName") or "") if kind == EXTERNAL_NAME else UNKNOWN
+
+
+def _ports(spec: Object) -> str:
+    return ",".join(_port(port) for port in spec.get("ports") or ()) or NONE
+
+
+def _port(port: Object) -> str:
+    on_nodes = f":{port['nodePort']}" if port.get("nodePort") else ""
+    return f"{port.get('port', 0)}{on_nodes}/{port.get('protocol', '')}"
+
+
+RULES = KindRules(
+    name=dns1035_label,
+    default=default_service,
+    prepare=_prepare,
+    validate=service_faults,
+    row=_row,
+    warnings=_warnings,
+    subresources={"status": Subresource(kept_status, service_status_faults)},
+    put_creates=True,
+    delete_returns_object=True,
+)

@@ -1,0 +1,22 @@
+"""ServiceAccount: lists of names, nothing to check in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.drafts import without_empty
+from simkit.kinds.rules import KindRules
+from simkit.meta.objects import Draft, Object, name_of
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    without_empty(draft, ("secrets", "imagePullSecrets"))
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), len(obj.get("secrets") or ()), created(obj, now)]
+
+
+RULES = KindRules(prepare=_prepare, row=_row, delete_returns_object=True)

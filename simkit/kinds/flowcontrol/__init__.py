@@ -1,0 +1,1 @@
+"""Priority and fairness of requests."""

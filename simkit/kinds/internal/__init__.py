@@ -1,0 +1,1 @@
+"""Versions in which servers store."""

@@ -1,0 +1,1 @@
+"""Ingresses, their classes, network policies."""

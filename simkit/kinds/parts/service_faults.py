@@ -1,0 +1,228 @@
+"""What is wrong with a Service, in the real server's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simkit.kinds.parts.addresses import (
+    address_faults,
+    port_faults,
+    port_or_name_faults,
+    range_faults,
+    special_address_faults,
+)
+from simkit.kinds.parts.load_balancer import balancer_faults
+from simkit.kinds.parts.service_addresses import address_change_faults, address_field_faults
+from simkit.kinds.parts.service_needs import (
+    CLUSTER_IP,
+    EXTERNAL_NAME,
+    LOAD_BALANCER,
+    NODE_PORT,
+    TYPES,
+    is_external,
+    is_headless,
+    needs_health_port,
+    type_of,
+)
+from simkit.meta.domain import label
+from simkit.meta.fielderror import (
+    FieldError,
+    Shown,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    quoted,
+    required,
+    unsupported,
+)
+from simkit.meta.format import dns_label, dns_subdomain, label_value, qualified_name
+from simkit.meta.objects import Object, annotations_of
+
+_HINTS: Final = label("topology-aware-hints", "service")
+_MODE: Final = label("topology-mode", "service")
+_RANGES: Final = label("load-balancer-source-ranges", "service.beta")
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_AFFINITIES: Final = ("ClientIP", "None")
+_POLICIES: Final = ("Cluster", "Local")
+_KUBELET: Final = 10250
+_DAY: Final = 86400
+_BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
+
+
+def service_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """What is wrong with a service; with ``old``, also what may not change."""
+    changes = [*address_change_faults(obj, old), *_class_faults(obj, old)] if old is not None else []
+    return [*changes, *_faults(obj)]
+
+
+def service_status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """What is wrong with a service's status."""
+    return list(balancer_faults("status.loadBalancer", obj.get("status") or {}, modes=type_of(obj) == LOAD_BALANCER))
+
+
+def _faults(obj: Object) -> Iterator[FieldError]:
+    spec = obj["spec"]
+    yield from _annotation_faults(obj)
+    ports = spec.get("ports") or ()
+    if not ports and not is_headless(obj) and type_of(obj) != EXTERNAL_NAME:
+        yield required("spec.ports")
+    yield from _type_faults(obj)
+    names: set[str] = set()
+    for index, port in enumerate(ports):
+        yield from _port_faults(port, f"spec.ports[{index}]", names, named=len(ports) > 1)
+    for key, value in sorted((spec.get("selector") or {}).items()):
+        yield from (invalid_value("spec.selector", key, text) for text in qualified_name(key))
+        yield from (invalid_value("spec.selector", value, text) for text in label_value(value))
+    yield from _affinity_faults(spec)
+    yield from address_field_faults(obj)
+    for index, one in enumerate(spec.get("externalIPs") or ()):
+        path = f"spec.externalIPs[{index}]"
+        yield from list(address_faults(path, one)) or special_address_faults(path, one)
+    if type_of(obj) not in TYPES:
+        yield unsupported("spec.type", type_of(obj), TYPES)
+    yield from _ports_together(obj)
+    yield from _balancer_only_faults(obj)
+    yield from _class_faults(obj, None)
+    yield from _traffic_faults(obj)
+
+
+def _annotation_faults(obj: Object) -> Iterator[FieldError]:
+    annotations = annotations_of(obj)
+    if _HINTS in annotations and _MODE in annotations and annotations[_HINTS] != annotations[_MODE]:
+        text = f"must match annotations[{_HINTS}] when both are specified"
+        yield invalid_value(f"metadata.annotations[{_MODE}]", annotations[_MODE], text)
+
+
+def _type_faults(obj: Object) -> Iterator[FieldError]:
+    spec, kind = obj["spec"], type_of(obj)
+    if kind == LOAD_BALANCER:
+        for index, port in enumerate(spec.get("ports") or ()):
+            if port.get("port") == _KUBELET:
+                text = f"may not expose port {_KUBELET} externally since it is used by kubelet"
+                yield invalid_value(f"spec.ports[{index}]", _KUBELET, text)
+    if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(obj):
+        yield invalid_value("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")
+    if kind != EXTERNAL_NAME:
+        return
+    for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        if spec.get(name):
+            yield forbidden_field(f"spec.{name}", "may not be set for ExternalName services")
+    name = (spec.get("externalName") or "").removesuffix(".")
+    if not name:
+        yield required("spec.externalName")
+    else:
+        yield from (invalid_value("spec.externalName", name, text) for text in dns_subdomain(name))
+
+
+def _port_faults(port: Object, path: str, names: set[str], *, named: bool) -> Iterator[FieldError]:
+    name = port.get("name") or ""
+    if not name and named:
+        yield required(f"{path}.name")
+    elif name:
+        yield from (invalid_value(f"{path}.name", name, text) for text in dns_label(name))
+        if name in names:
+            yield duplicate(f"{path}.name", name)
+        names.add(name)
+    yield from port_faults(f"{path}.port", port.get("port") or 0)
+    if port["protocol"] not in _PROTOCOLS:
+        yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
+    yield from port_or_name_faults(f"{path}.targetPort", port["targetPort"])
+    if port.get("appProtocol") is not None:
+        value = port["appProtocol"]
+        yield from (invalid_value(f"{path}.appProtocol", value, text) for text in qualified_name(value))
+
+
+def _affinity_faults(spec: Object) -> Iterator[FieldError]:
+    affinity = spec["sessionAffinity"]
+    if affinity not in _AFFINITIES:
+        yield unsupported("spec.sessionAffinity", affinity, _AFFINITIES)
+    if affinity == "ClientIP":
+        timeout = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
+        if not 0 < timeout <= _DAY:
+            text = f"must be greater than 0 and less than or equal to {_DAY}"
+            yield invalid_value("spec.sessionAffinityConfig.clientIP.timeoutSeconds", timeout, text)
+
+
+def _ports_together(obj: Object) -> Iterator[FieldError]:
+    ports = obj["spec"].get("ports") or ()
+    if type_of(obj) == CLUSTER_IP:
+        for index, port in enumerate(ports):
+            if port.get("nodePort"):
+                yield forbidden_field(f"spec.ports[{index}].nodePort", "may not be used when `type` is 'ClusterIP'")
+    seen: set[tuple[str, int]] = set()
+    for index, port in enumerate(ports):
+        number = port.get("nodePort")
+        if number and (port["protocol"], number) in seen:
+            yield duplicate(f"spec.ports[{index}].nodePort", number)
+        seen.add((port["protocol"], number or 0))
+    seen = set()
+    for index, port in enumerate(ports):
+        key = (port["protocol"], port.get("port") or 0)
+        if key in seen:
+            yield duplicate(f"spec.ports[{index}]", _port_shown(*key))
+        seen.add(key)
+
+
+def _port_shown(protocol: str, port: int) -> Shown:
+    """A port of which only protocol and number are known, as Go prints the structure."""
+    return Shown(
+        f'core.ServicePort{{Name:"", Protocol:{quoted(protocol)}, AppProtocol:(*string)(nil), Port:{port}, '
+        'TargetPort:intstr.IntOrString{Type:0, IntVal:0, StrVal:""}, NodePort:0}'
+    )
+
+
+def _balancer_only_faults(obj: Object) -> Iterator[FieldError]:
+    spec, balanced = obj["spec"], type_of(obj) == LOAD_BALANCER
+    ranges = spec.get("loadBalancerSourceRanges") or ()
+    annotation = annotations_of(obj).get(_RANGES)
+    if ranges:
+        path = "spec.LoadBalancerSourceRanges"
+        if not balanced:
+            yield forbidden_field(path, _BALANCER_ONLY)
+        for index, one in enumerate(ranges):
+            yield from range_faults(f"{path}[{index}]", one.strip())
+    elif annotation is not None:
+        path = f"metadata.annotations[{_RANGES}]"
+        if not balanced:
+            yield forbidden_field(path, _BALANCER_ONLY)
+        for one in annotation.strip().split(",") if annotation.strip() else ():
+            yield from range_faults(path, one.strip())
+    if "allocateLoadBalancerNodePorts" in spec and not balanced:
+        yield forbidden_field("spec.allocateLoadBalancerNodePorts", _BALANCER_ONLY)
+
+
+def _class_faults(obj: Object, old: Object | None) -> Iterator[FieldError]:
+    path, chosen = "spec.loadBalancerClass", obj["spec"].get("loadBalancerClass")
+    if old is not None:
+        both = type_of(obj) == type_of(old) == LOAD_BALANCER
+        if both and chosen != old["spec"].get("loadBalancerClass"):
+            yield invalid_value(path, chosen, "may not change once set")
+        return
+    if chosen is None:
+        return
+    yield from (invalid_value(path, chosen, text) for text in qualified_name(chosen))
+    if type_of(obj) != LOAD_BALANCER:
+        yield forbidden_field(path, _BALANCER_ONLY)
+
+
+def _traffic_faults(obj: Object) -> Iterator[FieldError]:
+    spec = obj["spec"]
+    path, policy = "spec.externalTrafficPolicy", spec.get("externalTrafficPolicy") or ""
+    if not is_external(obj):
+        if policy:
+            yield invalid_value(path, policy, "may only be set for externally-accessible services")
+    elif policy not in _POLICIES:
+        yield unsupported(path, policy, _POLICIES)
+    path, port = "spec.healthCheckNodePort", spec.get("healthCheckNodePort") or 0
+    if not needs_health_port(obj):
+        if port:
+            text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+            yield invalid_value(path, port, text)
+    elif not port:
+        yield required(path)
+    else:
+        yield from port_faults(path, port)
+    policy = spec.get("internalTrafficPolicy")
+    if policy is not None and policy not in _POLICIES:
+        yield unsupported("spec.internalTrafficPolicy", policy, _POLICIES)

@@ -1,0 +1,42 @@
+"""Which parts a Service of some type has: what defaulting, allocation and validation agree about."""
+
+from __future__ import annotations
+
+from simkit.meta.objects import Object, at
+
+CLUSTER_IP, NODE_PORT, LOAD_BALANCER, EXTERNAL_NAME = "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"
+TYPES = (CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT)
+HEADLESS = "None"
+
+
+def type_of(service: Object) -> str:
+    return at(service, "spec", "type") or ""
+
+
+def needs_cluster_ip(service: Object) -> bool:
+    """Whether it has an address in the cluster (``None`` counts as one)."""
+    return type_of(service) in (CLUSTER_IP, NODE_PORT, LOAD_BALANCER)
+
+
+def needs_node_ports(service: Object) -> bool:
+    """Whether its ports are open on every node."""
+    if type_of(service) == NODE_PORT:
+        return True
+    return type_of(service) == LOAD_BALANCER and at(service, "spec", "allocateLoadBalancerNodePorts") is not False
+
+
+def needs_health_port(service: Object) -> bool:
+    """Whether nodes answer health checks for it."""
+    return type_of(service) == LOAD_BALANCER and at(service, "spec", "externalTrafficPolicy") == "Local"
+
+
+def is_external(service: Object) -> bool:
+    """Whether it can be reached from outside the cluster."""
+    if type_of(service) in (LOAD_BALANCER, NODE_PORT):
+        return True
+    return type_of(service) == CLUSTER_IP and bool(at(service, "spec", "externalIPs"))
+
+
+def is_headless(service: Object) -> bool:
+    """Whether it has no address of its own on purpose."""
+    return bool(at(service, "spec", "clusterIPs") == [HEADLESS])

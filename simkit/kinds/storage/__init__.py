@@ -1,0 +1,1 @@
+"""Classes, drivers and attachments of volumes."""
