@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,7 +59,7 @@ def decode(token: str) -> Continuation:
     """What a token says. Raises the 400 of the real server for a token that it did not make."""
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-    except binascii.Error:
+    except ValueError:  # also letters outside ASCII
         allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
         position = next((index for index, letter in enumerate(token) if letter not in allowed), len(token) // 4 * 4)
         raise _refusal(f"illegal base64 data at input byte {position}") from None

@@ -1,0 +1,160 @@
+"""A cluster as its users hold it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+import simkit
+from simkit.meta.errors import IncompleteSnapshot, SimkitError, StatusError
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request
+
+CONFIG = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
+
+
+@pytest.fixture
+def cluster() -> simkit.Cluster:
+    """A fresh cluster whose uids repeat."""
+    return simkit.Cluster(seed=1)
+
+
+def test_nothing_heavy_is_imported() -> None:
+    """``import simkit`` and a first cluster import neither tables nor graphs, plots, widgets or celpy."""
+    code = (
+        "import sys, simkit; simkit.Cluster; "
+        "print([name for name in ('pandas', 'networkx', 'matplotlib', 'ipywidgets', 'celpy') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_create_get_apply_delete(cluster: simkit.Cluster) -> None:
+    """An object is made, read, changed and removed through the facade."""
+    made = cluster.create(CONFIG)
+    assert cluster.get("cm", "a")["metadata"]["uid"] == made["metadata"]["uid"]
+    (changed,) = cluster.apply("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: w}}")
+    assert changed["data"] == {"k": "w"}
+    assert changed["metadata"]["uid"] == made["metadata"]["uid"]
+    cluster.delete("configmap", "a")
+    with pytest.raises(StatusError, match="not found"):
+        cluster.get("cm", "a")
+
+
+def test_answers_are_copies(cluster: simkit.Cluster) -> None:
+    """What the facade gives out can be changed without changing the cluster."""
+    made = dict(cluster.create(CONFIG))
+    made["data"]["k"] = "changed"
+    assert cluster.get("cm", "a")["data"] == {"k": "v"}
+
+
+def test_the_same_seed_gives_the_same_bytes() -> None:
+    """With a seed and a simulated clock two clusters are alike to the uid."""
+    from simkit.cluster.options import Options
+
+    first, second = (
+        simkit.Cluster(options=Options(seed=7, clock=simkit.SimulatedClock())).create(CONFIG) for _ in range(2)
+    )
+    assert first == second
+
+
+def test_forks_are_apart(cluster: simkit.Cluster) -> None:
+    """Neither side of a fork sees what the other does, roles included."""
+    fork = cluster.fork()
+    fork.create(CONFIG)
+    fork.delete("clusterrolebinding", "system:discovery")
+    with pytest.raises(StatusError):
+        cluster.get("cm", "a")
+    ann = Identity("ann", ("system:authenticated",))
+    assert cluster.perform(Request.of("GET", "/api"), identity=ann).status == 200
+    assert fork.perform(Request.of("GET", "/api"), identity=ann).status == 403
+
+
+def test_access_follows_bindings(cluster: simkit.Cluster) -> None:
+    """A role and a binding made through the road change the next decision."""
+    ann = Identity("ann", ("system:authenticated",))
+    ask = Request.of("GET", "/api/v1/namespaces/default/configmaps")
+    refused = cluster.perform(ask, identity=ann)
+    assert refused.status == 403
+    assert 'User "ann" cannot list resource "configmaps"' in refused.object["message"]
+    cluster.apply(
+        """
+        {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: r},
+         rules: [{apiGroups: [""], resources: [configmaps], verbs: [list]}]}
+---
+        {apiVersion: rbac.authorization.k8s.io/v1, kind: RoleBinding, metadata: {name: b},
+         roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: r},
+         subjects: [{kind: User, name: ann, apiGroup: rbac.authorization.k8s.io}]}
+        """
+    )
+    assert cluster.perform(ask, identity=ann).status == 200
+
+
+def test_default_roles_are_filled(cluster: simkit.Cluster) -> None:
+    """Aggregated roles hold rules once a cluster is made."""
+    rules = cluster.get("clusterrole", "view")["rules"]
+    assert any("configmaps" in rule.get("resources", ()) for rule in rules)
+
+
+def test_loading_seeds(cluster: simkit.Cluster) -> None:
+    """A loaded object keeps its uid and version; nothing else is there; what was not captured is told."""
+    dump = {
+        "apiVersion": "v1",
+        "kind": "List",
+        "items": [{**CONFIG, "metadata": {"name": "a", "uid": "u", "resourceVersion": "9"}}],
+    }
+    loaded = simkit.load(dump)
+    assert loaded.get("cm", "a")["metadata"]["uid"] == "u"
+    assert loaded.get("cm", "a")["metadata"]["resourceVersion"] == "9"
+    with pytest.raises(IncompleteSnapshot, match="kubectl get"):
+        loaded.who_can("get", "secrets")
+
+
+def test_what_if_compares_access(cluster: simkit.Cluster) -> None:
+    """A trial tells who loses what, and leaves the cluster alone."""
+    with cluster.what_if() as trial:
+        trial.delete("clusterrolebinding", "system:monitoring")
+        lost = trial.compare()
+    assert "system:monitoring" in lost.to_string()
+    assert cluster.get("clusterrolebinding", "system:monitoring")
+
+
+def test_concurrent_writers_lose_nothing(cluster: simkit.Cluster) -> None:
+    """Merge patches of many threads all take effect."""
+    cluster.create(CONFIG)
+    path = "/api/v1/namespaces/default/configmaps/a"
+
+    def write(number: int) -> None:
+        for step in range(20):
+            patch = {"data": {f"k{number}-{step}": "x"}}
+            answer = cluster.perform(Request.of("PATCH", path, patch, content_type="application/merge-patch+json"))
+            assert answer.status == 200
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(cluster.get("cm", "a")["data"]) == 121
+
+
+def test_wrong_use_is_told(cluster: simkit.Cluster) -> None:
+    """A misspelt resource and an unknown kind are named, with what may have been meant."""
+    with pytest.raises(SimkitError, match="deployments"):
+        cluster.get("deploymnets", "x")
+    with pytest.raises(SimkitError, match="Gadget"):
+        cluster.create({"apiVersion": "v1", "kind": "Gadget", "metadata": {"name": "g"}})
+
+
+def test_watch_in_process(cluster: simkit.Cluster) -> None:
+    """A watch tells of what comes after it; closing ends it."""
+    answer = cluster.perform(Request.of("GET", "/api/v1/namespaces/default/configmaps?watch=1"))
+    assert answer.stream.poll() == []
+    cluster.create(CONFIG)
+    (frame,) = answer.stream.poll()
+    assert frame.startswith(b'{"type":"ADDED"')
+    answer.stream.close()
+    assert answer.stream.poll() == []

@@ -1,0 +1,91 @@
+"""Label selectors against recorded errors and a naive reading."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simkit.meta import fields, labels
+from tests.shared import SHARED, needs_shared
+
+KEYS = st.sampled_from(["app", "tier", "a.b/c"])
+VALUES = st.sampled_from(["", "web", "api", "7", "12"])
+
+
+@given(st.dictionaries(KEYS, VALUES), KEYS, st.lists(VALUES, min_size=1), st.booleans())
+def test_sets_match_as_written(present: dict[str, str], key: str, values: list[str], negated: bool) -> None:
+    """``in`` and ``notin`` mean membership; labels without the key meet ``notin`` only."""
+    operator = "notin" if negated else "in"
+    selector = labels.parse(f"{key} {operator} ({','.join(values)})")
+    assert selector.matches(present) == ((present.get(key) in values) is not negated)
+
+
+@given(st.dictionaries(KEYS, VALUES), KEYS, VALUES)
+def test_equality_and_existence(present: dict[str, str], key: str, value: str) -> None:
+    """``=``, ``!=``, a bare key and ``!`` mean what they say."""
+    assert labels.parse(f"{key}={value}").matches(present) == (present.get(key) == value)
+    assert labels.parse(f"{key}!={value}").matches(present) == (present.get(key) != value)
+    assert labels.parse(key).matches(present) == (key in present)
+    assert labels.parse(f"!{key}").matches(present) == (key not in present)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """No text makes the reader fail otherwise than by refusing it."""
+    refusal = ""
+    try:
+        read = labels.parse(text)
+    except labels.BadSelector as error:
+        refusal = str(error)
+    assert refusal or isinstance(read.matches({"a": "b"}), bool)
+
+
+@given(st.text(max_size=30))
+def test_any_field_selector_is_read_or_refused(text: str) -> None:
+    """No text makes the reader of field selectors fail otherwise than by refusing it."""
+    refusal = ""
+    try:
+        read = fields.parse(text)
+    except fields.BadFieldSelector as error:
+        refusal = str(error)
+    assert refusal or isinstance(read.matches({"a": "b"}), bool)
+
+
+@needs_shared
+@pytest.mark.parametrize("case", ["list-label-selector-errors", "list-field-selector-errors"])
+def test_recorded_refusals(case: str) -> None:
+    """Every selector that the real server could not read is refused with its words."""
+    recorded = orjson.loads((SHARED / "conformance" / "cases" / "list" / f"{case}.json").read_bytes())
+    refused = 0
+    for step in recorded["steps"]:
+        query = parse_qs(step["path"].partition("?")[2])
+        body = step["expect"].get("body") or {}
+        message = body.get("message", "")
+        for name, parse in (("labelSelector", labels.parse), ("fieldSelector", fields.parse)):
+            if name in query and step["expect"]["status"] == 400 and "field label" not in message:
+                if "known field selector" in message:
+                    continue
+                with pytest.raises(ValueError) as caught:
+                    parse(query[name][0])
+                assert str(caught.value) == message
+                refused += 1
+    assert refused > 2
+
+
+def test_structured_selectors() -> None:
+    """None selects nothing, an empty selector everything, expressions what they say."""
+    assert not labels.of_object(None).matches({})
+    assert labels.of_object({}).matches({"any": "thing"})
+    selector = {
+        "matchLabels": {"app": "web"},
+        "matchExpressions": [
+            {"key": "tier", "operator": "NotIn", "values": ["db"]},
+            {"key": "x", "operator": "Exists"},
+        ],
+    }
+    assert labels.of_object(selector).matches({"app": "web", "x": ""})
+    assert not labels.of_object(selector).matches({"app": "web", "x": "", "tier": "db"})
