@@ -108,7 +108,7 @@ def compiled(facts: Path, folder: Path, datasets: Path) -> Iterator[tuple[str, b
     yield from schema_tables(packages.schemas(folder), base)
 
 
-def check_served(resources: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+def check_served(resources: Mapping[str, Any], known: dict[str, Any]) -> None:
     """Routes must agree with the facts that others took from the same and other packages."""
     for name, row in resources.items():
         facts = known.pop(name.replace(" ", "/"))

@@ -92,7 +92,8 @@ def _routes(text: str) -> Iterator[Route]:
     for base, body in _CLASS.findall(text):
         defined = {role: (group, version, kind) for role, group, version, kind in _DEFINED.findall(body)}
         plural, verbs, action = _PLURAL.search(body), _VERBS.search(body), _ACTION.search(body)
-        assert plural is not None and verbs is not None
+        assert plural is not None
+        assert verbs is not None
         group, version, _ = defined.get("parent", defined["resource"])
         words = tuple(word.strip(" '") for word in verbs.group(1).split(","))
         name = action.group(1) if action else ""

@@ -44,8 +44,9 @@ def observed(routes: Mapping[str, Sequence[Route]]) -> dict[str, dict[str, dict[
                 verbs = sorted({VERBS.get(verb, verb) for verb in route.verbs if not verb.startswith("global_")})
                 row["subresources"][route.action] = [kind, other, verbs]
             else:
-                verbs = {VERBS.get(verb.removeprefix("global_"), verb.removeprefix("global_")) for verb in route.verbs}
-                row |= {"kind": route.kind[2], "namespaced": route.namespaced, "verbs": sorted(verbs)}
+                names = {verb.removeprefix("global_") for verb in route.verbs}
+                verbs = sorted({VERBS.get(verb, verb) for verb in names})
+                row |= {"kind": route.kind[2], "namespaced": route.namespaced, "verbs": verbs}
     return {name: by for name, by in found.items() if any("kind" in row for row in by.values())}
 
 
