@@ -10,10 +10,10 @@ import nbformat
 import orjson
 import pytest
 
-from simkit.meta.errors import SimkitError
 from simkit.cluster.report.library import notebook
 from simkit.cluster.report.page import page
 from simkit.cluster.report.report import AUDIT, executed, headings, to_html, write_report
+from simkit.meta.errors import SimkitError
 from tests.analysis.worlds import account, binding, namespace, role, rule
 
 OBJECTS = [
