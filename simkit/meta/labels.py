@@ -73,7 +73,7 @@ class _Parser:
     """A recursive-descent reader that fails where the real server's does, with its words."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = [token for token in _TOKEN.findall(text) if token] + [""]
+        self._tokens: list[str] = [token for token in _TOKEN.findall(text) if token] + [""]
         self._at = 0
 
     def _peek(self) -> str:
