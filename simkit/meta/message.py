@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 import orjson
 
@@ -56,6 +56,11 @@ class Request:
         """The first value of a header, or the empty string."""
         values = self.headers.get(name)
         return values[0] if values else ""
+
+    @property
+    def uri(self) -> str:
+        """Path and query, the query encoded anew."""
+        return f"{self.path}?{urlencode(self.query, doseq=True)}" if self.query else self.path
 
     def option(self, name: str) -> str:
         """The first value of a query parameter, or the empty string."""

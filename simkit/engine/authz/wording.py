@@ -11,6 +11,11 @@ _HARMLESS = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 """Messages must not look like HTML to a browser that ignores the content type."""
 
 
+def harmless(text: str) -> str:
+    """A text that no browser takes for HTML."""
+    return text.translate(_HARMLESS)
+
+
 def forbidden_message(ask: Attributes, reason: str = "") -> str:
     """Who may not do what, and the authorizer's reason where it gave one.
 
@@ -20,7 +25,7 @@ def forbidden_message(ask: Attributes, reason: str = "") -> str:
     >>> forbidden_message(Attributes(Identity("ann"), "list", resource="pods", namespace="x"))
     'User "ann" cannot list resource "pods" in API group "" in the namespace "x"'
     """
-    message = _what(ask).translate(_HARMLESS)
+    message = harmless(_what(ask))
     return f"{message}: {reason}" if reason else message
 
 

@@ -12,6 +12,7 @@ from simkit.engine.pipeline.negotiation import negotiate
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.target import Target
 from simkit.engine.pipeline.verbs import patch, read, remove, watch, write
+from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
 from simkit.meta.format import path_segment
 from simkit.meta.message import Response
@@ -42,8 +43,11 @@ def dispatch(engine: Engine, exchange: Exchange) -> Response:
     if method == "HEAD":
         raise method_not_allowed()
     _check_route(target, resource)
-    exchange.wanted = negotiate(exchange.request.header("accept"), watchable=target.verb in ("list", "watch"))
     served = engine.served(resource)
+    exchange.routed = ""
+    if served.deprecation is not None:
+        _tell_of_its_end(engine, exchange, *served.deprecation)
+    exchange.wanted = negotiate(exchange.request.header("accept"), watchable=target.verb in ("list", "watch"))
     if target.subresource:
         return _part(engine, exchange, served)
     if target.verb not in resource.verbs:
@@ -52,6 +56,15 @@ def dispatch(engine: Engine, exchange: Exchange) -> Response:
     if review is not None:
         return review(engine, exchange, served)
     return VERBS[target.verb](engine, exchange, served)
+
+
+def _tell_of_its_end(engine: Engine, exchange: Exchange, warning: str, end: str) -> None:
+    """Warn the client, the audit log and whoever reads the metrics of a deprecated version."""
+    target, exchange.deprecation = exchange.target, warning
+    exchange.annotations[f"{API_DOMAIN}/deprecated"] = "true"
+    if end:
+        exchange.annotations[f"{API_DOMAIN}/removed-release"] = end
+    engine.metrics.deprecated.add((target.group, target.version, target.resource, target.subresource, end))
 
 
 def _part(engine: Engine, exchange: Exchange, served: Served) -> Response:

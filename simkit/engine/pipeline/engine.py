@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.config import Authentication
+from simkit.engine.pipeline.limits import Limits
+from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.served import Served
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
@@ -38,6 +40,8 @@ class Parts:
     health: Sequence[tuple[str, Callable[[], bool]]] = ()
     """Named checks, in the order in which verbose answers list them."""
     paths: Sequence[str] = ()
+    limits: Limits = field(default_factory=Limits)
+    metrics: Metrics = field(default_factory=Metrics)
     allocation: ServiceAllocation | None = None
     """Gives out addresses of Services; None: the default ranges."""
 
@@ -54,6 +58,7 @@ class Engine:
         self.admission, self.gates = parts.admission, parts.gates
         self.registry = Registry(parts.store, parts.clock, parts.chance, parts.allocation)
         self.hub = Hub(parts.store)
+        self.limits, self.metrics = parts.limits, parts.metrics
         self._catalogue = parts.catalogue
         self._served: dict[GroupVersionResource, Served] = {}
         self._news = threading.Condition()

@@ -23,6 +23,12 @@ class Exchange:
     wanted: Wanted = field(default_factory=Wanted)
     reason: str = ""
     """Why authorization allowed it."""
+    routed: str | None = None
+    """Empty once a resource takes the request; for other paths, the one that takes it; None where nothing does."""
+    room: bool | None = None
+    """Which limit of requests under way it counts for: True for those that change something."""
+    deprecation: str = ""
+    """The warning that the version which was asked for is deprecated."""
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
 

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.pipeline import represent
+from simkit.engine.pipeline import exposition, health, represent
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import JSON, negotiate
 from simkit.meta.domain import api_group
-from simkit.meta.errors import PlainError, method_not_allowed, no_path, no_route, not_acceptable
+from simkit.meta.errors import method_not_allowed, no_path, no_route, not_acceptable
 from simkit.meta.message import Response
 from simkit.schema import discovery, openapi
 
@@ -28,13 +28,16 @@ def answer(engine: Engine, exchange: Exchange) -> Response:
     """The answer to a path that names no resource. Raises 404 and 405 as the real server does."""
     path, method = exchange.target.path.rstrip("/") or "/", exchange.request.method
     parts = path.strip("/").split("/")
-    if parts[0] in ("healthz", "livez", "readyz") and len(parts) < 3:
-        return _health(engine, exchange, parts[0], parts[1] if len(parts) == 2 else "")
+    if parts[0] in health.ENDPOINTS and len(parts) < 3:
+        return health.answer(engine, exchange, parts[0], parts[1] if len(parts) == 2 else "")
+    if path in ("/metrics", "/metrics/slis"):
+        return _metrics(engine, exchange)
     handler = _FIXED.get(path)
     if handler is not None:
         allowed = _LISTED_BY if path == "/apis" else _READING[:1]
         if method not in allowed:
             raise method_not_allowed()
+        exchange.routed = ""
         return handler(engine, exchange)
     if parts[0] in ("api", "apis"):
         return _group(engine, exchange, parts)
@@ -123,42 +126,13 @@ def _group(engine: Engine, exchange: Exchange, parts: list[str]) -> Response:
     return _document(exchange, discovery.resource_list(catalogue, parts[1], parts[2]), routed=False)
 
 
-def _health(engine: Engine, exchange: Exchange, endpoint: str, name: str) -> Response:
-    if exchange.request.method not in _READING:
-        raise method_not_allowed()
-    checks = dict(engine.parts.health)
-    if endpoint != "readyz":
-        checks.pop("shutdown", None)
-        checks.pop("informer-sync", None)
-    if name:
-        if name not in checks:
-            raise no_path()
-        if checks[name]():
-            return Response(200, b"ok", _TEXT)
-        raise PlainError(500, "internal server error: healthcheck failed\n")
-    return _checked(exchange, endpoint, checks)
-
-
-def _checked(exchange: Exchange, endpoint: str, checks: dict[str, Callable[[], bool]]) -> Response:
-    excluded = list(exchange.request.query.get("exclude", ()))
-    lines, failed = [], []
-    for name, check in checks.items():
-        if name in excluded:
-            lines.append(f"[+]{name} excluded: ok")
-        elif check():
-            lines.append(f"[+]{name} ok")
-        else:
-            lines.append(f"[-]{name} failed: reason withheld")
-            failed.append(name)
-    unknown = [f'"{name}"' for name in excluded if name not in checks]
-    if unknown:
-        lines.append(f"warn: some health checks cannot be excluded: no matches for {','.join(unknown)}")
-    text = "\n".join(lines)
-    if failed:
-        raise PlainError(500, f"{text}\n{endpoint} check failed\n")
-    if "verbose" not in exchange.request.query:
-        return Response(200, b"ok", _TEXT)
-    return Response(200, f"{text}\n{endpoint} check passed\n".encode(), _TEXT)
+def _metrics(engine: Engine, exchange: Exchange) -> Response:
+    """The counters of the server, to whatever method; a path that ends in a slash is another one."""
+    path = exchange.routed = exchange.target.path
+    if path.endswith("/"):
+        raise no_path()
+    text = exposition.exposed(engine, indicators=path == "/metrics/slis")
+    return Response(200, text, exposition.CONTENT_TYPE)
 
 
 def _openapi_index(engine: Engine, exchange: Exchange) -> Response:

@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Final
 
 import orjson
 
 from simkit.engine.authn.bearer import credentials_of
+from simkit.engine.authz.wording import harmless
 from simkit.engine.authz.wording import refusal as forbid
-from simkit.engine.pipeline import paths, represent
+from simkit.engine.pipeline import exposition, paths, represent
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.impersonation import impersonate
+from simkit.engine.pipeline.limits import TooMany
+from simkit.engine.pipeline.metrics import route
 from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.target import parse
+from simkit.meta.attributes import Verdict
+from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 
 _LOG: Final = logging.getLogger("simkit.engine")
+DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/reason"
+"""Audit annotations that tell what authorization said, and why."""
 Stage = Callable[[Engine, Exchange], Response | None]
 
 
@@ -34,10 +42,21 @@ def describe(engine: Engine, exchange: Exchange) -> None:
 def authenticate(engine: Engine, exchange: Exchange) -> None:
     """Who asks? In process the caller is known already."""
     if exchange.identity is None:
-        exchange.identity = engine.authenticator.authenticate(credentials_of(exchange.request))
-        if exchange.identity is None:
-            raise unauthorized()
+        exchange.identity = _identified(engine, exchange)
     exchange.caller = exchange.identity
+
+
+def _identified(engine: Engine, exchange: Exchange) -> Identity:
+    try:
+        identity = engine.authenticator.authenticate(credentials_of(exchange.request))
+    except StatusError:
+        engine.metrics.count("authentication_attempts", "error")
+        raise
+    if identity is None:
+        engine.metrics.count("authentication_attempts", "failure")
+        raise unauthorized()
+    engine.metrics.count("authentication_attempts", "success")
+    return identity
 
 
 def act_as(engine: Engine, exchange: Exchange) -> None:
@@ -45,14 +64,35 @@ def act_as(engine: Engine, exchange: Exchange) -> None:
     impersonate(engine, exchange)
 
 
+def make_room(engine: Engine, exchange: Exchange) -> None:
+    """Are there too many already?"""
+    try:
+        engine.limits.enter(exchange)
+    except TooMany as error:
+        verb, _, *place = route(exchange)
+        labels = (exposition.COMPONENT, verb, *place, str(error.code))
+        engine.metrics.count("apiserver_request_terminations_total", *labels)
+        raise
+
+
 def authorize(engine: Engine, exchange: Exchange) -> None:
     """May they?"""
     ask = exchange.target.asks(exchange.actor())
     decision = engine.authorizer.authorize(ask)
-    if not decision.allowed:
-        raise forbid(ask, decision.reason)
-    exchange.reason = decision.reason
-    exchange.annotations["authorization.decision"] = "allow"
+    notes = exchange.annotations
+    if decision.allowed:
+        engine.metrics.count("authorization_attempts_total", "allowed")
+        notes[DECISION], notes[REASON] = "allow", decision.reason
+        exchange.reason = decision.reason
+        return
+    if decision.error:
+        engine.metrics.count("authorization_attempts_total", "error")
+        notes[REASON] = "internal error"
+        raise PlainError(500, f'Internal Server Error: "{harmless(exchange.request.uri)}": {decision.error}\n')
+    denied = decision.verdict is Verdict.DENY
+    engine.metrics.count("authorization_attempts_total", "denied" if denied else "no-opinion")
+    notes[DECISION], notes[REASON] = "forbid", decision.reason
+    raise forbid(ask, decision.reason)
 
 
 def act(engine: Engine, exchange: Exchange) -> Response:
@@ -62,7 +102,7 @@ def act(engine: Engine, exchange: Exchange) -> Response:
     return paths.answer(engine, exchange)
 
 
-STAGES: Final[Sequence[Stage]] = (describe, authenticate, act_as, authorize, act)
+STAGES: Final[Sequence[Stage]] = (describe, authenticate, act_as, make_room, authorize, act)
 
 
 def travel(engine: Engine, request: Request, identity: Identity | None = None) -> Response:
@@ -70,7 +110,7 @@ def travel(engine: Engine, request: Request, identity: Identity | None = None) -
 
     ``identity`` skips authentication, for callers in the same process.
     """
-    exchange = Exchange(request, identity=identity)
+    exchange, began = Exchange(request, identity=identity), perf_counter()
     try:
         response = _through(engine, exchange)
     except StatusError as error:
@@ -81,7 +121,10 @@ def travel(engine: Engine, request: Request, identity: Identity | None = None) -
         # The one place where an error of ours becomes an answer: a client gets 500, the log gets the trace.
         _LOG.exception("%s %s failed", request.method, request.path)
         response = refusal(exchange, internal(f"{type(error).__name__}: {error}"))
-    return _finished(exchange, response)
+    response = _finished(exchange, response)
+    engine.limits.leave(exchange)
+    engine.metrics.observe(exchange, response, perf_counter() - began)
+    return response
 
 
 def _through(engine: Engine, exchange: Exchange) -> Response:
@@ -104,7 +147,8 @@ def refusal(exchange: Exchange, error: StatusError) -> Response:
 
 
 def _finished(exchange: Exchange, response: Response) -> Response:
-    for text in dict.fromkeys(exchange.warnings):
+    told = [exchange.deprecation, *exchange.warnings] if exchange.deprecation else exchange.warnings
+    for text in dict.fromkeys(told):
         response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
     if response.content_type == JSON and response.body and represent.wants_pretty(exchange.request):
         response.body = orjson.dumps(orjson.loads(response.body), option=orjson.OPT_INDENT_2) + b"\n"

@@ -15,6 +15,7 @@ from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft, Object
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.fields import FieldLabels, field_labels
+from simkit.schema.history import life
 from simkit.schema.structural import Schema
 
 
@@ -37,6 +38,13 @@ class Served:
     @cached_property
     def schema(self) -> Schema:
         return self.catalogue.schema(self.resource.gvk)
+
+    @cached_property
+    def deprecation(self) -> tuple[str, str] | None:
+        """What clients are warned of and the release that ends it; None for a version that is not deprecated."""
+        found = None if self.resource.custom else life(self.resource.api_version, self.resource.kind)
+        text = found.warning(self.catalogue.release) if found is not None else ""
+        return (text, found.announced or found.end) if found is not None and text else None
 
     @cached_property
     def field_labels(self) -> FieldLabels:

@@ -1,0 +1,227 @@
+"""The counters in the text form that Prometheus reads. prometheus_client is imported at the first look."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from simkit.engine.pipeline.metrics import BYTES, SECONDS, Labels, Metrics, Sums
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import HistogramMetricFamily
+    from prometheus_client.metrics_core import Metric
+
+    from simkit.engine.pipeline.engine import Engine
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+COMPONENT: Final = "apiserver"
+_ROUTE: Final = ("verb", "dry_run", "group", "version", "resource", "subresource", "scope", "component")
+_ANSWER: Final = ("verb", "group", "version", "resource", "subresource", "scope", "component")
+
+COUNTERS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+    "apiserver_request_terminations_total": (
+        "Requests that were answered by the server itself to protect itself.",
+        ("component", "verb", "group", "version", "resource", "subresource", "scope", "code"),
+    ),
+    "authentication_attempts": ("Attempts to authenticate by their result.", ("result",)),
+    "authenticated_user_requests": ("Authenticated requests by user.", ("username",)),
+    "authorization_attempts_total": ("Authorization decisions by their result.", ("result",)),
+    "apiserver_authorization_decisions_total": (
+        "Decisions that authorizers made finally, by authorizer and decision.",
+        ("type", "name", "decision"),
+    ),
+    "apiserver_authorization_webhook_evaluations_total": ("Calls of authorization webhooks.", ("name", "result")),
+    "apiserver_authorization_webhook_evaluations_fail_open_total": (
+        "Calls of authorization webhooks that failed and were passed over.",
+        ("name", "result"),
+    ),
+    "apiserver_authorization_match_condition_evaluation_errors_total": (
+        "Match conditions of authorizers that could not be evaluated.",
+        ("type", "name"),
+    ),
+    "apiserver_authorization_match_condition_exclusions_total": (
+        "Requests that match conditions kept from an authorizer.",
+        ("type", "name"),
+    ),
+    "apiserver_authorization_config_controller_automatic_reloads_total": (
+        "Reloads of the authorization configuration by result.",
+        ("apiserver_id_hash", "status"),
+    ),
+    "apiserver_authentication_config_controller_automatic_reloads_total": (
+        "Reloads of the authentication configuration by result.",
+        ("apiserver_id_hash", "status"),
+    ),
+    "apiserver_audit_event_total": ("Audit events that were made.", ()),
+    "apiserver_audit_level_total": ("Requests by the audit level that applied.", ("level",)),
+    "apiserver_audit_error_total": ("Audit events that a backend could not take.", ("plugin",)),
+    "kubernetes_healthchecks_total": ("Results of health checks.", ("name", "status", "type")),
+}
+"""Counters besides those of requests: what they mean and their labels."""
+
+GAUGES: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+    "apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds": (
+        "When the authorization configuration was last reloaded, by result.",
+        ("apiserver_id_hash", "status"),
+    ),
+    "apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds": (
+        "When the authentication configuration was last reloaded, by result.",
+        ("apiserver_id_hash", "status"),
+    ),
+}
+_INDICATORS: Final = ("kubernetes_healthchecks_total",)
+"""Counters that stand on a page of their own."""
+
+
+class Collector:
+    """Makes the families of one engine from its sums."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def collect(self) -> Iterator[Metric]:
+        """All families, called at every look."""
+        metrics = self._engine.metrics
+        yield from _requests(metrics)
+        yield from _counters(metrics, (name for name in COUNTERS if name not in _INDICATORS))
+        yield from _gauges(metrics)
+        yield from self._state()
+
+    def _state(self) -> Iterator[Metric]:
+        from prometheus_client.core import GaugeMetricFamily
+
+        engine = self._engine
+        running = GaugeMetricFamily(
+            "apiserver_current_inflight_requests", "Requests that are being answered now.", labels=("request_kind",)
+        )
+        running.add_metric(("readOnly",), engine.limits.reading)
+        running.add_metric(("mutating",), engine.limits.mutating)
+        yield running
+        stored = GaugeMetricFamily("apiserver_storage_objects", "Objects that are stored.", labels=("resource",))
+        for resource in engine.catalogue.stored():
+            stored.add_metric((str(resource.storage),), engine.store.count(resource.storage))
+        yield stored
+        labels = ("major", "minor", "git_version", "git_commit", "build_date", "go_version", "platform")
+        build = GaugeMetricFamily("kubernetes_build_info", "The release that is served.", labels=labels)
+        major, minor = engine.catalogue.release.split(".")[:2]
+        machine = f"{platform.system().lower()}/{platform.machine()}"
+        build.add_metric((major, minor, f"v{engine.catalogue.release}", "", "", "", machine), 1)
+        yield build
+
+
+class Indicators:
+    """The page of health: how each check is now, and how often it was what."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def collect(self) -> Iterator[Metric]:
+        """The families of health checks."""
+        from prometheus_client.core import GaugeMetricFamily
+
+        family = GaugeMetricFamily(
+            "kubernetes_healthcheck", "Whether a health check passes (1) or not (0).", labels=("name", "type")
+        )
+        for name, check in self._engine.parts.health:
+            passes = float(check())
+            for endpoint in ("healthz", "livez", "readyz"):
+                family.add_metric((name, endpoint), passes)
+        yield family
+        yield from _counters(self._engine.metrics, _INDICATORS)
+
+
+def exposed(engine: Engine, *, indicators: bool = False) -> bytes:
+    """The text of ``/metrics``, or of its page of health indicators."""
+    from prometheus_client import CollectorRegistry, generate_latest
+
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Indicators(engine) if indicators else Collector(engine))
+    return generate_latest(registry) + (b"" if indicators else generate_latest(_of_process()))
+
+
+@cache
+def _of_process() -> CollectorRegistry:
+    """What is known of this process: memory, file descriptors, processor time."""
+    from prometheus_client import CollectorRegistry, ProcessCollector
+
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    return registry
+
+
+def _requests(metrics: Metrics) -> Iterator[Metric]:
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+
+    answered = dict(metrics.requests)
+    counter = CounterMetricFamily(
+        "apiserver_request_total", "Requests by route and code of the answer.", labels=(*_ROUTE, "code")
+    )
+    for (route, code), sums in answered.items():
+        counter.add_metric((*route, COMPONENT, str(code)), sums.count)
+    yield counter
+    yield from _histograms(answered.items())
+    gauge = GaugeMetricFamily(
+        "apiserver_requested_deprecated_apis",
+        "Deprecated resources that were asked for, and the release without them.",
+        labels=("group", "version", "resource", "subresource", "removed_release"),
+    )
+    for labels in sorted(metrics.deprecated):
+        gauge.add_metric(labels, 1)
+    yield gauge
+
+
+def _histograms(answered: Iterable[tuple[tuple[Labels, int], Sums]]) -> Iterator[Metric]:
+    from prometheus_client.core import HistogramMetricFamily
+
+    durations = HistogramMetricFamily(
+        "apiserver_request_duration_seconds", "Seconds until the answer, by route.", labels=_ROUTE
+    )
+    sizes = HistogramMetricFamily("apiserver_response_sizes", "Bytes of answers, by route.", labels=_ANSWER)
+    timed: dict[Labels, list[Sums]] = {}
+    sized: dict[Labels, list[Sums]] = {}
+    for (route, _), sums in answered:
+        timed.setdefault((*route, COMPONENT), []).append(sums)
+        if route[0] in ("GET", "LIST"):
+            sized.setdefault((route[0], *route[2:], COMPONENT), []).append(sums)
+    for labels, found in timed.items():
+        _add(durations, labels, SECONDS, [each.durations for each in found], sum(each.seconds for each in found))
+    for labels, found in sized.items():
+        _add(sizes, labels, BYTES, [each.sizes for each in found], sum(each.bytes for each in found))
+    yield durations
+    yield sizes
+
+
+def _add(
+    family: HistogramMetricFamily, labels: Labels, bounds: Sequence[float], counts: Sequence[list[int]], total: float
+) -> None:
+    buckets, running = [], 0
+    for bound, *column in zip((*map(str, bounds), "+Inf"), *counts, strict=True):
+        running += sum(column)
+        buckets.append((bound, running))
+    family.add_metric(labels, buckets, total)
+
+
+def _counters(metrics: Metrics, names: Iterable[str]) -> Iterator[Metric]:
+    from prometheus_client.core import CounterMetricFamily
+    from prometheus_client.metrics_core import UntypedMetricFamily
+
+    for name in names:
+        text, labels = COUNTERS[name]
+        # Two counters of the real server do not end in _total; the library gives every counter that ending.
+        maker = CounterMetricFamily if name.endswith("_total") else UntypedMetricFamily
+        family = maker(name, text, labels=labels)
+        for values, count in list(metrics.counts[name].items()) if name in metrics.counts else ():
+            family.add_metric(values, count)
+        yield family
+
+
+def _gauges(metrics: Metrics) -> Iterator[Metric]:
+    from prometheus_client.core import GaugeMetricFamily
+
+    for name, (text, labels) in GAUGES.items():
+        family = GaugeMetricFamily(name, text, labels=labels)
+        for values, value in list(metrics.gauges[name].items()) if name in metrics.gauges else ():
+            family.add_metric(values, value)
+        yield family

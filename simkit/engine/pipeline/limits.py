@@ -1,0 +1,79 @@
+"""How many requests may be under way at once."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Final
+
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.target import Target
+from simkit.meta.errors import PlainError
+from simkit.meta.identity import MASTERS
+
+_READING: Final = frozenset({"get", "list", "watch"})
+_LONG_VERBS: Final = frozenset({"watch", "proxy"})
+_LONG_PARTS: Final = frozenset({"attach", "exec", "proxy", "log", "portforward"})
+
+
+class TooMany(PlainError):
+    """The refusal of a request for which there is no room."""
+
+    def __init__(self) -> None:
+        super().__init__(429, "Too many requests, please try again later.\n", [("Retry-After", "1")])
+
+
+class Limits:
+    """Counts requests under way, and refuses some above two limits: for reading ones and for those that change.
+
+    Parameters
+    ----------
+    requests, mutating_requests
+        0 for no limit.
+
+    Notes
+    -----
+    Watches and other long requests are not counted. Members of ``system:masters`` always get an answer. The real
+    server by default lets requests wait in queues by flow, and only without that feature refuses them as here.
+    """
+
+    def __init__(self, requests: int = 0, mutating_requests: int = 0) -> None:
+        self._limits = {False: requests, True: mutating_requests}
+        self._running = {False: 0, True: 0}
+        self._lock = Lock()
+
+    @property
+    def reading(self) -> int:
+        """Requests under way that change nothing."""
+        return self._running[False]
+
+    @property
+    def mutating(self) -> int:
+        """Requests under way that change something."""
+        return self._running[True]
+
+    def enter(self, exchange: Exchange) -> None:
+        """Make room for a request; ``leave`` must follow. Raises TooMany."""
+        if is_long(exchange.target):
+            return
+        kind = exchange.target.verb not in _READING
+        limit = self._limits[kind]
+        with self._lock:
+            if limit and self._running[kind] >= limit:
+                if MASTERS not in exchange.actor().groups:
+                    raise TooMany
+                return
+            self._running[kind] += 1
+        exchange.room = kind
+
+    def leave(self, exchange: Exchange) -> None:
+        """Give the room of a request back, where it took some."""
+        if exchange.room is None:
+            return
+        with self._lock:
+            self._running[exchange.room] -= 1
+        exchange.room = None
+
+
+def is_long(target: Target) -> bool:
+    """Whether a request may last as long as its client likes."""
+    return target.verb in _LONG_VERBS or target.subresource in _LONG_PARTS

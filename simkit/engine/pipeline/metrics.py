@@ -1,0 +1,127 @@
+"""What the server counts about itself: cheap sums while requests run, families for Prometheus when somebody looks."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Final, NamedTuple
+
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.target import Target
+from simkit.meta.message import Response
+
+SECONDS: Final = (
+    *(0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0),
+    *(4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0),
+)
+"""Upper bounds of the buckets of request durations."""
+BYTES: Final = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
+"""Upper bounds of the buckets of response sizes."""
+_VERBS: Final = {"get": "GET", "list": "LIST", "watch": "WATCH", "deletecollection": "DELETE"}
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_APPLY: Final = "application/apply-patch+yaml"
+
+
+class Route(NamedTuple):
+    """What requests are told apart by: the labels that most families share."""
+
+    verb: str
+    dry_run: str
+    group: str
+    version: str
+    resource: str
+    subresource: str
+    scope: str
+
+
+@dataclass(slots=True)
+class Sums:
+    """What has been measured of the answers with one code on one route."""
+
+    count: int = 0
+    seconds: float = 0.0
+    bytes: int = 0
+    durations: list[int] = field(default_factory=lambda: [0] * (len(SECONDS) + 1))
+    sizes: list[int] = field(default_factory=lambda: [0] * (len(BYTES) + 1))
+
+
+Labels = tuple[str, ...]
+
+
+class Metrics:
+    """The counters of one engine. Several threads may count."""
+
+    def __init__(self) -> None:
+        self.requests: dict[tuple[Route, int], Sums] = {}
+        self.deprecated: set[Labels] = set()
+        """Group, version, resource, subresource and release of removal of what was asked for all the same."""
+        self.counts: defaultdict[str, defaultdict[Labels, int]] = defaultdict(lambda: defaultdict(int))
+        """Other counters, by family and label values."""
+        self.gauges: dict[str, dict[Labels, float]] = defaultdict(dict)
+        """Values that are set, by family and label values."""
+        self._lock = Lock()
+
+    def observe(self, exchange: Exchange, response: Response, seconds: float) -> None:
+        """Count an answer. Requests that reached no handler (401, 403, unknown paths) are not counted, as really."""
+        if exchange.routed is None:
+            return
+        key = (route(exchange), response.status)
+        size = len(response.body)
+        with self._lock:
+            sums = self.requests.get(key)
+            if sums is None:
+                sums = self.requests[key] = Sums()
+            sums.count += 1
+            sums.seconds += seconds
+            sums.bytes += size
+            sums.durations[bisect_left(SECONDS, seconds)] += 1
+            sums.sizes[bisect_left(BYTES, size)] += 1
+
+    def count(self, family: str, *labels: str) -> None:
+        """Add one to another counter."""
+        with self._lock:
+            self.counts[family][labels] += 1
+
+    def set(self, family: str, *labels: str, value: float) -> None:
+        """Set a gauge."""
+        self.gauges[family][labels] = value
+
+
+def route(exchange: Exchange) -> Route:
+    """The route of a request, as the real server labels it."""
+    target, request = exchange.target, exchange.request
+    dry_run = ",".join(sorted(set(request.query["dryRun"]))) if "dryRun" in request.query else ""
+    if not target.is_resource:
+        return Route(_method(request.method), "", "", "", "", exchange.routed or "", "")
+    return Route(
+        reported_verb(exchange),
+        dry_run,
+        target.group,
+        target.version,
+        target.resource,
+        target.subresource,
+        scope(target),
+    )
+
+
+def reported_verb(exchange: Exchange) -> str:
+    """The HTTP method, with LIST, WATCH and APPLY told apart."""
+    method = exchange.request.method
+    if method == "PATCH" and exchange.request.header("content-type") == _APPLY:
+        return "APPLY"
+    return _VERBS.get(exchange.target.verb) or _method(method)
+
+
+def _method(method: str) -> str:
+    return method if method in _METHODS else "other"
+
+
+def scope(target: Target) -> str:
+    """What a request is about: one object, a namespace, everything, or no objects at all."""
+    if target.name or target.verb == "create":
+        return "resource"
+    if target.namespace:
+        return "namespace"
+    return "cluster" if target.is_resource else ""
