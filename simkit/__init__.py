@@ -2,8 +2,8 @@
 
 >>> import simkit
 >>> cluster = simkit.Cluster(seed=1)
->>> cluster
-<Cluster release 1.30, 127 objects at revision 128>
+>>> cluster.get("namespace", "default")["status"]
+{'phase': 'Active'}
 
 ``Cluster`` makes one, ``load`` one out of a dump; everything else is reached through them, or imported from
 ``simkit.analysis``. Nothing heavy is imported before it is used.

@@ -20,6 +20,8 @@ except ImportError:  # PyYAML was built without libyaml: the same, slower
 MOST_VALUES: Final = 5_000_000
 """How many values one document may have after its aliases are written out."""
 MOST_DEPTH: Final = 1000
+DEEPEST: Final = 400
+"""Collections inside each other that a document may have, whatever the interpreter's own limit is."""
 _TOO_DEEP: Final = "nested too deeply"
 _SUSPICIOUS: Final = 10_000
 """Openings from which on the depth is looked at first: the reader in C does not guard its stack."""
@@ -164,15 +166,19 @@ class _Construction:
     def __init__(self, aliases: bool, repeats: list[Repeat] | None = None) -> None:
         self._aliases, self._repeats = aliases, repeats
         self._open: set[int] = set()
+        self._depth = 0
         self._made = 0
 
     def value(self, node: yaml.Node) -> Any:
         if isinstance(node, yaml.ScalarNode):
             tag = node.tag
             return node.value if tag == _STR else _scalar(node)
-        if not self._aliases:
-            return self._collection(node)
-        return self._guarded(node)
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise RecursionError
+        made = self._guarded(node) if self._aliases else self._collection(node)
+        self._depth -= 1
+        return made
 
     def _collection(self, node: yaml.Node) -> Any:
         value = self.value
