@@ -1,0 +1,1 @@
+"""Calls that leave the process: where a service is, and how it is asked."""

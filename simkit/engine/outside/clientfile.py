@@ -1,0 +1,107 @@
+"""Where a service is and how one proves to it who is asking, from a client configuration file (a kubeconfig)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from simkit.meta.errors import SimkitError
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One service: its address, whom to trust, and what to offer. Certificates and keys are PEM texts."""
+
+    url: str
+    authorities: bytes = b""
+    certificate: bytes = b""
+    key: bytes = b""
+    token: str = ""
+    user: str = ""
+    password: str = ""
+    server_name: str = ""
+    insecure: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Endpoint {self.url}>"
+
+
+def read(path: str | Path, *, context: str = "") -> Endpoint:
+    """The endpoint of a file's current context. Raises SimkitError naming what is wrong and where."""
+    try:
+        document = yaml.safe_load(Path(path).read_bytes())
+    except OSError as error:
+        raise SimkitError(f"the client configuration {path} cannot be read: {error.strerror or error}") from error
+    except yaml.YAMLError as error:
+        raise SimkitError(f"the client configuration {path} is no YAML: {error}") from error
+    if not isinstance(document, Mapping):
+        raise SimkitError(f"the client configuration {path} is no mapping")
+    return _Reader(Path(path), document).endpoint(context)
+
+
+class _Reader:
+    def __init__(self, path: Path, document: Mapping[str, Any]) -> None:
+        self._path, self._document = path, document
+
+    def endpoint(self, context: str) -> Endpoint:
+        current = context or self._document.get("current-context") or ""
+        found = self._named("contexts", "context", current)
+        cluster = self._named("clusters", "cluster", found.get("cluster") or "")
+        user = self._named("users", "user", found["user"]) if found.get("user") else {}
+        url = str(cluster.get("server") or "")
+        if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+            raise self._wrong(f"the server {url!r} is no http or https address")
+        for unsupported in ("exec", "auth-provider"):
+            if user.get(unsupported):
+                raise self._wrong(f"users may not use {unsupported!r} here; give a certificate or a token")
+        return Endpoint(
+            url,
+            self._content(cluster, "certificate-authority"),
+            self._content(user, "client-certificate"),
+            self._content(user, "client-key"),
+            self._token(user),
+            str(user.get("username") or ""),
+            str(user.get("password") or ""),
+            str(cluster.get("tls-server-name") or ""),
+            bool(cluster.get("insecure-skip-tls-verify")),
+        )
+
+    def _wrong(self, why: str) -> SimkitError:
+        return SimkitError(f"the client configuration {self._path}: {why}")
+
+    def _named(self, section: str, field: str, name: str) -> Mapping[str, Any]:
+        entries = self._document.get(section) or ()
+        for entry in entries if isinstance(entries, list) else ():
+            if isinstance(entry, Mapping) and entry.get("name") == name and isinstance(entry.get(field), Mapping):
+                found: Mapping[str, Any] = entry[field]
+                return found
+        raise self._wrong(f"there is no {field} {name!r}")
+
+    def _content(self, entry: Mapping[str, Any], field: str) -> bytes:
+        """A certificate or key: inline and in base64, or in a file named relative to this one."""
+        inline, named = entry.get(f"{field}-data"), entry.get(field)
+        if inline:
+            try:
+                return base64.b64decode(str(inline), validate=True)
+            except binascii.Error as error:
+                raise self._wrong(f"{field}-data is no base64: {error}") from error
+        return self._file(str(named)) if named else b""
+
+    def _token(self, user: Mapping[str, Any]) -> str:
+        if user.get("token"):
+            return str(user["token"])
+        return self._file(str(user["tokenFile"])).decode().strip() if user.get("tokenFile") else ""
+
+    def _file(self, name: str) -> bytes:
+        path = self._path.parent / name
+        try:
+            return path.read_bytes()
+        except OSError as error:
+            raise self._wrong(f"{path} cannot be read: {error.strerror or error}") from error
