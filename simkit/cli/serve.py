@@ -114,6 +114,9 @@ def _add_authentication(group: Any) -> None:
 
 def _add_behaviour(group: Any) -> None:
     group.add_argument("--release", default="1.30", metavar="X.Y", help="behave as this release (default 1.30)")
+    group.add_argument(
+        "--storage", default="memory", metavar="WHERE", help="memory (default) or sqlite:PATH, a file that lasts"
+    )
     group.add_argument("--load", type=Path, metavar="PATH", help="start with the objects of a dump (file or folder)")
     group.add_argument(
         "--controllers",
@@ -206,6 +209,7 @@ def _options(args: argparse.Namespace) -> Options:
 
     wanted: dict[str, tuple[Any, Any]] = {
         "release": (args.release, "1.30"),
+        "storage": (args.storage, "memory"),
         "authorization_mode": (args.authorization_mode, ("RBAC",)),
         "anonymous_auth": (args.anonymous_auth, True),
         "feature_gates": (args.feature_gates, {}),

@@ -27,6 +27,7 @@ from simkit.engine.pipeline.served import Served
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.seams import Authorizer, Store
 from simkit.engine.storage.memory import MemoryStore
+from simkit.engine.storage.sqlite import open_store
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.clock import Chance, SystemClock
 from simkit.meta.errors import SimkitError
@@ -131,8 +132,14 @@ def _allocation(options: Options, store: Store, chance: Chance) -> ServiceAlloca
 
 
 def new_store(options: Options) -> Store:
-    """The store that the options ask for."""
-    return MemoryStore(options.clock or SystemClock())
+    """The store that the options ask for. Raises SimkitError for one that is not known or cannot be opened."""
+    clock = options.clock or SystemClock()
+    kind, _, path = options.storage.partition(":")
+    if kind == "sqlite" and path:
+        return open_store(path, clock)
+    if options.storage != "memory":
+        raise SimkitError(f"--storage {options.storage!r} is not known; use memory or sqlite:PATH")
+    return MemoryStore(clock)
 
 
 def fresh(options: Options) -> Assembled:

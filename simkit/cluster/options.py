@@ -16,6 +16,8 @@ class Options:
     """Settings of one server. Names follow the real server's flags."""
 
     release: str = LATEST
+    storage: str = "memory"
+    """``memory``, or ``sqlite:PATH`` for a file that outlasts the process."""
     clock: Clock | None = None
     """None: the machine's."""
     seed: int | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Stale
 from simkit.engine.storage.log import Log
@@ -24,6 +24,18 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 Listener = Callable[[Sequence[Change]], None]
 
 
+class Journal(Protocol):
+    """Where changes go before they can be seen."""
+
+    def __call__(self, changes: Sequence[Change]) -> None:
+        """Keep the changes, all of them or none; raise where that fails."""
+        ...
+
+    def close(self) -> None:
+        """Let go of whatever holds them."""
+        ...
+
+
 class MemoryStore:
     """A store whose present is one immutable state and whose past is a log of changes.
 
@@ -38,6 +50,8 @@ class MemoryStore:
         How long a state stays readable after it was superseded.
     state
         What the store begins with; empty, at revision 1, unless given.
+    journal
+        Called with every change before it can be seen; what it raises undoes the write. A fork has none.
 
     Notes
     -----
@@ -53,8 +67,15 @@ class MemoryStore:
     {'resourceVersion': '2'}
     """
 
-    def __init__(self, clock: Clock, history_seconds: float = HISTORY_SECONDS, *, state: State | None = None) -> None:
-        self._clock, self._history = clock, history_seconds
+    def __init__(
+        self,
+        clock: Clock,
+        history_seconds: float = HISTORY_SECONDS,
+        *,
+        state: State | None = None,
+        journal: Journal | None = None,
+    ) -> None:
+        self._clock, self._history, self._journal = clock, history_seconds, journal
         self._state: State = state if state is not None else Tables(FIRST, {})
         self._log = Log(self._state)
         self._lock = threading.RLock()  # held by a writer until its listeners have heard; readers never take it
@@ -132,6 +153,8 @@ class MemoryStore:
 
     def _commit(self, before: State, after: State, change: Change) -> None:
         """Make a state the present one. The log comes first: whoever sees the state must find its change there."""
+        if self._journal is not None:
+            self._journal((change,))
         now = self._clock.now()
         self._log.append(change, now, before, now - self._history)
         self._state = after
@@ -157,7 +180,10 @@ class MemoryStore:
                 Entry(key, highest, _stamped(value, highest)) if revision is None else Entry(key, revision, value)
                 for key, value, revision in given
             )
-            seeded = state.seeded(highest, entries)
+            kept = list(entries)
+            if self._journal is not None:
+                self._journal([Change("ADDED", entry, None) for entry in kept])
+            seeded = state.seeded(highest, kept)
             self._log = Log(seeded)
             self._state = seeded
 
@@ -182,6 +208,11 @@ class MemoryStore:
                 raise Future(through, self._state.revision)
             self._log.compact(through, self._state)
             self._tell(())
+
+    def close(self) -> None:
+        """Let go of the journal's file; the store can still be read and forked, but no longer be written."""
+        if self._journal is not None:
+            self._journal.close()
 
     def fork(self, *, clock: Clock | None = None) -> MemoryStore:
         """An independent store that starts with this one's present state, in constant time; its past starts empty."""

@@ -1,0 +1,105 @@
+"""The store in a file: the promises of every store, and that it lasts."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simkit.engine.seams import ABSENT, Store
+from simkit.engine.storage.memory import MemoryStore
+from simkit.engine.storage.sqlite import open_store
+from simkit.meta.clock import SimulatedClock
+from simkit.meta.errors import SimkitError
+from tests.protocols.store_suite import MAPS, StoreSuite, key, value
+
+WRITER = """
+import sys
+from simkit.engine.storage.sqlite import open_store
+from simkit.meta.clock import SystemClock
+from simkit.meta.names import GroupResource, Key
+store = open_store(sys.argv[1], SystemClock())
+start = store.count(GroupResource("", "configmaps"))
+for number in range(start, start + 100_000):
+    key = Key(GroupResource("", "configmaps"), "default", f"c{number:06d}")
+    store.put(key, {"metadata": {"name": key.name}, "data": {"n": str(number)}}, expect=None)
+    print(number, flush=True)
+"""
+
+
+class TestSQLite(StoreSuite):
+    """A file of its own for every test."""
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> Iterator[None]:
+        self._files = iter(tmp_path / f"{number}.db" for number in range(1_000_000))
+        self._open: list[MemoryStore] = []
+        yield
+        for store in self._open:
+            store.close()
+
+    def make(self, clock: SimulatedClock) -> Store:
+        self._open.append(open_store(next(self._files), clock))
+        return self._open[-1]
+
+
+def test_what_was_stored_is_there_again(tmp_path: Path) -> None:
+    """Objects, their revisions and the store's revision outlast the process's own memory of them."""
+    first = open_store(tmp_path / "a.db", SimulatedClock())
+    kept = first.put(key("a"), value("a", x="1"), expect=ABSENT)
+    first.put(key("b"), value("b"), expect=ABSENT)
+    first.delete(key("b"), expect=None)
+    revision = first.revision
+    first.close()
+    again = open_store(tmp_path / "a.db", SimulatedClock())
+    found = again.get(key("a"))
+    assert found is not None
+    assert (found.object, found.revision) == (kept.object, kept.revision)
+    assert again.get(key("b")) is None
+    assert again.revision == revision
+    again.close()
+
+
+def test_a_file_has_one_owner(tmp_path: Path) -> None:
+    """A second server cannot open the file of a running one, and is told so."""
+    first = open_store(tmp_path / "a.db", SimulatedClock())
+    first.put(key("a"), value("a"), expect=ABSENT)
+    with pytest.raises(SimkitError, match="another server"):
+        open_store(tmp_path / "a.db", SimulatedClock())
+    first.close()
+
+
+def test_foreign_files_are_refused(tmp_path: Path) -> None:
+    """A file that is no store is named, and left alone."""
+    file = tmp_path / "notes.txt"
+    file.write_text("not a database, but long enough to be looked at " * 40)
+    with pytest.raises(SimkitError, match=r"notes\.txt"):
+        open_store(file, SimulatedClock())
+    assert file.read_text().startswith("not a database")
+
+
+def test_a_killed_writer_loses_nothing_acknowledged(tmp_path: Path) -> None:
+    """Killed in the middle of writes again and again, the store has every object that was reported as written."""
+    file, acknowledged = tmp_path / "a.db", -1
+    for round_ in range(4):
+        process = subprocess.Popen([sys.executable, "-c", WRITER, str(file)], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        for _ in range(50 + 70 * round_):
+            acknowledged = int(process.stdout.readline())
+        os.kill(process.pid, signal.SIGKILL)
+        rest = process.stdout.read().split()
+        complete = [int(line) for line in rest if line.isdigit()]
+        process.wait()
+        process.stdout.close()
+        acknowledged = max([acknowledged, *complete[:-1]])
+        store = open_store(file, SimulatedClock())
+        assert store.count(MAPS) > acknowledged
+        last = store.get(key(f"c{acknowledged:06d}"))
+        assert last is not None
+        assert last.object["data"] == {"n": str(acknowledged)}
+        store.close()
