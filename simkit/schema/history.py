@@ -169,3 +169,19 @@ def spans() -> Iterator[Span]:
         api_version, _, plural = key.partition(" ")
         first, last = row["releases"]
         yield Span(api_version, plural, row["kind"], f"1.{first}", f"1.{last}", row.get("off", "on"))
+
+
+def every_resource() -> Iterator[tuple[str, Resource]]:
+    """Everything that any release has, in its newest form, with the version."""
+    for key, row in _served()["resources"].items():
+        yield key.partition(" ")[0], from_row(key, row)
+
+
+@cache
+def newest_release(gvk: GroupVersionKind) -> str | None:
+    """The newest release that has a kind in a version, None where none has."""
+    found = life(gvk.api_version, gvk.kind)
+    if found is None:
+        return None
+    last = found.deleted or found.removed
+    return f"1.{minor_of(last) - 1}" if last else RELEASES[-1]

@@ -186,6 +186,8 @@ def lifecycle(rows: Facts, tags: Iterable[Sequence[Any]], schemas: Facts, overri
     for element, tag in truth.items():
         if element.rpartition(" ")[2] in overrides["bodies"] and "removed" in tag:
             found[element] = {**_told(tag), "removed": tag["removed"]}
+            if tag["removed"] == f"1.{FIRST}":
+                found[element]["deleted"] = f"1.{FIRST + 2}"  # as everything that 1.16 stopped serving
     for route in overrides["routes"]:
         assert found[route["element"]]["removed"] == route["is"], route
     return found

@@ -1,0 +1,22 @@
+"""Every version of every kind into every other: what a server of any release does between its versions.
+
+One file a kind that changes more than its version; all others are relabelled. ``convert`` gives the object,
+``explain`` also what it lost on the way and what a change of ``apiVersion`` alone would have made of it.
+"""
+
+from simkit.kinds.conversions.convert import convert, convertible, defaulted, versions
+from simkit.kinds.conversions.explain import Conversion, Difference, explain
+from simkit.kinds.conversions.family import ConversionError, Family, Form
+
+__all__ = [
+    "Conversion",
+    "ConversionError",
+    "Difference",
+    "Family",
+    "Form",
+    "convert",
+    "convertible",
+    "defaulted",
+    "explain",
+    "versions",
+]

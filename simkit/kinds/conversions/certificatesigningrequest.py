@@ -1,0 +1,32 @@
+"""CertificateSigningRequest: v1beta1 guessed signer, usages and condition status; v1 demands them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.kinds.conversions.editing import default, entries, peek, section
+from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.signers import guessed_signer
+from simkit.meta.domain import CERTIFICATES_GROUP
+from simkit.meta.objects import Draft
+
+_USAGES: Final = ("digital signature", "key encipherment")
+
+
+def _default(draft: Draft) -> None:
+    spec = section(draft, "spec")
+    if spec.get("usages") is None:
+        spec["usages"] = list(_USAGES)
+    default(spec, "signerName", guessed_signer(spec))
+    for condition in entries(peek(draft, "status"), "conditions"):
+        if not condition.get("status"):
+            condition["status"] = "True"
+
+
+FAMILIES: Final = {
+    "CertificateSigningRequest": Family(
+        "CertificateSigningRequest",
+        f"{CERTIFICATES_GROUP}/v1",
+        {f"{CERTIFICATES_GROUP}/v1beta1": Form(default=_default)},
+    )
+}

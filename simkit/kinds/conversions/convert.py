@@ -1,0 +1,159 @@
+"""From one version to another: explicit defaults, through the hub, into the version that is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Final
+
+from simkit.kinds.conversions.family import PLAIN, ConversionError, Family, Form
+from simkit.kinds.index import rules_of
+from simkit.meta.names import GroupKind, GroupVersion
+from simkit.meta.objects import Draft, Object, copied
+from simkit.schema import history
+
+_MODULES: Final = {
+    "CertificateSigningRequest": "certificatesigningrequest",
+    "ClusterRoleBinding": "rolebinding",
+    "CustomResourceDefinition": "customresourcedefinition",
+    "DaemonSet": "workloads",
+    "Deployment": "workloads",
+    "DeviceClass": "resourceclaim",
+    "EndpointSlice": "endpointslice",
+    "Event": "event",
+    "HorizontalPodAutoscaler": "horizontalpodautoscaler",
+    "Ingress": "ingress",
+    "LocalSubjectAccessReview": "subjectaccessreview",
+    "MutatingWebhookConfiguration": "webhooks",
+    "PodDisruptionBudget": "poddisruptionbudget",
+    "PriorityLevelConfiguration": "prioritylevelconfiguration",
+    "ReplicaSet": "workloads",
+    "ResourceClaim": "resourceclaim",
+    "ResourceClaimTemplate": "resourceclaim",
+    "ResourceSlice": "resourceslice",
+    "RoleBinding": "rolebinding",
+    "RuntimeClass": "runtimeclass",
+    "Scale": "scale",
+    "StatefulSet": "workloads",
+    "SubjectAccessReview": "subjectaccessreview",
+    "ValidatingWebhookConfiguration": "webhooks",
+}
+"""Kinds that change more than their version, with the module whose FAMILIES hold them by kind."""
+
+
+@cache
+def family_of(api_version: str, kind: str) -> Family | None:
+    """The family that a version of a kind belongs to; None where it has no other version."""
+    if kind in _MODULES:
+        families: Mapping[str, Family] = import_module(f"simkit.kinds.conversions.{_MODULES[kind]}").FAMILIES
+        found = families[kind]
+        return found if found.form(api_version) is not None else None
+    return _relabelled().get((api_version, kind))
+
+
+@cache
+def _relabelled() -> Mapping[tuple[str, str], Family]:
+    """Families of kinds whose versions have the same fields: those that releases keep as one and the same."""
+    hubs: dict[tuple[str, str], set[str]] = {}
+    for name, resource in history.every_resource():
+        hub = resource.storage_gvk.api_version if resource.stored else _unstored_hub(resource.group_version)
+        hubs.setdefault((hub, resource.kind), set()).add(name)
+    found = {}
+    for (hub, kind), versions in {**hubs, **_BODIES}.items():
+        family = Family(kind, hub, {each: PLAIN for each in versions if each != hub})
+        found.update({(each, kind): family for each in versions | {hub}})
+    return found
+
+
+_BODIES: Final[Mapping[tuple[str, str], set[str]]] = {("policy/v1", "Eviction"): {"policy/v1", "policy/v1beta1"}}
+"""Kinds that are bodies of subresources."""
+
+
+def _unstored_hub(group_version: GroupVersion) -> str:
+    """Reviews are never stored; their stable version is the hub."""
+    return f"{group_version.group}/v1" if group_version.group else "v1"
+
+
+def versions(api_version: str, kind: str) -> tuple[str, ...]:
+    """All versions that a kind in one version can be converted to, that one included; the hub comes first.
+
+    Examples
+    --------
+    >>> versions("extensions/v1beta1", "Ingress")
+    ('networking.k8s.io/v1', 'extensions/v1beta1', 'networking.k8s.io/v1beta1')
+    """
+    family = family_of(api_version, kind)
+    return (api_version,) if family is None else (family.hub, *sorted(family.forms))
+
+
+def convertible(kind: str, old: str, new: str) -> bool:
+    """Whether there is a way from one version to another."""
+    family = family_of(old, kind)
+    return old == new or (family is not None and family.form(new) is not None)
+
+
+def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Object:
+    """The object in another version; the given one stays as it is.
+
+    Parameters
+    ----------
+    defaults
+        Whether to fill in all that the old version defaults, as a server does when it reads an object. Defaults that
+        differ between the versions are filled in anyway, since leaving them out would change what the object means.
+
+    Raises
+    ------
+    ConversionError
+        Where no release converts the one into the other, or the object cannot be read.
+
+    Examples
+    --------
+    >>> budget = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "spec": {"selector": {}}}
+    >>> convert(budget, "policy/v1")["spec"]["selector"]["matchExpressions"][0]["operator"]
+    'Exists'
+    """
+    old, kind = str(obj.get("apiVersion", "")), str(obj.get("kind", ""))
+    family = family_of(old, kind)
+    source, target = _forms(family, old, to_api_version, kind)
+    draft: Draft = copied(obj)
+    if family is None:
+        return draft
+    source.default(draft)
+    source.to_hub(draft)
+    if defaults:
+        draft["apiVersion"] = family.hub
+        rules_of(_hub_kind(family)).default(draft)
+    target.from_hub(draft)
+    draft["apiVersion"] = to_api_version
+    return draft
+
+
+def defaulted(obj: Object) -> Object:
+    """The object with all that its own version defaults made explicit.
+
+    For a version that is not the hub, values are taken through the hub and back.
+    """
+    return convert(obj, str(obj.get("apiVersion", "")), defaults=True)
+
+
+def _forms(family: Family | None, old: str, new: str, kind: str) -> tuple[Form, Form]:
+    if family is None and old == new:
+        return PLAIN, PLAIN
+    source = family.form(old) if family else None
+    target = family.form(new) if family else None
+    if source is None or target is None:
+        known = ", ".join(versions(old, kind))
+        raise ConversionError(f"no release converts {old!r} {kind} to {new!r}; known for it: {known}")
+    return source, target
+
+
+def _hub_kind(family: Family) -> GroupKind:
+    return GroupKind(GroupVersion.parse(family.hub).group, family.kind)
+
+
+def step(obj: Object, function: Any) -> Object:
+    """A conversion step applied to a copy: for callers that hand in an object and want one back."""
+    draft: Draft = copied(obj)
+    function(draft)
+    return draft

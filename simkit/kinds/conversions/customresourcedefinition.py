@@ -1,0 +1,96 @@
+"""CustomResourceDefinition: what v1beta1 said once for all versions, v1 says for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from simkit.kinds.conversions.editing import default, entries, peek, pick, rename, section
+from simkit.kinds.conversions.family import Family, Form
+from simkit.meta.domain import EXTENSIONS_GROUP
+from simkit.meta.objects import Draft
+
+_SHARED: Final = (
+    ("validation", "schema"),
+    ("subresources", "subresources"),
+    ("additionalPrinterColumns", "additionalPrinterColumns"),
+    ("selectableFields", "selectableFields"),
+)
+"""What v1beta1 may say at the top, and what a version calls the same."""
+_REVIEW_VERSIONS: Final = "conversionReviewVersions"
+
+
+def _default(draft: Draft) -> None:
+    spec = section(draft, "spec")
+    default(spec, "scope", "Namespaced")
+    default(spec, "preserveUnknownFields", True)
+    if not spec.get("versions") and spec.get("version"):
+        spec["versions"] = [{"name": spec["version"], "served": True, "storage": True}]
+    conversion = section(spec, "conversion")
+    if not conversion.get("strategy"):
+        conversion["strategy"] = "None"
+    if conversion["strategy"] == "Webhook" and not conversion.get(_REVIEW_VERSIONS):
+        conversion[_REVIEW_VERSIONS] = ["v1beta1"]
+
+
+def _columns(spec: Draft) -> Iterator[Draft]:
+    yield from entries(spec, "additionalPrinterColumns")
+    for version in entries(spec, "versions"):
+        yield from entries(version, "additionalPrinterColumns")
+
+
+def _to_hub(draft: Draft) -> None:
+    spec = section(draft, "spec")
+    for column in _columns(spec):
+        rename(column, "JSONPath", "jsonPath")
+    spec.pop("version", None)
+    for top, name in _SHARED:
+        shared = spec.pop(top, None)
+        for version in entries(spec, "versions"):
+            if shared is not None and version.get(name) is None:
+                version[name] = shared
+    _webhook_to_hub(spec.get("conversion") or {})
+
+
+def _webhook_to_hub(conversion: Draft) -> None:
+    webhook = {}
+    if "webhookClientConfig" in conversion:
+        webhook["clientConfig"] = conversion.pop("webhookClientConfig")
+    if _REVIEW_VERSIONS in conversion:
+        webhook[_REVIEW_VERSIONS] = conversion.pop(_REVIEW_VERSIONS)
+    if webhook:
+        conversion["webhook"] = webhook
+
+
+def _from_hub(draft: Draft) -> None:
+    spec = section(draft, "spec")
+    versions = list(entries(spec, "versions"))
+    if versions:
+        spec["version"] = versions[0].get("name", "")
+    for top, name in _SHARED:
+        _lift(spec, versions, top, name)
+    for column in _columns(spec):
+        rename(column, "jsonPath", "JSONPath")
+    spec.setdefault("preserveUnknownFields", False)
+    conversion = peek(spec, "conversion")
+    webhook = conversion.pop("webhook", None) or {}
+    rename(webhook, "clientConfig", "webhookClientConfig")
+    conversion.update(pick(webhook, "webhookClientConfig", _REVIEW_VERSIONS))
+
+
+def _lift(spec: Draft, versions: list[dict[str, Any]], top: str, name: str) -> None:
+    """Say once what all versions say."""
+    first = versions[0].get(name) if versions else None
+    if first is not None and all(version.get(name) == first for version in versions):
+        spec[top] = first
+        for version in versions:
+            del version[name]
+
+
+FAMILIES: Final = {
+    "CustomResourceDefinition": Family(
+        "CustomResourceDefinition",
+        f"{EXTENSIONS_GROUP}/v1",
+        {f"{EXTENSIONS_GROUP}/v1beta1": Form(_to_hub, _from_hub, _default)},
+    )
+}

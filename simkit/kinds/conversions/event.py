@@ -1,0 +1,35 @@
+"""Event: kept in the core version; the events group has other names for the same fields."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.kinds.conversions.editing import rename
+from simkit.kinds.conversions.family import Family, Form
+from simkit.meta.domain import EVENTS_GROUP
+from simkit.meta.objects import Draft
+
+NAMES: Final = (
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+    ("reportingComponent", "reportingController"),
+)
+"""The name in the core version, the name in the events group."""
+
+
+def _to_core(draft: Draft) -> None:
+    for core, new in NAMES:
+        rename(draft, new, core)
+
+
+def _from_core(draft: Draft) -> None:
+    for core, new in NAMES:
+        rename(draft, core, new)
+
+
+_NEW: Final = Form(_to_core, _from_core)
+FAMILIES: Final = {"Event": Family("Event", "v1", {f"{EVENTS_GROUP}/{each}": _NEW for each in ("v1", "v1beta1")})}

@@ -1,0 +1,109 @@
+"""A conversion with what it changed in meaning and what it lost, found by trying, not by knowing the kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from simkit.kinds.conversions.convert import convert, defaulted
+from simkit.kinds.conversions.family import ConversionError
+from simkit.meta.objects import Object
+
+
+class Difference(NamedTuple):
+    """One place where two objects differ; None where one of them has nothing there."""
+
+    path: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.before!r} -> {self.after!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """An object in another version, and what is to be said about the way there."""
+
+    object: Object
+    meaning: tuple[Difference, ...]
+    """What a change of ``apiVersion`` alone would have made different: before, what the new version should say;
+    after, what it would have said."""
+    lost: tuple[Difference, ...]
+    """What is not the same after the way back: before, the original; after, what came back."""
+
+    @property
+    def relabelling_is_enough(self) -> bool:
+        """Whether changing the text of ``apiVersion`` would have done."""
+        return not self.meaning
+
+
+def explain(obj: Object, to_api_version: str) -> Conversion:
+    """The conversion of an object, with all defaults explicit, and what it means.
+
+    Raises ConversionError as ``convert`` does.
+
+    Examples
+    --------
+    >>> budget = {"apiVersion": "policy/v1beta1", "kind": "PodDisruptionBudget", "spec": {"selector": {}}}
+    >>> print(explain(budget, "policy/v1").meaning[0].path)
+    spec.selector.matchExpressions[0].key
+    """
+    converted = convert(obj, to_api_version, defaults=True)
+    return Conversion(
+        converted,
+        tuple(differences(converted, _relabelled(obj, to_api_version))),
+        tuple(_lost(defaulted(obj), converted)),
+    )
+
+
+def _relabelled(obj: Object, to_api_version: str) -> Object:
+    """What a server of the new version makes of the object when only the version was changed."""
+    return defaulted({**obj, "apiVersion": to_api_version})
+
+
+def _lost(original: Object, converted: Object) -> Iterator[Difference]:
+    try:
+        back = convert(converted, str(original["apiVersion"]), defaults=True)
+    except ConversionError:
+        yield Difference("", original, None)
+        return
+    yield from differences(original, back)
+
+
+def differences(before: Any, after: Any, path: str = "") -> Iterator[Difference]:
+    """The leaves in which two objects differ. Empty values, null and nothing are the same.
+
+    Examples
+    --------
+    >>> list(differences({"a": {"b": 1}, "c": []}, {"a": {"b": 2}}))
+    [Difference(path='a.b', before=1, after=2)]
+    """
+    if isinstance(before, Mapping) or isinstance(after, Mapping):
+        old, new = _mapping(before), _mapping(after)
+        if old is not None and new is not None:
+            for name in {**old, **new}:
+                yield from differences(old.get(name), new.get(name), f"{path}.{name}" if path else name)
+            return
+    if isinstance(before, list) or isinstance(after, list):
+        old_list, new_list = _list(before), _list(after)
+        if old_list is not None and new_list is not None:
+            for index in range(max(len(old_list), len(new_list))):
+                pair = [each[index] if index < len(each) else None for each in (old_list, new_list)]
+                yield from differences(*pair, f"{path}[{index}]")
+            return
+    if before != after and not (_is_nothing(before) and _is_nothing(after)):
+        yield Difference(path, before, after)
+
+
+def _mapping(value: Any) -> Mapping[str, Any] | None:
+    return {} if value is None else value if isinstance(value, Mapping) else None
+
+
+def _list(value: Any) -> list[Any] | None:
+    return [] if value is None else value if isinstance(value, list) else None
+
+
+def _is_nothing(value: Any) -> bool:
+    return value is None or value == {} or value == [] or value == ""

@@ -1,0 +1,51 @@
+"""A kind in all its versions: each knows the way to one of them and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from simkit.meta.errors import SimkitError
+from simkit.meta.objects import Draft
+
+Step = Callable[[Draft], None]
+"""Changes a draft in place."""
+
+
+class ConversionError(SimkitError):
+    """An object that cannot be converted: the real server refuses it too."""
+
+
+def _as_it_is(draft: Draft) -> None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One version beside the hub. The steps change all but ``apiVersion``."""
+
+    to_hub: Step = _as_it_is
+    from_hub: Step = _as_it_is
+    default: Step = _as_it_is
+    """Defaults that the version has of its own, made explicit before the way to the hub. The hub's come after it."""
+
+
+PLAIN = Form()
+"""A version with the same fields and defaults."""
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A kind with the version that all others are converted through, the one that objects are kept in."""
+
+    kind: str
+    hub: str
+    """The hub's ``apiVersion``."""
+    forms: Mapping[str, Form] = field(default_factory=lambda: MappingProxyType({}))
+    """The other versions by ``apiVersion``."""
+    hub_steps: Form = PLAIN
+    """What the hub itself does when it is read (``to_hub``) and written."""
+
+    def form(self, api_version: str) -> Form | None:
+        return self.hub_steps if api_version == self.hub else self.forms.get(api_version)

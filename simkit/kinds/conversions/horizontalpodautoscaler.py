@@ -1,0 +1,163 @@
+"""HorizontalPodAutoscaler: v1 knows one metric, v2beta1 writes metrics flat, v2beta2 and v2 give each a target.
+
+What an older version cannot say travels in annotations: all further metrics, behaviour, and the status of both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from simkit.kinds.conversions import metricspec
+from simkit.kinds.conversions.editing import annotate, entries, peek, section, take_annotation
+from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.gobehavior import behavior_from_go, behavior_to_go
+from simkit.meta.domain import label
+from simkit.meta.objects import Draft
+
+METRICS: Final = label("metrics", "autoscaling.alpha")
+CURRENT: Final = label("current-metrics", "autoscaling.alpha")
+CONDITIONS: Final = label("conditions", "autoscaling.alpha")
+BEHAVIOR: Final = label("behavior", "autoscaling.alpha")
+_CPU_ONLY: Final = 80
+_CONDITION: Final = ("type", "status", "lastTransitionTime", "reason", "message")
+
+
+def _drop_annotations(draft: Draft) -> None:
+    for key in (METRICS, CURRENT, CONDITIONS, BEHAVIOR):
+        take_annotation(draft, key)
+
+
+def _read(text: str | None, kind: type) -> Any:
+    """The value in an annotation; None where there is none, or nonsense, which is dropped."""
+    try:
+        value = orjson.loads(text) if text is not None else None
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, kind) else None
+
+
+def _write(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _behavior_to_hub(draft: Draft) -> None:
+    behavior = _read(take_annotation(draft, BEHAVIOR), dict)
+    if behavior is not None:
+        section(draft, "spec")["behavior"] = behavior_from_go(behavior)
+
+
+def _behavior_from_hub(draft: Draft) -> None:
+    behavior = peek(draft, "spec").pop("behavior", None)
+    if behavior is not None:
+        annotate(draft, BEHAVIOR, _write(behavior_to_go(behavior)))
+
+
+# v2beta1
+
+
+def _flat_to_hub(draft: Draft) -> None:
+    _behavior_to_hub(draft)
+    _drop_annotations(draft)
+    for metric in entries(peek(draft, "spec"), "metrics"):
+        metricspec.to_structured(metric)
+    for metric in entries(peek(draft, "status"), "currentMetrics"):
+        metricspec.status_to_structured(metric)
+
+
+def _flat_from_hub(draft: Draft) -> None:
+    _behavior_from_hub(draft)
+    for metric in entries(peek(draft, "spec"), "metrics"):
+        metricspec.to_flat(metric)
+    for metric in entries(peek(draft, "status"), "currentMetrics"):
+        metricspec.status_to_flat(metric)
+
+
+# v1
+
+
+def _default_v1(draft: Draft) -> None:
+    """A processor target where there is no other metric either."""
+    spec = section(draft, "spec")
+    if not _read((peek(draft, "metadata", "annotations") or {}).get(METRICS), list):
+        spec.setdefault("targetCPUUtilizationPercentage", _CPU_ONLY)
+
+
+def _single_to_hub(draft: Draft) -> None:
+    spec, status = section(draft, "spec"), peek(draft, "status")
+    _behavior_to_hub(draft)
+    metrics = _read(take_annotation(draft, METRICS), list) or []
+    current = _read(take_annotation(draft, CURRENT), list) or []
+    conditions = _read(take_annotation(draft, CONDITIONS), list)
+    for metric in metrics:
+        metricspec.to_structured(metric)
+    for metric in current:
+        metricspec.status_to_structured(metric)
+    target = spec.pop("targetCPUUtilizationPercentage", None)
+    if target is not None:
+        resource = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": target}}
+        metrics.append({"type": "Resource", "resource": resource})
+    now = status.pop("currentCPUUtilizationPercentage", None)
+    if now is not None:
+        current.append({"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": now}}})
+    if metrics:
+        spec["metrics"] = metrics
+    if current:
+        section(draft, "status")["currentMetrics"] = current
+    if conditions is not None:
+        section(draft, "status")["conditions"] = conditions
+
+
+def _single_from_hub(draft: Draft) -> None:
+    spec, status = section(draft, "spec"), peek(draft, "status")
+    metrics = spec.pop("metrics", None) or []
+    target = next((_utilization(metric, "target") for metric in metrics if _is_cpu(metric)), None)
+    if target is not None:
+        spec["targetCPUUtilizationPercentage"] = target
+    others = [metric for metric in metrics if not (_is_cpu(metric) and _utilization(metric, "target") is not None)]
+    for metric in others:
+        metricspec.to_flat(metric)
+    if others:
+        annotate(draft, METRICS, _write(others))
+    _status_from_hub(draft, status)
+    _behavior_from_hub(draft)
+
+
+def _status_from_hub(draft: Draft, status: Draft) -> None:
+    current, conditions = status.pop("currentMetrics", None) or [], status.pop("conditions", None) or []
+    now = next((_utilization(metric, "current") for metric in current if _is_cpu(metric)), None)
+    if now is not None:
+        status["currentCPUUtilizationPercentage"] = now
+    for metric in current:
+        metricspec.status_to_flat(metric)
+    if current:
+        annotate(draft, CURRENT, _write(current))
+    if conditions:
+        listed = [{name: each[name] for name in _CONDITION if name in each} for each in conditions]
+        annotate(draft, CONDITIONS, _write(listed))
+
+
+def _is_cpu(metric: Mapping[str, Any]) -> bool:
+    return metric.get("type") == "Resource" and peek(metric, "resource").get("name") == "cpu"
+
+
+def _utilization(metric: Mapping[str, Any], part: str) -> int | None:
+    found: int | None = peek(metric, "resource", part).get("averageUtilization")
+    return found
+
+
+_LATEST: Final = Form(_drop_annotations)
+FAMILIES: Final = {
+    "HorizontalPodAutoscaler": Family(
+        "HorizontalPodAutoscaler",
+        "autoscaling/v2",
+        {
+            "autoscaling/v1": Form(_single_to_hub, _single_from_hub, _default_v1),
+            "autoscaling/v2beta1": Form(_flat_to_hub, _flat_from_hub),
+            "autoscaling/v2beta2": _LATEST,
+        },
+        _LATEST,
+    )
+}

@@ -1,0 +1,64 @@
+"""Claims for devices: v1beta1 asked for one device in the request itself, v1beta2 and v1 under ``exactly``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from simkit.kinds.conversions.editing import entries, peek
+from simkit.kinds.conversions.family import PLAIN, Family, Form, Step
+from simkit.meta.domain import api_group
+from simkit.meta.objects import Draft
+
+GROUP: Final = api_group("resource")
+_EXACT: Final = (
+    "deviceClassName",
+    "selectors",
+    "allocationMode",
+    "count",
+    "adminAccess",
+    "tolerations",
+    "capacity",
+)
+"""What v1beta1 says in a request and later versions under ``exactly``."""
+
+Spec = Callable[[Draft], Draft]
+
+
+def _to_hub(spec_of: Spec) -> Step:
+    def change(draft: Draft) -> None:
+        for request in entries(peek(spec_of(draft), "devices"), "requests"):
+            exactly = {name: request.pop(name) for name in _EXACT if name in request}
+            if exactly:
+                request["exactly"] = exactly
+
+    return change
+
+
+def _from_hub(spec_of: Spec) -> Step:
+    def change(draft: Draft) -> None:
+        for request in entries(peek(spec_of(draft), "devices"), "requests"):
+            request.update(request.pop("exactly", None) or {})
+
+    return change
+
+
+def _of_claim(draft: Draft) -> Draft:
+    return peek(draft, "spec")
+
+
+def _of_template(draft: Draft) -> Draft:
+    return peek(draft, "spec", "spec")
+
+
+def _family(kind: str, spec_of: Spec) -> Family:
+    old = Form(_to_hub(spec_of), _from_hub(spec_of))
+    forms = {f"{GROUP}/v1alpha3": old, f"{GROUP}/v1beta1": old, f"{GROUP}/v1beta2": PLAIN}
+    return Family(kind, f"{GROUP}/v1", forms)
+
+
+FAMILIES: Final = {
+    "DeviceClass": Family("DeviceClass", f"{GROUP}/v1", {f"{GROUP}/{v}": PLAIN for v in ("v1alpha3", "v1beta1", "v1beta2")}),
+    "ResourceClaim": _family("ResourceClaim", _of_claim),
+    "ResourceClaimTemplate": _family("ResourceClaimTemplate", _of_template),
+}

@@ -1,0 +1,43 @@
+"""Role bindings: v1alpha1 named a subject's version, not its group, and had a user for everybody."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.kinds.conversions.editing import entries
+from simkit.kinds.conversions.family import PLAIN, Family, Form
+from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.objects import Draft
+
+AUTHENTICATED: Final = "system:authenticated"
+_NAMES: Final = ("User", "Group")
+
+
+def _to_hub(draft: Draft) -> None:
+    for subject in entries(draft, "subjects"):
+        version = subject.pop("apiVersion", "") or ""
+        if subject.get("kind") == "User" and subject.get("name") == "*":
+            subject |= {"kind": "Group", "name": AUTHENTICATED}
+        if subject.get("kind") in _NAMES:
+            subject["apiGroup"] = RBAC_GROUP
+        elif "/" in version:
+            subject["apiGroup"] = version.partition("/")[0]
+
+
+def _from_hub(draft: Draft) -> None:
+    for subject in entries(draft, "subjects"):
+        group = subject.pop("apiGroup", "") or ""
+        if subject.get("kind") in _NAMES:
+            subject["apiVersion"] = f"{RBAC_GROUP}/v1alpha1"
+        elif subject.get("kind") == "ServiceAccount":
+            subject["apiVersion"] = "v1"
+        elif group:
+            subject["apiVersion"] = f"{group}/"
+
+
+def _family(kind: str) -> Family:
+    forms = {f"{RBAC_GROUP}/v1alpha1": Form(_to_hub, _from_hub), f"{RBAC_GROUP}/v1beta1": PLAIN}
+    return Family(kind, f"{RBAC_GROUP}/v1", forms)
+
+
+FAMILIES: Final = {kind: _family(kind) for kind in ("RoleBinding", "ClusterRoleBinding")}

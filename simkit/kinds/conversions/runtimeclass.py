@@ -1,0 +1,34 @@
+"""RuntimeClass: v1alpha1 had a spec around what later versions keep at the top."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.kinds.conversions.editing import rename
+from simkit.kinds.conversions.family import PLAIN, Family, Form
+from simkit.meta.domain import api_group
+from simkit.meta.objects import Draft
+
+_GROUP: Final = api_group("node")
+
+
+def _to_hub(draft: Draft) -> None:
+    spec = draft.pop("spec", None) or {}
+    draft["handler"] = spec.pop("runtimeHandler", "")
+    draft.update(spec)
+
+
+def _from_hub(draft: Draft) -> None:
+    spec = draft["spec"] = {"runtimeHandler": draft.pop("handler", "")}
+    for name in ("overhead", "scheduling"):
+        if name in draft:
+            spec[name] = draft.pop(name)
+
+
+FAMILIES: Final = {
+    "RuntimeClass": Family(
+        "RuntimeClass",
+        f"{_GROUP}/v1",
+        {f"{_GROUP}/v1alpha1": Form(_to_hub, _from_hub), f"{_GROUP}/v1beta1": PLAIN},
+    )
+}

@@ -1,0 +1,25 @@
+"""Access reviews about others: the list of groups is called ``group`` in v1beta1. The others only change version."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.kinds.conversions.editing import peek, rename
+from simkit.kinds.conversions.family import Family, Form
+from simkit.meta.domain import AUTHORIZATION_GROUP
+from simkit.meta.objects import Draft
+
+
+def _to_hub(draft: Draft) -> None:
+    rename(peek(draft, "spec"), "group", "groups")
+
+
+def _from_hub(draft: Draft) -> None:
+    rename(peek(draft, "spec"), "groups", "group")
+
+
+def _family(kind: str) -> Family:
+    return Family(kind, f"{AUTHORIZATION_GROUP}/v1", {f"{AUTHORIZATION_GROUP}/v1beta1": Form(_to_hub, _from_hub)})
+
+
+FAMILIES: Final = {kind: _family(kind) for kind in ("SubjectAccessReview", "LocalSubjectAccessReview")}

@@ -1,0 +1,31 @@
+"""Webhook configurations: the same fields, other defaults; v1 has none for what must be decided."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.kinds.conversions.editing import default, entries
+from simkit.kinds.conversions.family import Family, Form
+from simkit.meta.domain import api_group
+from simkit.meta.objects import Draft
+
+_GROUP: Final = api_group("admissionregistration")
+DEFAULTS: Final = {"failurePolicy": "Ignore", "matchPolicy": "Exact", "timeoutSeconds": 30, "sideEffects": "Unknown"}
+"""What v1beta1 meant by leaving a field out. v1 means Fail, Equivalent and 10, and demands side effects."""
+
+
+def _default(draft: Draft) -> None:
+    for webhook in entries(draft, "webhooks"):
+        for name, value in DEFAULTS.items():
+            default(webhook, name, value)
+        if not webhook.get("admissionReviewVersions"):
+            webhook["admissionReviewVersions"] = ["v1beta1"]
+
+
+def _family(kind: str) -> Family:
+    return Family(kind, f"{_GROUP}/v1", {f"{_GROUP}/v1beta1": Form(default=_default)})
+
+
+FAMILIES: Final = {
+    kind: _family(kind) for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+}

@@ -1,0 +1,145 @@
+"""Deployments, daemon sets, stateful sets and replica sets: the older, the fewer things had to be said."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from simkit.kinds.conversions.editing import annotate, default, entries, peek, section, take_annotation
+from simkit.kinds.conversions.family import PLAIN, ConversionError, Family, Form, Step
+from simkit.meta.objects import Draft, annotations_of, copied
+
+ROLLBACK: Final = "deprecated.deployment.rollback.to"
+GENERATION: Final = "deprecated.daemonset.template.generation"
+UNLIMITED: Final = 2**31 - 1
+_OLDEST, _OLD, _NEXT, _HUB = "extensions/v1beta1", "apps/v1beta1", "apps/v1beta2", "apps/v1"
+
+
+def _named_by_template(draft: Draft) -> None:
+    """Labels and selector of the object are those of its pods, where it has none."""
+    spec = section(draft, "spec")
+    labels = peek(spec, "template", "metadata").get("labels")
+    if not labels:
+        return
+    if spec.get("selector") is None:
+        spec["selector"] = {"matchLabels": dict(labels)}
+    metadata = section(draft, "metadata")
+    if not metadata.get("labels"):
+        metadata["labels"] = dict(labels)
+
+
+def _with_defaults(values: dict[str, Any]) -> Step:
+    def apply(draft: Draft) -> None:
+        _named_by_template(draft)
+        _fill(section(draft, "spec"), values)
+
+    return apply
+
+
+def _fill(part: Draft, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        default(part, name, copied(value))
+
+
+# Deployments
+
+
+def _deployment_defaults(bound: int | str, deadline: int, history: int) -> Step:
+    def apply(draft: Draft) -> None:
+        _named_by_template(draft)
+        spec = section(draft, "spec")
+        _fill(spec, {"progressDeadlineSeconds": deadline, "revisionHistoryLimit": history})
+        strategy = section(spec, "strategy")
+        default(strategy, "type", "RollingUpdate")
+        if strategy["type"] == "RollingUpdate":
+            _fill(section(strategy, "rollingUpdate"), {"maxUnavailable": bound, "maxSurge": bound})
+
+    return apply
+
+
+def _number(draft: Draft, key: str) -> int | None:
+    """The number in an annotation. Raises ConversionError for one that is none, as the real server does."""
+    text = annotations_of(draft).get(key)
+    if text is None:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        why = f'strconv.ParseInt: parsing "{text}": invalid syntax'
+        raise ConversionError(f"failed to parse annotation[{key}]={text} as int64: {why}") from None
+
+
+def _check_rollback(draft: Draft) -> None:
+    _number(draft, ROLLBACK)
+
+
+def _rollback_to_hub(draft: Draft) -> None:
+    wanted = peek(draft, "spec").pop("rollbackTo", None)
+    if wanted is not None:
+        annotate(draft, ROLLBACK, str(wanted.get("revision") or 0))
+
+
+def _rollback_from_hub(draft: Draft) -> None:
+    revision = _number(draft, ROLLBACK)
+    if revision is not None:
+        take_annotation(draft, ROLLBACK)
+        section(draft, "spec")["rollbackTo"] = {"revision": revision} if revision else {}
+
+
+# Daemon sets
+
+
+def _generation_to_hub(draft: Draft) -> None:
+    annotate(draft, GENERATION, str(peek(draft, "spec").pop("templateGeneration", 0) or 0))
+
+
+def _generation_from_hub(draft: Draft) -> None:
+    generation = _number(draft, GENERATION)
+    take_annotation(draft, GENERATION)
+    if generation:
+        section(draft, "spec")["templateGeneration"] = generation
+
+
+def _check_generation(draft: Draft) -> None:
+    annotate(draft, GENERATION, str(_number(draft, GENERATION) or 0))
+
+
+# Stateful sets
+
+
+def _typed_claims(draft: Draft) -> None:
+    """Claims in a template say what they are."""
+    for claim in entries(peek(draft, "spec"), "volumeClaimTemplates"):
+        _fill(claim, {"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
+
+
+_ON_DELETE: Final[dict[str, Any]] = {"updateStrategy": {"type": "OnDelete"}}
+_SAME: Final = _with_defaults({})
+
+FAMILIES: Final = {
+    "Deployment": Family(
+        "Deployment",
+        _HUB,
+        {
+            _OLDEST: Form(_rollback_to_hub, _rollback_from_hub, _deployment_defaults(1, UNLIMITED, UNLIMITED)),
+            _OLD: Form(_rollback_to_hub, _rollback_from_hub, _deployment_defaults("25%", 600, 2)),
+            _NEXT: Form(_check_rollback),
+        },
+        Form(_check_rollback),
+    ),
+    "DaemonSet": Family(
+        "DaemonSet",
+        _HUB,
+        {
+            _OLDEST: Form(_generation_to_hub, _generation_from_hub, _with_defaults(_ON_DELETE)),
+            _NEXT: Form(_check_generation),
+        },
+        Form(_check_generation),
+    ),
+    "StatefulSet": Family(
+        "StatefulSet",
+        _HUB,
+        {_OLD: Form(_typed_claims, default=_with_defaults(_ON_DELETE)), _NEXT: Form(_typed_claims)},
+        Form(_typed_claims),
+    ),
+    "ReplicaSet": Family("ReplicaSet", _HUB, {_OLDEST: Form(default=_SAME), _NEXT: PLAIN}),
+}
