@@ -43,6 +43,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     _add_serving(parser.add_argument_group("serving"))
     _add_authentication(parser.add_argument_group("authentication and authorization"))
+    _add_recording(parser.add_argument_group("audit and limits"))
     _add_behaviour(parser.add_argument_group("behaviour"))
     return parser
 
@@ -134,6 +135,18 @@ def _add_behaviour(group: Any) -> None:
     )
 
 
+def _add_recording(group: Any) -> None:
+    group.add_argument("--audit-policy-file", type=Path, metavar="FILE", help="what is recorded of which request")
+    group.add_argument("--audit-log-path", metavar="FILE", help='one event a line; "-": standard output')
+    for name in ("maxage", "maxbackup", "maxsize"):
+        group.add_argument(f"--audit-log-{name}", type=int, metavar="N", help="taken, without effect: no rotation")
+    group.add_argument("--audit-webhook-config-file", type=Path, metavar="FILE", help="kubeconfig of a service")
+    group.add_argument("--max-requests-inflight", type=int, default=400, metavar="N", help="default 400; 0: no limit")
+    group.add_argument(
+        "--max-mutating-requests-inflight", type=int, default=200, metavar="N", help="default 200; 0: no limit"
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     """Serve until told to stop; gives back the exit code."""
     from simkit.cluster.assembly import live
@@ -155,6 +168,8 @@ def run(args: argparse.Namespace) -> int:
         server.run(lambda: _announce(server, kubeconfig=args.kubeconfig_out))
     finally:
         made.runner.stop()
+        if made.engine.audit is not None:
+            made.engine.audit.close()
     return 0
 
 
@@ -217,6 +232,12 @@ def _options(args: argparse.Namespace) -> Options:
         "enable_admission_plugins": (args.enable_admission_plugins, ()),
         "disable_admission_plugins": (args.disable_admission_plugins, ()),
         "controllers": (args.controllers, ("*",)),
+        "audit_policy": (args.audit_policy_file, None),
+        "audit_memory": (0, 0),
+        "audit_log_path": (args.audit_log_path, None),
+        "audit_webhook_config_file": (args.audit_webhook_config_file, None),
+        "max_requests_inflight": (args.max_requests_inflight, 0),
+        "max_mutating_requests_inflight": (args.max_mutating_requests_inflight, 0),
         "service_cluster_ip_range": (args.service_cluster_ip_range, DEFAULT_RANGE),
     }
     known = {each.name for each in fields(Options)}

@@ -8,9 +8,10 @@ from typing import Final
 
 from simkit.cluster import bootstrap
 from simkit.cluster.options import Options
+from simkit.cluster.plugins import Needs, plugins
+from simkit.cluster.recording import audit_of
 from simkit.cluster.view import StoreSnapshot
 from simkit.engine.admission.chain import Chain, Plugin
-from simkit.engine.admission.namespace_lifecycle import NamespaceLifecycle
 from simkit.engine.authn.config import Authentication, in_process
 from simkit.engine.authn.lookup import Lookup
 from simkit.engine.authn.madekey import MadeKey
@@ -22,6 +23,8 @@ from simkit.engine.authz.union import UnionAuthorizer
 from simkit.engine.controllers.aggregation import RoleAggregation
 from simkit.engine.controllers.runner import Controller, Runner, chosen
 from simkit.engine.pipeline.engine import Engine, Parts
+from simkit.engine.pipeline.limits import Limits
+from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.road import travel
 from simkit.engine.pipeline.served import Served
 from simkit.engine.registry.allocation import ServiceAllocation
@@ -58,6 +61,7 @@ class Assembled:
         captured: Collection[GroupResource] | None = None,
         allocation: ServiceAllocation | None = None,
         token_key: MadeKey | None = None,
+        forked: bool = False,
     ) -> None:
         self.options, self.store, self.captured = options, store, captured
         self._snapshot: StoreSnapshot | None = None
@@ -68,6 +72,7 @@ class Assembled:
         self.roles = RoleAuthorizer(index or AccessIndex.of(self._everything()))
         store.listen(self.roles.follow)
         authorizer = _authorizer(options.authorization_mode, self.roles)
+        metrics = Metrics()
         self.engine = Engine(
             Parts(
                 store=store,
@@ -75,11 +80,14 @@ class Assembled:
                 authentication=self._authentication(),
                 authorizer=authorizer,
                 guard=RoleGuard(self.roles.index, authorizer),
-                admission=Chain(_plugins(store)),
+                admission=Chain(self._plugins(authorizer, chance)),
                 clock=self.clock,
                 chance=chance,
                 allocation=allocation or _allocation(options, store, chance),
                 gates=options.feature_gates,
+                metrics=metrics,
+                limits=Limits(options.max_requests_inflight, options.max_mutating_requests_inflight),
+                audit=audit_of(options, self.clock, metrics, forked=forked),
                 health=[(name, _healthy) for name in _CHECKS],
             )
         )
@@ -99,6 +107,10 @@ class Assembled:
             self._snapshot = StoreSnapshot(self.store, self.catalogue, self.captured)
         return self._snapshot
 
+    def _plugins(self, authorizer: Authorizer, chance: Chance) -> list[Plugin]:
+        needs = Needs(self.store, authorizer, self.clock, chance, lambda: self.engine.catalogue)
+        return plugins(needs, self.options.enable_admission_plugins, self.options.disable_admission_plugins)
+
     def _everything(self) -> Snapshot:
         return StoreSnapshot(self.store, self.catalogue)
 
@@ -113,6 +125,7 @@ class Assembled:
             allocation=self.engine.registry.allocation.fork(store, chance),
             captured=self.captured,
             token_key=self.token_key,
+            forked=True,
         )
 
 
@@ -177,10 +190,6 @@ def _authorizer(modes: Sequence[str], roles: RoleAuthorizer) -> Authorizer:
     if unknown or not modes:
         raise SimkitError(f"--authorization-mode: {','.join(unknown)!r} is none of {', '.join(MODES)}")
     return UnionAuthorizer([PrivilegedGroups(), *(makers[mode]() for mode in modes)])
-
-
-def _plugins(store: Store) -> list[Plugin]:
-    return [NamespaceLifecycle(store)]
 
 
 def _controllers(flags: Sequence[str]) -> list[Controller]:

@@ -101,6 +101,12 @@ class Cluster:
         """Run the controllers until nothing is left to do; gives back the number of rounds."""
         return self._made.runner.settle()
 
+    def audit_log(self) -> list[dict[str, Any]]:
+        """The audit events so far, oldest first. Raises SimkitError where the options ask for no audit log."""
+        from simkit.cluster.recording import recorded
+
+        return recorded(self._made.engine.audit)
+
     # Objects
 
     def create(self, obj: Object, *, identity: Identity | None = None) -> Object:

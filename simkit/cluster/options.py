@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from simkit.engine.seams import Authenticator
 from simkit.meta.clock import Clock
+
+if TYPE_CHECKING:
+    from simkit.engine.pipeline.audit_policy import Policy
 
 LATEST = "1.30"
 
@@ -31,6 +36,17 @@ class Options:
     enable_admission_plugins: Sequence[str] = ()
     disable_admission_plugins: Sequence[str] = ()
     controllers: Sequence[str] = ("*",)
+    audit_policy: Policy | str | Path | None = None
+    """A policy, its file, or a level (``Metadata``) at which every request is recorded; None: nothing is."""
+    audit_memory: int = 100_000
+    """How many of the latest audit events are kept in memory."""
+    audit_log_path: str | Path | None = None
+    """A file for audit events, one a line; ``-`` is the standard output."""
+    audit_webhook_config_file: str | Path | None = None
+    """The client configuration of a service that takes audit events."""
+    max_requests_inflight: int = 0
+    max_mutating_requests_inflight: int = 0
+    """How many requests may be under way at once; 0 for no limit."""
     service_cluster_ip_range: str = "10.96.0.0/16"
     """Addresses of Services: one range, or one of each family with a comma between them."""
     service_node_port_range: tuple[int, int] = (30000, 32767)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.config import Authentication
@@ -19,6 +20,9 @@ from simkit.meta.clock import Chance, Clock, SystemClock
 from simkit.meta.errors import future_revision
 from simkit.meta.names import GroupVersionResource, Revision
 from simkit.schema.catalogue import Catalogue, Resource
+
+if TYPE_CHECKING:
+    from simkit.engine.pipeline.audit import Audit
 
 FUTURE_WAIT = 3.0
 """Seconds that a read waits for a revision that has not come yet."""
@@ -42,6 +46,7 @@ class Parts:
     paths: Sequence[str] = ()
     limits: Limits = field(default_factory=Limits)
     metrics: Metrics = field(default_factory=Metrics)
+    audit: Audit | None = None
     allocation: ServiceAllocation | None = None
     """Gives out addresses of Services; None: the default ranges."""
 
@@ -58,7 +63,7 @@ class Engine:
         self.admission, self.gates = parts.admission, parts.gates
         self.registry = Registry(parts.store, parts.clock, parts.chance, parts.allocation)
         self.hub = Hub(parts.store)
-        self.limits, self.metrics = parts.limits, parts.metrics
+        self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self._catalogue = parts.catalogue
         self._served: dict[GroupVersionResource, Served] = {}
         self._news = threading.Condition()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from simkit.engine.pipeline.negotiation import Wanted
 from simkit.engine.pipeline.target import Target
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
+
+if TYPE_CHECKING:
+    from simkit.engine.pipeline.audit import Record
 
 
 @dataclass(slots=True)
@@ -31,6 +35,10 @@ class Exchange:
     """The warning that the version which was asked for is deprecated."""
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
+    record: Record | None = None
+    """What the audit log keeps of it."""
+    panicked: bool = False
+    """Whether an error of ours ended it."""
 
     def actor(self) -> Identity:
         """Who acts, once authentication is done."""

@@ -44,17 +44,20 @@ def authenticate(engine: Engine, exchange: Exchange) -> None:
     if exchange.identity is None:
         exchange.identity = _identified(engine, exchange)
     exchange.caller = exchange.identity
+    if engine.audit is not None:
+        engine.audit.receive(exchange)
 
 
 def _identified(engine: Engine, exchange: Exchange) -> Identity:
     try:
         identity = engine.authenticator.authenticate(credentials_of(exchange.request))
+        if identity is None:
+            raise unauthorized()
     except StatusError:
-        engine.metrics.count("authentication_attempts", "error")
-        raise
-    if identity is None:
         engine.metrics.count("authentication_attempts", "failure")
-        raise unauthorized()
+        if engine.audit is not None:
+            engine.audit.refuse(exchange)
+        raise
     engine.metrics.count("authentication_attempts", "success")
     return identity
 
@@ -120,10 +123,12 @@ def travel(engine: Engine, request: Request, identity: Identity | None = None) -
     except Exception as error:
         # The one place where an error of ours becomes an answer: a client gets 500, the log gets the trace.
         _LOG.exception("%s %s failed", request.method, request.path)
-        response = refusal(exchange, internal(f"{type(error).__name__}: {error}"))
+        response, exchange.panicked = refusal(exchange, internal(f"{type(error).__name__}: {error}")), True
     response = _finished(exchange, response)
     engine.limits.leave(exchange)
     engine.metrics.observe(exchange, response, perf_counter() - began)
+    if exchange.record is not None:
+        exchange.record.complete(response)
     return response
 
 

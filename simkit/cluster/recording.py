@@ -1,0 +1,72 @@
+"""The audit log that the options ask for."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from simkit.cluster.options import Options
+from simkit.meta.clock import Chance, Clock
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.engine.pipeline.audit import Audit
+    from simkit.engine.pipeline.audit_policy import Policy
+    from simkit.engine.pipeline.audit_sinks import Event, Sink
+    from simkit.engine.pipeline.metrics import Metrics
+
+
+def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool = False) -> Audit | None:
+    """The audit log, None where the options name no policy: as on the real server, nothing is recorded then.
+
+    A fork records in memory alone, so that what is tried there reaches neither the file nor the webhook.
+    """
+    if options.audit_policy is None:
+        return None
+    from simkit.engine.pipeline.audit import Audit
+    from simkit.engine.pipeline.audit_sinks import Memory
+
+    sinks: list[Sink] = [Memory(options.audit_memory)] if options.audit_memory else []
+    if not forked:
+        sinks += _outside(options, metrics)
+    return Audit(_policy(options.audit_policy), sinks, clock, Chance(options.seed), metrics)
+
+
+def _policy(given: Policy | str | Path) -> Policy:
+    """The policy of a file, or one that records everything at a level."""
+    from simkit.engine.pipeline.audit_policy import Level, Policy, everything, load
+
+    if isinstance(given, Policy):
+        return given
+    for level in get_args(Level):
+        if given == level:
+            return everything(level)
+    return load(given)
+
+
+def _outside(options: Options, metrics: Metrics) -> list[Sink]:
+    from simkit.engine.outside.call import Caller
+    from simkit.engine.outside.clientfile import read
+    from simkit.engine.pipeline.audit_sinks import JsonLines, Webhook
+
+    found: list[Sink] = [JsonLines(options.audit_log_path)] if options.audit_log_path else []
+    if options.audit_webhook_config_file:
+        caller = Caller(read(options.audit_webhook_config_file))
+        found.append(Webhook(caller, partial(_lost, metrics)))
+    return found
+
+
+def _lost(metrics: Metrics, events: int) -> None:
+    for _ in range(events):
+        metrics.count("apiserver_audit_error_total", "webhook")
+
+
+def recorded(audit: Audit | None) -> list[Event]:
+    """The events in memory, oldest first. Raises SimkitError where none are kept there."""
+    from simkit.engine.pipeline.audit_sinks import Memory
+
+    for sink in audit.sinks if audit is not None else ():
+        if isinstance(sink, Memory):
+            return sink.events
+    raise SimkitError("nothing is recorded; make the cluster with Options(audit_policy='Metadata') or a policy file")

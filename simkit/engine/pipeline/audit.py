@@ -1,0 +1,175 @@
+"""The record of who asked for what, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from simkit.engine.pipeline import audit_objects
+from simkit.engine.pipeline.asking import user_info
+from simkit.engine.pipeline.audit_policy import AUDIT_GROUP, Choice, Policy
+from simkit.engine.pipeline.audit_sinks import Event, Sink
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.limits import is_long
+from simkit.engine.pipeline.metrics import Metrics
+from simkit.meta.clock import Chance, Clock
+from simkit.meta.message import Request, Response
+
+_LOOPBACK: Final = "127.0.0.1"
+_HEADER: Final = "audit-id"
+
+
+class Audit:
+    """Makes events as a policy says, and gives them to sinks.
+
+    Parameters
+    ----------
+    policy
+        What is recorded.
+    sinks
+        Where events go.
+    clock, chance
+        For timestamps and identifiers.
+    metrics
+        Where events are counted.
+
+    Notes
+    -----
+    Unlike the real server's, events never hold the values of secrets, or tokens.
+    """
+
+    def __init__(
+        self, policy: Policy, sinks: Sequence[Sink], clock: Clock, chance: Chance, metrics: Metrics | None = None
+    ) -> None:
+        self.policy, self.sinks = policy, tuple(sinks)
+        self._clock, self._chance, self.metrics = clock, chance, metrics or Metrics()
+
+    def fork(self, sinks: Sequence[Sink], clock: Clock, chance: Chance, metrics: Metrics) -> Audit:
+        """The same policy for a fork, which records for itself."""
+        return Audit(self.policy, sinks, clock, chance, metrics)
+
+    def receive(self, exchange: Exchange) -> None:
+        """Decide what is recorded of a request whose sender is known, and record that it came."""
+        record = Record(self, exchange, self._identifier(exchange.request))
+        if record.choice.level != "None":
+            exchange.record = record
+            record.stage("RequestReceived")
+
+    def _identifier(self, request: Request) -> str:
+        return request.header(_HEADER)[:64] or self._chance.uid()
+
+    def refuse(self, exchange: Exchange) -> None:
+        """Decide what is recorded of a request that nobody was found for."""
+        exchange.record = Record(self, exchange, self._identifier(exchange.request), unknown=True)
+
+    def take(self, event: Event) -> None:
+        """Give an event to all sinks. One that fails does not keep the others from it."""
+        self.metrics.count("apiserver_audit_event_total")
+        for sink in self.sinks:
+            try:
+                sink.take(event)
+            except OSError:
+                self.metrics.count("apiserver_audit_error_total", sink.name)
+
+    def now(self) -> str:
+        """The moment, as events write it: with microseconds."""
+        return datetime.fromtimestamp(self._clock.now(), UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+    def close(self) -> None:
+        """Let all sinks finish."""
+        for sink in self.sinks:
+            sink.close()
+
+
+class Record:
+    """What is recorded of one request, stage by stage."""
+
+    def __init__(self, audit: Audit, exchange: Exchange, identifier: str, *, unknown: bool = False) -> None:
+        self._audit, self._exchange, self._unknown = audit, exchange, unknown
+        self.identifier = identifier
+        self.received = audit.now()
+        self.choice: Choice = audit.policy.choice(exchange.target, None if unknown else exchange.caller)
+        audit.metrics.count("apiserver_audit_level_total", self.choice.level)
+
+    def complete(self, response: Response) -> None:
+        """Record the answer, in one stage or, where answering goes on, in two."""
+        response.headers.append(("Audit-Id", self.identifier))
+        if self.choice.level == "None":
+            return
+        if self._unknown:
+            self.stage("ResponseStarted", response)
+            return
+        if self._exchange.panicked:
+            self.stage("Panic", response)
+            return
+        if is_long(self._exchange.target):
+            self.stage("ResponseStarted", response)
+        if response.stream is None:
+            self.stage("ResponseComplete", response)
+        else:
+            response.stream = Recorded(response.stream, self, response)
+
+    def stage(self, name: str, response: Response | None = None) -> None:
+        """Record one stage, unless the policy leaves it out."""
+        if name not in self.choice.omit_stages:
+            self._audit.take(self._event(name, response))
+
+    def _event(self, stage: str, response: Response | None) -> Event:
+        exchange, choice = self._exchange, self.choice
+        request = exchange.request
+        event: Event = {"kind": "Event", "apiVersion": f"{AUDIT_GROUP}/v1", "level": choice.level}
+        event |= {"auditID": self.identifier, "stage": stage, "requestURI": request.uri, "verb": exchange.target.verb}
+        event["user"] = {} if self._unknown or exchange.caller is None else user_info(exchange.caller)
+        if exchange.identity is not exchange.caller and exchange.identity is not None:
+            event["impersonatedUser"] = user_info(exchange.identity)
+        event["sourceIPs"] = sources(request)
+        if request.header("user-agent"):
+            event["userAgent"] = request.header("user-agent")
+        event |= self._objects(response)
+        event |= {"requestReceivedTimestamp": self.received, "stageTimestamp": self._audit.now()}
+        if exchange.annotations and response is not None:
+            event["annotations"] = dict(sorted(exchange.annotations.items()))
+        return event
+
+    def _objects(self, response: Response | None) -> Mapping[str, Any]:
+        found: dict[str, Any] = {}
+        exchange, level = self._exchange, self.choice.level
+        sent = audit_objects.sent(exchange) if response is not None else None
+        if exchange.target.is_resource:
+            found["objectRef"] = audit_objects.reference(exchange.target, sent)
+        if response is None:
+            return found
+        status, answered = audit_objects.answered(exchange, response, whole=level == "RequestResponse")
+        found["responseStatus"] = status
+        omit = self.choice.omit_managed_fields
+        if sent is not None and level in ("Request", "RequestResponse"):
+            found["requestObject"] = audit_objects.shown(sent, exchange.target, omit_managed_fields=omit)
+        if answered is not None and level == "RequestResponse":
+            found["responseObject"] = audit_objects.shown(answered, exchange.target, omit_managed_fields=omit)
+        return found
+
+
+class Recorded:
+    """A stream whose end is recorded."""
+
+    def __init__(self, stream: Any, record: Record, response: Response) -> None:
+        self._stream, self._record = stream, record
+        self._response: Response | None = Response(response.status, b"", response.content_type)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def close(self) -> None:
+        """End the stream; closing twice does nothing."""
+        self._stream.close()
+        response, self._response = self._response, None
+        if response is not None:
+            self._record.stage("ResponseComplete", response)
+
+
+def sources(request: Request) -> list[str]:
+    """Where a request comes from, as far as it says itself; requests in process come from this machine."""
+    forwarded = [part.strip() for text in request.headers.get("x-forwarded-for", ()) for part in text.split(",")]
+    real = request.header("x-real-ip")
+    return [*filter(None, forwarded)] or ([real] if real else [_LOOPBACK])

@@ -1,0 +1,96 @@
+"""What audit events show of the objects in a request and its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+import yaml
+
+from simkit.engine.pipeline import binary, bodies
+from simkit.engine.pipeline.audit_secrets import message_scrubbed, scrubbed
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML
+from simkit.engine.pipeline.target import Target
+from simkit.meta.errors import StatusError
+from simkit.meta.message import Response
+from simkit.meta.names import GroupVersionKind
+from simkit.meta.objects import metadata
+
+_CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
+_SHOWN_OF_STATUS: Final = ("status", "message", "reason", "details")
+
+
+def sent(exchange: Exchange) -> Any:
+    """The decoded body of a request that came as far as its handler; None where there is none, or it is broken."""
+    request = exchange.request
+    if exchange.routed is None or not request.body or request.method not in _CHANGING:
+        return None
+    if request.method == "PATCH":
+        return _decoded(request.body, JSON) or _decoded(request.body, YAML)
+    try:
+        media = bodies.body_media(request)
+    except StatusError:
+        return None
+    return _decoded(request.body, media)
+
+
+def _decoded(body: bytes, media: str) -> Any:
+    """The value of an encoded object, None where it cannot be read."""
+    try:
+        if media == PROTOBUF:
+            return binary.decode(body, GroupVersionKind("", "", ""))
+        return yaml.load(body, Loader=yaml.CSafeLoader) if media == YAML else orjson.loads(body)
+    except (ValueError, yaml.YAMLError, StatusError):
+        return None
+
+
+def reference(target: Target, body: Any) -> dict[str, Any]:
+    """The object that a request is about; what the path does not say is taken from the body."""
+    given: Mapping[str, Any] = {}
+    if isinstance(body, Mapping) and body.get("kind") != "DeleteOptions" and target.verb in ("create", "update"):
+        given = metadata(body) if isinstance(body.get("metadata"), Mapping) else {}
+    found = {
+        "resource": target.resource,
+        "namespace": target.namespace or given.get("namespace"),
+        "name": target.name or given.get("name"),
+        "uid": given.get("uid"),
+        "apiGroup": target.group,
+        "apiVersion": target.version,
+        "resourceVersion": given.get("resourceVersion"),
+        "subresource": target.subresource,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+def answered(exchange: Exchange, response: Response, *, whole: bool) -> tuple[dict[str, Any], Any]:
+    """The status of an answer, and the object in it where it is wanted or is a Status itself."""
+    status: dict[str, Any] = {"metadata": {}}
+    obj = None
+    if response.body and (whole or response.status >= 400 or exchange.request.method == "DELETE"):
+        media = response.content_type.partition(";")[0]
+        obj = _decoded(response.body, media) if media in (JSON, YAML, PROTOBUF) else None
+    if isinstance(obj, Mapping) and obj.get("kind") == "Status":
+        status |= {name: obj[name] for name in _SHOWN_OF_STATUS if obj.get(name)}
+        if "message" in status:
+            status["message"] = message_scrubbed(status["message"], exchange.target)
+            obj = {**obj, "message": status["message"]}
+    return {**status, "code": response.status}, obj
+
+
+def shown(value: Any, target: Target, *, omit_managed_fields: bool) -> Any:
+    """An object as an event shows it: without secret values and, if the policy says so, without field owners."""
+    value = scrubbed(value, target)
+    return _without_owners(value) if omit_managed_fields else value
+
+
+def _without_owners(value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    found = dict(value)
+    if isinstance(found.get("metadata"), Mapping):
+        found["metadata"] = {name: each for name, each in found["metadata"].items() if name != "managedFields"}
+    if isinstance(found.get("items"), list):
+        found["items"] = [_without_owners(item) for item in found["items"]]
+    return found

@@ -1,0 +1,84 @@
+"""Takes secret values out of what is recorded: the data of secrets, and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from simkit.engine.pipeline.target import Target
+
+WITHHELD: Final = "REDACTED"
+_OF_SECRETS: Final = ("data", "stringData")
+_TOKENS: Final = {"TokenRequest": "status", "TokenReview": "spec"}
+_LAST_APPLIED: Final = "last-applied-configuration"
+
+
+def holds_secrets(target: Target) -> bool:
+    """Whether what is sent to, or comes from, a path is secret."""
+    if target.resource == "secrets" and not target.group:
+        return True
+    return target.resource == "tokenreviews" or (target.resource, target.subresource) == ("serviceaccounts", "token")
+
+
+def scrubbed(value: Any, target: Target) -> Any:
+    """A decoded body without secret values; field names stay."""
+    found = _walked(value, secret=target.resource == "secrets" and not target.group)
+    if holds_secrets(target) and isinstance(found, Mapping):
+        return _without_token(found, *_TOKENS.values())  # whatever kind the body says it is
+    return found
+
+
+def message_scrubbed(message: str, target: Target) -> str:
+    """An error's message without the piece of the body that some quote."""
+    return message.partition(" ({")[0] if holds_secrets(target) else message
+
+
+def _walked(value: Any, *, secret: bool) -> Any:
+    if isinstance(value, list):
+        return [_patch_step(item) if secret and _is_step(item) else _walked(item, secret=secret) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    kind = value.get("kind")
+    if kind == "Status":
+        return value
+    secret = secret or kind in ("Secret", "SecretList")
+    found = dict(value)
+    for name in ("items", "rows", "object"):
+        if name in found:
+            found[name] = _walked(found[name], secret=secret)
+    if secret:
+        found = _without_data(found)
+    return _without_token(found, _TOKENS[kind]) if kind in _TOKENS else found
+
+
+def _without_token(obj: Mapping[str, Any], *parts: str) -> dict[str, Any]:
+    found = dict(obj)
+    for part in parts:
+        if isinstance(found.get(part), Mapping) and "token" in found[part]:
+            found[part] = {**found[part], "token": WITHHELD}
+    return found
+
+
+def _without_data(obj: dict[str, Any]) -> dict[str, Any]:
+    for name in _OF_SECRETS:
+        if isinstance(obj.get(name), Mapping):
+            obj[name] = dict.fromkeys(obj[name], WITHHELD)
+        elif name in obj and obj[name] is not None:
+            obj[name] = WITHHELD
+    metadata = obj.get("metadata")
+    if isinstance(metadata, Mapping) and isinstance(metadata.get("annotations"), Mapping):
+        kept = metadata["annotations"]
+        obj["metadata"] = {
+            **metadata,
+            "annotations": {name: WITHHELD if name.endswith(_LAST_APPLIED) else text for name, text in kept.items()},
+        }
+    return obj
+
+
+def _is_step(item: Any) -> bool:
+    return isinstance(item, Mapping) and "op" in item
+
+
+def _patch_step(step: Mapping[str, Any]) -> dict[str, Any]:
+    """A step of a JSON patch of a secret, its value withheld."""
+    return {**step, "value": WITHHELD} if "value" in step else dict(step)
