@@ -15,6 +15,7 @@ from simkit.meta.domain import (
     NODE_LEASE_NAMESPACE,
     PUBLIC_NAMESPACE,
     SYSTEM_NAMESPACE,
+    api_group,
 )
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import MASTERS, Identity
@@ -24,6 +25,16 @@ from simkit.snapshot.protocol import Snapshot
 
 SERVER: Final = Identity("system:apiserver", (MASTERS,))
 """Who the server is when it writes for itself."""
+_PRIORITIES: Final = {
+    "system-cluster-critical": (
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+    "system-node-critical": (
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+}
 _NAMESPACES: Final = (SYSTEM_NAMESPACE, PUBLIC_NAMESPACE, NODE_LEASE_NAMESPACE, DEFAULT_NAMESPACE)
 
 
@@ -31,6 +42,9 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
     """Create what is missing, through the road. Safe to repeat."""
     for name in _NAMESPACES:
         _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
+    for name, (value, description) in _PRIORITIES.items():
+        obj = {"metadata": {"name": name}, "value": value, "description": description}
+        _send(engine, "POST", f"/apis/{api_group('scheduling')}/v1/priorityclasses", obj)
     for key in list(outdated_bindings(snapshot())):
         resource = engine.catalogue.lookup(str(key.resource))
         scope = f"/namespaces/{key.namespace}" if key.namespace else ""

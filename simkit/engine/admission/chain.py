@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from simkit.engine.seams import Mutator, Operation, Review, Validator
+from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object
 
 
@@ -18,37 +19,66 @@ class Plugin(Protocol):
         """The name that the flags use."""
         ...
 
-    def handles(self, operation: Operation) -> bool:
-        """Whether the plugin wants to see writes of this kind."""
+    @property
+    def resources(self) -> frozenset[GroupResource] | None:
+        """The resources whose writes it wants to see; None: all."""
         ...
+
+    def handles(self, operation: Operation) -> bool:
+        """Whether the plugin wants to see writes of this kind. The answer is always the same."""
+        ...
+
+
+_Concerned = tuple[Sequence[Mutator], Sequence[Validator]]
 
 
 class Chain:
     """Plugins in the order in which they are asked.
 
-    What a plugin can do is found out once: it mutates if it has ``mutate``, validates if it has ``validate``.
+    What a plugin can do is found out once: it mutates if it has ``mutate``, validates if it has ``validate``. Which
+    plugins a kind of write concerns is found out at the first of its kind.
     """
 
     def __init__(self, plugins: Sequence[Plugin] = ()) -> None:
         self.plugins = tuple(plugins)
-        self._mutators: list[tuple[Plugin, Mutator]] = []
-        self._validators: list[tuple[Plugin, Validator]] = []
-        for plugin in plugins:
-            if isinstance(plugin, Mutator):
-                self._mutators.append((plugin, plugin))
-            if isinstance(plugin, Validator):
-                self._validators.append((plugin, plugin))
+        self._known: dict[tuple[Operation, GroupResource], _Concerned] = {}
+
+    def concerned(self, operation: Operation, resource: GroupResource) -> list[Plugin]:
+        """The plugins that look at such writes, in order."""
+        return [
+            plugin
+            for plugin in self.plugins
+            if plugin.handles(operation) and (plugin.resources is None or resource in plugin.resources)
+        ]
+
+    def _asked(self, review: Review) -> _Concerned:
+        kind = (review.operation, review.resource)
+        known = self._known.get(kind)
+        if known is None:
+            plugins = self.concerned(*kind)
+            mutators = [plugin for plugin in plugins if isinstance(plugin, Mutator)]
+            known = (mutators, [plugin for plugin in plugins if isinstance(plugin, Validator)])
+            self._known[kind] = known
+        return known
 
     def mutate(self, review: Review) -> Object:
         """The object after every mutator, or the StatusError of the first that refuses."""
         current = review.object or {}
-        for plugin, mutator in self._mutators:
-            if plugin.handles(review.operation):
-                current = mutator.mutate(replace(review, object=current))
+        for mutator in self._asked(review)[0]:
+            made = mutator.mutate(review)
+            if made is not current and review.object is not None:
+                current = made
+                review = replace(review, object=made)
         return current
 
     def validate(self, review: Review) -> None:
-        """Ask every validator; the StatusError of the first that refuses is raised."""
-        for plugin, validator in self._validators:
-            if plugin.handles(review.operation):
-                validator.validate(review)
+        """Ask every validator; the StatusError of the first that refuses is raised.
+
+        Where there is nothing to change, in removals and connections, mutators are asked first: they may refuse too.
+        """
+        mutators, validators = self._asked(review)
+        if review.operation in ("DELETE", "CONNECT"):
+            for mutator in mutators:
+                mutator.mutate(review)
+        for validator in validators:
+            validator.validate(review)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
+from simkit.engine.admission.asked import NAMESPACES, Resources, refusal, written
 from simkit.engine.seams import Operation, Review, Store
 from simkit.meta.domain import AUTHORIZATION_GROUP, DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
 from simkit.meta.errors import forbidden, not_found
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import at
+from simkit.meta.objects import Object, at
 
-NAMESPACES: Final = GroupResource("", "namespaces")
 _FOR_EVER: Final = frozenset({DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, PUBLIC_NAMESPACE})
 _ACCESS_REVIEW: Final = GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews")
 
 
 class NamespaceLifecycle:
-    """Reads namespaces straight from the store, so that a namespace created a moment ago counts."""
+    """Reads namespaces straight from the store, so that a namespace created a moment ago counts.
+
+    It speaks among the mutators, so that nothing is looked for in a namespace that does not exist.
+    """
 
     name = "NamespaceLifecycle"
+    resources: Resources = None
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -26,14 +30,16 @@ class NamespaceLifecycle:
     def handles(self, operation: Operation) -> bool:
         return operation in ("CREATE", "UPDATE", "DELETE")
 
-    def validate(self, review: Review) -> None:
+    def mutate(self, review: Review) -> Object:
         """Raises 403 for a namespace that may not be deleted or is terminating, 404 for one that is missing."""
         if review.resource == NAMESPACES:
             if review.operation == "DELETE" and review.name in _FOR_EVER:
                 raise forbidden(NAMESPACES, review.name, "this namespace may not be deleted")
-            return
-        if not review.namespace or review.operation == "DELETE" or review.resource == _ACCESS_REVIEW:
-            return
+        elif review.namespace and review.operation != "DELETE" and review.resource != _ACCESS_REVIEW:
+            self._check(review)
+        return written(review)
+
+    def _check(self, review: Review) -> None:
         found = self._store.get(Key(NAMESPACES, "", review.namespace))
         if found is None:
             raise not_found(NAMESPACES, review.namespace)
@@ -47,4 +53,4 @@ class NamespaceLifecycle:
             "message": f"namespace {review.namespace} is being terminated",
             "field": "metadata.namespace",
         }
-        return forbidden(review.resource, review.name, why, causes=[cause])
+        return refusal(review, why, causes=[cause])

@@ -1,0 +1,20 @@
+"""Which class of a kind is the default: the newest that says so, the first by name among equals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from simkit.engine.seams import Entry
+from simkit.meta.objects import annotations_of, metadata, name_of
+
+
+def default_class(classes: Iterable[Entry], annotations: Sequence[str]) -> str:
+    """The name of the default class, empty where none is marked."""
+    marked = [
+        entry.object
+        for entry in classes
+        if any(annotations_of(entry.object).get(annotation) == "true" for annotation in annotations)
+    ]
+    newest = max((metadata(obj).get("creationTimestamp") or "" for obj in marked), default="")
+    names = [name_of(obj) for obj in marked if (metadata(obj).get("creationTimestamp") or "") == newest]
+    return min(names, default="")

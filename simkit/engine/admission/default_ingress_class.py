@@ -1,0 +1,36 @@
+"""DefaultIngressClass: an ingress that names no class gets the default one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.engine.admission.asked import INGRESS_CLASSES, INGRESSES, with_spec, written
+from simkit.engine.admission.default_class import default_class
+from simkit.engine.seams import Operation, Review, Store
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, annotations_of, at
+
+_OLD_CLASS: Final = label("ingress.class")
+_DEFAULT: Final = (label("is-default-class", "ingressclass"),)
+
+
+class DefaultIngressClass:
+    """Looks at new ingresses."""
+
+    name = "DefaultIngressClass"
+    resources = frozenset({INGRESSES})
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, operation: Operation) -> bool:
+        return operation == "CREATE"
+
+    def mutate(self, review: Review) -> Object:
+        """The ingress with its class."""
+        ingress = written(review)
+        chosen = at(ingress, "spec", "ingressClassName")
+        if review.subresource or chosen is not None or _OLD_CLASS in annotations_of(ingress):
+            return ingress
+        name = default_class(self._store.scan(INGRESS_CLASSES), _DEFAULT)
+        return with_spec(ingress, ingressClassName=name) if name else ingress

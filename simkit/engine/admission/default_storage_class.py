@@ -1,0 +1,36 @@
+"""DefaultStorageClass: a claim that names no class gets the default one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.engine.admission.asked import CLAIMS, STORAGE_CLASSES, with_spec, written
+from simkit.engine.admission.default_class import default_class
+from simkit.engine.seams import Operation, Review, Store
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, annotations_of, at
+
+_OLD_CLASS: Final = label("storage-class", "volume.beta")
+_DEFAULT: Final = (label("is-default-class", "storageclass"), label("is-default-class", "storageclass.beta"))
+
+
+class DefaultStorageClass:
+    """Looks at new claims. An empty name of a class is a choice too, and stays."""
+
+    name = "DefaultStorageClass"
+    resources = frozenset({CLAIMS})
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, operation: Operation) -> bool:
+        return operation == "CREATE"
+
+    def mutate(self, review: Review) -> Object:
+        """The claim with its class."""
+        claim = written(review)
+        chosen = at(claim, "spec", "storageClassName")
+        if review.subresource or chosen is not None or _OLD_CLASS in annotations_of(claim):
+            return claim
+        name = default_class(self._store.scan(STORAGE_CLASSES), _DEFAULT)
+        return with_spec(claim, storageClassName=name) if name else claim

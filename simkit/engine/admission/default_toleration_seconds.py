@@ -1,0 +1,41 @@
+"""DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or out of reach."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.engine.admission.asked import PODS, WRITES, with_spec, written
+from simkit.engine.seams import Operation, Review
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, at
+
+_TAINTS: Final = (label("not-ready", "node"), label("unreachable", "node"))
+_SECONDS: Final = 300
+
+
+class DefaultTolerationSeconds:
+    """Adds the two tolerations to pods that do not say anything about these taints."""
+
+    name = "DefaultTolerationSeconds"
+    resources = frozenset({PODS})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def mutate(self, review: Review) -> Object:
+        """The pod with what it lacks."""
+        pod = written(review)
+        if review.subresource:
+            return pod
+        present = at(pod, "spec", "tolerations") or ()
+        missing = [key for key in _TAINTS if not any(_speaks_of(each, key) for each in present)]
+        if not missing:
+            return pod
+        added = [
+            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS} for key in missing
+        ]
+        return with_spec(pod, tolerations=[*present, *added])
+
+
+def _speaks_of(toleration: Object, key: str) -> bool:
+    return toleration.get("key", "") in ("", key) and toleration.get("effect", "") in ("", "NoExecute")

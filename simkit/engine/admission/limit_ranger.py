@@ -1,0 +1,165 @@
+"""LimitRanger: requests and limits of a namespace's pods and claims, filled in and kept within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.engine.admission.asked import CLAIMS, LIMIT_RANGES, PODS, WRITES, refusal, with_spec, written
+from simkit.engine.seams import Operation, Review, Store
+from simkit.logic.quota.amounts import Amounts, amounts_of
+from simkit.logic.quota.pod_amounts import pod_limits, pod_requests
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, annotations_of, at, metadata, with_metadata
+from simkit.meta.quantity import NANO, Quantity
+
+_NOTE: Final = label("limit-ranger")
+_LARGEST_MILLI: Final = (2**63 - 1) // 1000
+
+
+class LimitRanger:
+    """Looks at pods when they are created, and at claims also when they change."""
+
+    name = "LimitRanger"
+    resources = frozenset({PODS, CLAIMS})
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def _ranges(self, review: Review) -> Iterator[Sequence[Object]]:
+        """The limits of each range that the write has to obey."""
+        going = review.old is not None and metadata(review.old).get("deletionTimestamp")
+        if review.subresource or going or (review.resource == PODS and review.operation == "UPDATE"):
+            return
+        for entry in self._store.scan(LIMIT_RANGES, review.namespace):
+            yield at(entry.object, "spec", "limits") or ()
+
+    def mutate(self, review: Review) -> Object:
+        """A pod with the requests and limits that it left out."""
+        obj = written(review)
+        if review.resource == PODS:
+            for limits in self._ranges(review):
+                obj = _defaulted(obj, limits)
+        return obj
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for what is beyond a range: all that is beyond the first one that is not kept."""
+        for limits in self._ranges(review):
+            problems = _pod_problems(written(review), limits) if review.resource == PODS else ()
+            if review.resource == CLAIMS:
+                problems = list(_claim_problems(written(review), limits))
+            told = list(dict.fromkeys(problems))
+            if told:
+                raise refusal(review, told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+
+
+def _defaulted(pod: Object, limits: Sequence[Object]) -> Object:
+    requests: dict[str, str] = {}
+    maxima: dict[str, str] = {}
+    for limit in limits:
+        if limit.get("type") == "Container":
+            requests |= limit.get("defaultRequest") or {}
+            maxima |= limit.get("default") or {}
+    notes: list[str] = []
+    changed: dict[str, Any] = {}
+    for field, word in (("containers", "container"), ("initContainers", "init container")):
+        present = at(pod, "spec", field)
+        if present:
+            changed[field] = [_filled(each, requests, maxima, word, notes) for each in present]
+    if not notes:
+        return pod
+    annotations = {**annotations_of(pod), _NOTE: f"LimitRanger plugin set: {'; '.join(notes)}"}
+    return with_spec(with_metadata(pod, annotations=annotations), **changed)
+
+
+def _filled(
+    container: Mapping[str, Any], requests: Mapping[str, str], limits: Mapping[str, str], word: str, notes: list[str]
+) -> Mapping[str, Any]:
+    resources = dict(container.get("resources") or {})
+    for part, field, defaults in (("request", "requests", requests), ("limit", "limits", limits)):
+        present = resources.get(field) or {}
+        missing = {name: value for name, value in defaults.items() if name not in present}
+        if missing:
+            resources[field] = {**present, **missing}
+            notes.append(f"{', '.join(sorted(missing))} {part} for {word} {container['name']}")
+    return {**container, "resources": resources}
+
+
+def _claim_problems(claim: Object, limits: Sequence[Object]) -> Iterator[str]:
+    requests = amounts_of(at(claim, "spec", "resources", "requests"))
+    for limit in limits:
+        kind = limit.get("type", "")
+        if kind == "PersistentVolumeClaim":
+            for name, bound in amounts_of(limit.get("min")).items():
+                yield from _below(kind, name, bound, requests, {})
+            for name, bound in amounts_of(limit.get("max")).items():
+                yield from _request_above(kind, name, bound, requests)
+
+
+def _pod_problems(pod: Object, limits: Sequence[Object]) -> list[str]:
+    problems: list[str] = []
+    for limit in limits:
+        kind = limit.get("type", "")
+        if kind == "Container":
+            for field in ("containers", "initContainers"):
+                for container in at(pod, "spec", field) or ():
+                    resources = container.get("resources") or {}
+                    requests, maxima = amounts_of(resources.get("requests")), amounts_of(resources.get("limits"))
+                    problems += _problems(kind, limit, requests, maxima)
+        elif kind == "Pod":
+            problems += _problems(kind, limit, pod_requests(pod), pod_limits(pod))
+    return problems
+
+
+def _problems(kind: str, limit: Object, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    for name, bound in amounts_of(limit.get("min")).items():
+        yield from _below(kind, name, bound, requests, limits)
+    for name, bound in amounts_of(limit.get("max")).items():
+        yield from _above(kind, name, bound, requests, limits)
+    for name, bound in amounts_of(limit.get("maxLimitRequestRatio")).items():
+        yield from _ratio(kind, name, bound, requests, limits)
+
+
+def _below(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    request, limit, start = requests.get(name), limits.get(name), f"minimum {name} usage per {kind} is {bound}"
+    if request is None:
+        yield f"{start}.  No request is specified"
+    elif request.nano < bound.nano:
+        yield f"{start}, but request is {request}"
+    elif limit is not None and limit.nano < bound.nano:
+        yield f"{start}, but limit is {limit}"
+
+
+def _above(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    request, limit, start = requests.get(name), limits.get(name), f"maximum {name} usage per {kind} is {bound}"
+    if limit is None:
+        yield f"{start}.  No limit is specified"
+    elif limit.nano > bound.nano:
+        yield f"{start}, but limit is {limit}"
+    elif request is not None and request.nano > bound.nano:
+        yield f"{start}, but request is {request}"
+
+
+def _request_above(kind: str, name: str, bound: Quantity, requests: Amounts) -> Iterator[str]:
+    request, start = requests.get(name), f"maximum {name} usage per {kind} is {bound}"
+    if request is None:
+        yield f"{start}.  No request is specified"
+    elif request.nano > bound.nano:
+        yield f"{start}, but request is {request}"
+
+
+def _ratio(kind: str, name: str, bound: Quantity, requests: Amounts, limits: Amounts) -> Iterator[str]:
+    request, limit = requests.get(name), limits.get(name)
+    start = f"{name} max limit to request ratio per {kind} is {bound}"
+    if request is None or not request.nano:
+        yield f"{start}, but no request is specified or request is 0"
+    elif limit is None or not limit.nano:
+        yield f"{start}, but no limit is specified or limit is 0"
+    else:
+        ratio = limit.nano / request.nano
+        most = bound.nano / NANO if bound.whole <= _LARGEST_MILLI else float(bound.whole)
+        if ratio > most:
+            yield f"{start}, but provided ratio is {ratio:.6f}"

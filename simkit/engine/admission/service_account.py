@@ -1,0 +1,199 @@
+"""ServiceAccount: every pod runs as a service account of its namespace, and gets that account's token mounted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from simkit.engine.admission.asked import PODS, SERVICE_ACCOUNTS, WRITES, refusal, with_spec, written
+from simkit.engine.seams import Operation, Review, Store
+from simkit.meta.clock import Chance
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, annotations_of, at, name_of
+
+_MIRROR: Final = label("config.mirror")
+_ENFORCE: Final = label("enforce-mountable-secrets")
+_VOLUME_PREFIX: Final = "kube-api-access-"
+_MOUNT_PATH: Final = f"/var/run/secrets/{label('serviceaccount')}"
+_LIFETIME: Final = 3607
+_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+_CONTAINERS: Final = (("initContainers", "init container"), ("containers", "container"))
+
+
+class ServiceAccount:
+    """Sets the account, its pull secrets and its token when a pod is created, and refuses accounts that are missing."""
+
+    name = "ServiceAccount"
+    resources = frozenset({PODS})
+
+    def __init__(self, store: Store, chance: Chance) -> None:
+        self._store, self._chance = store, chance
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def mutate(self, review: Review) -> Object:
+        """A new pod with its account, the account's pull secrets where it has none, and the token volume."""
+        pod = written(review)
+        if review.operation != "CREATE" or review.subresource:
+            return pod
+        if _MIRROR in annotations_of(pod):
+            _check_mirror(review, pod)
+            return pod
+        name = at(pod, "spec", "serviceAccountName") or "default"
+        account = self._account(review, name)
+        pod = with_spec(pod, serviceAccountName=name, serviceAccount=name)
+        if _automounts(account, pod):
+            pod = self._mounted(pod)
+        if not at(pod, "spec", "imagePullSecrets") and account.get("imagePullSecrets"):
+            pod = with_spec(pod, imagePullSecrets=[{"name": each["name"]} for each in account["imagePullSecrets"]])
+        return pod
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for a pod whose account is missing, or that uses a secret which its account may not mount."""
+        pod = written(review)
+        if review.operation == "UPDATE" and review.subresource == "ephemeralcontainers":
+            self._limit(review, pod, _ephemeral_problems)
+        elif review.operation == "CREATE" and not review.subresource:
+            if _MIRROR in annotations_of(pod):
+                _check_mirror(review, pod)
+            else:
+                self._limit(review, pod, _secret_problems)
+
+    def _limit(self, review: Review, pod: Object, problems: Any) -> None:
+        name = at(pod, "spec", "serviceAccountName") or ""
+        if not name:
+            raise refusal(review, f"no service account specified for pod {review.namespace}/{name_of(pod)}")
+        account = self._account(review, name)
+        if annotations_of(account).get(_ENFORCE, "") in _TRUE:
+            for problem in problems(account, pod):
+                raise refusal(review, problem)
+
+    def _account(self, review: Review, name: str) -> Object:
+        found = self._store.get(Key(SERVICE_ACCOUNTS, review.namespace, name))
+        if found is None:
+            where = f"{review.namespace}/{name}"
+            raise refusal(review, f'error looking up service account {where}: serviceaccount "{name}" not found')
+        return found.object
+
+    def _mounted(self, pod: Object) -> Object:
+        """The pod with the token in every container that has nothing else mounted at its place."""
+        volumes = list(at(pod, "spec", "volumes") or ())
+        present = next((each["name"] for each in volumes if each["name"].startswith(_VOLUME_PREFIX)), "")
+        name = present or _VOLUME_PREFIX + self._chance.suffix()
+        mount = {"name": name, "readOnly": True, "mountPath": _MOUNT_PATH}
+        changed: dict[str, Any] = {}
+        for field, _ in _CONTAINERS:
+            containers = at(pod, "spec", field) or ()
+            filled = [_with_mount(container, mount) for container in containers]
+            if any(after is not before for after, before in zip(filled, containers, strict=True)):
+                changed[field] = filled
+        if changed and not present:
+            changed["volumes"] = [*volumes, _token_volume(name)]
+        return with_spec(pod, **changed)
+
+
+def _automounts(account: Object, pod: Object) -> bool:
+    for said in (at(pod, "spec", "automountServiceAccountToken"), account.get("automountServiceAccountToken")):
+        if said is not None:
+            return bool(said)
+    return True
+
+
+def _with_mount(container: Mapping[str, Any], mount: Mapping[str, Any]) -> Mapping[str, Any]:
+    present = container.get("volumeMounts") or ()
+    if any(each.get("mountPath") == _MOUNT_PATH for each in present):
+        return container
+    return {**container, "volumeMounts": [*present, mount]}
+
+
+def _token_volume(name: str) -> dict[str, Any]:
+    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    sources: list[dict[str, Any]] = [
+        {"serviceAccountToken": {"expirationSeconds": _LIFETIME, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [namespace]}},
+    ]
+    return {"name": name, "projected": {"sources": sources, "defaultMode": 0o644}}
+
+
+def _check_mirror(review: Review, pod: Object) -> None:
+    """A mirror of a static pod names neither account nor secrets: it came to be without the server."""
+    if at(pod, "spec", "serviceAccountName"):
+        raise refusal(review, "a mirror pod may not reference service accounts")
+    if any(True for _ in _secret_names(pod)):
+        raise refusal(review, "a mirror pod may not reference secrets")
+    for volume in at(pod, "spec", "volumes") or ():
+        if any("serviceAccountToken" in source for source in at(volume, "projected", "sources") or ()):
+            raise refusal(review, "a mirror pod may not use ServiceAccountToken volume projections")
+
+
+_VOLUME_SECRETS: Final = (
+    ("azureFile", "secretName"),
+    ("cephfs", "secretRef", "name"),
+    ("cinder", "secretRef", "name"),
+    ("flexVolume", "secretRef", "name"),
+    ("rbd", "secretRef", "name"),
+    ("secret", "secretName"),
+    ("scaleIO", "secretRef", "name"),
+    ("iscsi", "secretRef", "name"),
+    ("storageos", "secretRef", "name"),
+    ("csi", "nodePublishSecretRef", "name"),
+)
+
+
+def _secret_names(pod: Object) -> Iterator[str]:
+    """Every secret that a pod mentions."""
+    for each in at(pod, "spec", "imagePullSecrets") or ():
+        yield each.get("name", "")
+    for field in ("initContainers", "containers", "ephemeralContainers"):
+        for container in at(pod, "spec", field) or ():
+            yield from (name for _, name in _env_secrets(container))
+    for volume in at(pod, "spec", "volumes") or ():
+        for path in _VOLUME_SECRETS:
+            found = at(volume, *path)
+            if found:
+                yield found
+        for source in at(volume, "projected", "sources") or ():
+            if "secret" in source:
+                yield source["secret"].get("name", "")
+
+
+def _env_secrets(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """How a container's environment uses secrets: the words for it, and the secret."""
+    for env in container.get("env") or ():
+        reference = at(env, "valueFrom", "secretKeyRef")
+        if reference is not None:
+            yield f"envVar {env.get('name', '')}", reference.get("name", "")
+    for env in container.get("envFrom") or ():
+        if env.get("secretRef") is not None:
+            yield "envFrom", env["secretRef"].get("name", "")
+
+
+def _secret_problems(account: Object, pod: Object) -> Iterator[str]:
+    mountable = {each.get("name") for each in account.get("secrets") or ()}
+    end = f"is not allowed because service account {name_of(account)} does not reference that"
+    for volume in at(pod, "spec", "volumes") or ():
+        name = at(volume, "secret", "secretName")
+        if volume.get("secret") is not None and name not in mountable:
+            yield f'volume with secret.secretName="{name}" {end} secret'
+    for field, word in _CONTAINERS:
+        yield from _container_problems(account, pod, field, word)
+    pullable = {each.get("name") for each in account.get("imagePullSecrets") or ()}
+    for index, each in enumerate(at(pod, "spec", "imagePullSecrets") or ()):
+        if each.get("name") not in pullable:
+            yield f'imagePullSecrets[{index}].name="{each.get("name", "")}" {end} imagePullSecret'
+
+
+def _container_problems(account: Object, pod: Object, field: str, word: str) -> Iterator[str]:
+    mountable = {each.get("name") for each in account.get("secrets") or ()}
+    end = f"is not allowed because service account {name_of(account)} does not reference that secret"
+    for container in at(pod, "spec", field) or ():
+        for what, name in _env_secrets(container):
+            if name not in mountable:
+                yield f'{word} {container["name"]} with {what} referencing secret.secretName="{name}" {end}'
+
+
+def _ephemeral_problems(account: Object, pod: Object) -> Iterator[str]:
+    return _container_problems(account, pod, "ephemeralContainers", "ephemeral container")

@@ -1,0 +1,208 @@
+"""The checks of the level ``baseline``: known ways out of a container."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from simkit.logic.podsecurity.violation import Violation, containers, plural, quoted, security, setters, who
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, at
+
+_APPARMOR: Final = label("", "container.apparmor.security.beta")
+_SECCOMP_POD: Final = label("pod", "seccomp.security.alpha")
+_SECCOMP_CONTAINER: Final = label("", "container.seccomp.security.alpha")
+_CAPABILITIES: Final = frozenset(
+    (
+        *("AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD"),
+        *("NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETPCAP", "SETUID", "SYS_CHROOT"),
+    )
+)
+_SELINUX_TYPES: Final = frozenset({"", "container_t", "container_init_t", "container_kvm_t"})
+_SYSCTLS_AT_FIRST: Final = frozenset(
+    (
+        "kernel.shm_rmid_forced",
+        "net.ipv4.ip_local_port_range",
+        "net.ipv4.tcp_syncookies",
+        "net.ipv4.ping_group_range",
+        "net.ipv4.ip_unprivileged_port_start",
+    )
+)
+_SYSCTLS_27: Final = _SYSCTLS_AT_FIRST | {"net.ipv4.ip_local_reserved_ports"}
+_SYSCTLS_29: Final = _SYSCTLS_27 | {
+    "net.ipv4.tcp_keepalive_time",
+    "net.ipv4.tcp_fin_timeout",
+    "net.ipv4.tcp_keepalive_intvl",
+    "net.ipv4.tcp_keepalive_probes",
+}
+PROFILES: Final = frozenset({"RuntimeDefault", "Localhost"})
+
+
+def apparmor(metadata: Object, spec: Object) -> Violation | None:
+    """AppArmor profiles: the runtime's or the node's, set by field or by annotation."""
+    chosen = at(spec, "securityContext", "appArmorProfile")
+    pod = chosen is not None and chosen.get("type") not in PROFILES
+    values = {chosen.get("type", "")} if pod else set()
+    bad: list[str] = []
+    for container in containers(spec):
+        chosen = security(container, "appArmorProfile")
+        if chosen is not None and chosen.get("type") not in PROFILES:
+            bad.append(container["name"])
+            values.add(chosen.get("type", ""))
+    notes = sorted(f'{key}="{value}"' for key, value in _annotations(metadata).items() if _bad_apparmor(key, value))
+    shown = [*sorted(values), *notes]
+    by = " and ".join(filter(None, [setters(pod, bad), plural(len(notes), "annotation") if notes else ""]))
+    if not by:
+        return None
+    detail = f"{by} must not set AppArmor profile type to {quoted(shown)}"
+    return Violation(plural(len(shown), "forbidden AppArmor profile"), detail)
+
+
+def _annotations(metadata: Object) -> Mapping[str, str]:
+    return metadata.get("annotations") or {}
+
+
+def _bad_apparmor(key: str, value: str) -> bool:
+    return key.startswith(_APPARMOR) and not (value in ("", "runtime/default") or value.startswith("localhost/"))
+
+
+def capabilities(metadata: Object, spec: Object) -> Violation | None:
+    """Capabilities beyond those that container runtimes give anyway."""
+    bad: list[str] = []
+    added: set[str] = set()
+    for container in containers(spec):
+        extra = set(security(container, "capabilities", "add") or ()) - _CAPABILITIES
+        if extra:
+            bad.append(container["name"])
+            added |= extra
+    if not bad:
+        return None
+    detail = f"{who(bad)} must not include {quoted(sorted(added))} in securityContext.capabilities.add"
+    return Violation("non-default capabilities", detail)
+
+
+def host_namespaces(metadata: Object, spec: Object) -> Violation | None:
+    """The node's network, processes and IPC."""
+    shared = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)]
+    return Violation("host namespaces", ", ".join(shared)) if shared else None
+
+
+def host_path(metadata: Object, spec: Object) -> Violation | None:
+    """The node's file system."""
+    bad = [volume["name"] for volume in spec.get("volumes") or () if volume.get("hostPath") is not None]
+    return Violation("hostPath volumes", f"{plural(len(bad), 'volume')} {quoted(bad)}") if bad else None
+
+
+def host_ports(metadata: Object, spec: Object) -> Violation | None:
+    """The node's ports."""
+    bad: list[str] = []
+    ports: set[str] = set()
+    for container in containers(spec):
+        used = {str(port["hostPort"]) for port in container.get("ports") or () if port.get("hostPort")}
+        if used:
+            bad.append(container["name"])
+            ports |= used
+    if not bad:
+        return None
+    verb, noun = plural(len(bad), "uses", "use"), plural(len(ports), "hostPort")
+    return Violation("hostPort", f"{who(bad)} {verb} {noun} {', '.join(sorted(ports))}")
+
+
+def privileged(metadata: Object, spec: Object) -> Violation | None:
+    """Containers without any walls."""
+    bad = [container["name"] for container in containers(spec) if security(container, "privileged")]
+    return Violation("privileged", f"{who(bad)} must not set securityContext.privileged=true") if bad else None
+
+
+def proc_mount(metadata: Object, spec: Object) -> Violation | None:
+    """The unmasked /proc."""
+    bad: list[str] = []
+    types: set[str] = set()
+    for container in containers(spec):
+        kind = security(container, "procMount")
+        if kind is not None and kind != "Default":
+            bad.append(container["name"])
+            types.add(kind)
+    if not bad:
+        return None
+    return Violation("procMount", f"{who(bad)} must not set securityContext.procMount to {quoted(sorted(types))}")
+
+
+def selinux(metadata: Object, spec: Object) -> Violation | None:
+    """SELinux users, roles and types of one's own."""
+    found: dict[str, set[str]] = {"type": set(), "user": set(), "role": set()}
+    pod = _bad_selinux(at(spec, "securityContext", "seLinuxOptions"), found)
+    bad = [each["name"] for each in containers(spec) if _bad_selinux(security(each, "seLinuxOptions"), found)]
+    by = setters(pod, bad)
+    if not by:
+        return None
+    types = sorted(found["type"])
+    told = [f"{plural(len(types), 'type')} {quoted(types)}"] if types else []
+    told += [f"{name} may not be set" for name in ("user", "role") if found[name]]
+    return Violation("seLinuxOptions", f"{by} set forbidden securityContext.seLinuxOptions: {'; '.join(told)}")
+
+
+def _bad_selinux(options: Mapping[str, Any] | None, found: dict[str, set[str]]) -> bool:
+    if options is None:
+        return False
+    wrong = {name: options[name] for name in ("user", "role") if options.get(name)}
+    if options.get("type", "") not in _SELINUX_TYPES:
+        wrong["type"] = options["type"]
+    for name, value in wrong.items():
+        found[name].add(value)
+    return bool(wrong)
+
+
+def seccomp_annotations(metadata: Object, spec: Object) -> Violation | None:
+    """Seccomp switched off by annotation, as releases before 1.19 knew it."""
+    notes = _annotations(metadata)
+    keys = {_SECCOMP_POD, *(_SECCOMP_CONTAINER + each["name"] for each in containers(spec))}
+    bad = sorted(f'{key}="{notes[key]}"' for key in keys & notes.keys() if not _good_seccomp(notes[key]))
+    if not bad:
+        return None
+    return Violation("seccompProfile", f"forbidden {plural(len(bad), 'annotation')} {', '.join(bad)}")
+
+
+def _good_seccomp(value: str) -> bool:
+    return value in ("runtime/default", "docker/default") or value.startswith("localhost/")
+
+
+def seccomp(metadata: Object, spec: Object) -> Violation | None:
+    """Seccomp switched off."""
+    profile = at(spec, "securityContext", "seccompProfile")
+    pod = profile is not None and profile.get("type") not in PROFILES
+    values = {profile.get("type", "")} if pod else set()
+    bad: list[str] = []
+    for container in containers(spec):
+        profile = security(container, "seccompProfile")
+        if profile is not None and profile.get("type") not in PROFILES:
+            bad.append(container["name"])
+            values.add(profile.get("type", ""))
+    by = setters(pod, bad)
+    if not by:
+        return None
+    detail = f"{by} must not set securityContext.seccompProfile.type to {quoted(sorted(values))}"
+    return Violation("seccompProfile", detail)
+
+
+def _sysctls(allowed: frozenset[str], metadata: Object, spec: Object) -> Violation | None:
+    """Kernel parameters that reach beyond the pod."""
+    chosen = at(spec, "securityContext", "sysctls") or ()
+    bad = [sysctl["name"] for sysctl in chosen if sysctl["name"] not in allowed]
+    return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
+
+
+sysctls_at_first = partial(_sysctls, _SYSCTLS_AT_FIRST)
+sysctls_27 = partial(_sysctls, _SYSCTLS_27)
+sysctls_29 = partial(_sysctls, _SYSCTLS_29)
+
+
+def windows_host_process(metadata: Object, spec: Object) -> Violation | None:
+    """Processes of the node on Windows."""
+    pod = bool(at(spec, "securityContext", "windowsOptions", "hostProcess"))
+    bad = [each["name"] for each in containers(spec) if security(each, "windowsOptions", "hostProcess")]
+    by = setters(pod, bad)
+    if not by:
+        return None
+    return Violation("hostProcess", f"{by} must not set securityContext.windowsOptions.hostProcess=true")

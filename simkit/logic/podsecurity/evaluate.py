@@ -1,0 +1,102 @@
+"""Which checks a level of a release consists of, and what they say of a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from simkit.logic.podsecurity import baseline, restricted
+from simkit.logic.podsecurity.policy import LevelVersion
+from simkit.logic.podsecurity.violation import Check, Violation
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at
+
+Versions = Mapping[int, Check]
+"""A check by the first minor release that has it so."""
+
+_linux = restricted.linux_only
+
+BASELINE: Final[Mapping[str, Versions]] = {
+    "appArmorProfile": {0: baseline.apparmor},
+    "capabilities_baseline": {0: baseline.capabilities},
+    "hostNamespaces": {0: baseline.host_namespaces},
+    "hostPathVolumes": {0: baseline.host_path},
+    "hostPorts": {0: baseline.host_ports},
+    "privileged": {0: baseline.privileged},
+    "procMount": {0: baseline.proc_mount},
+    "seLinuxOptions": {0: baseline.selinux},
+    "seccompProfile_baseline": {0: baseline.seccomp_annotations, 19: baseline.seccomp},
+    "sysctls": {0: baseline.sysctls_at_first, 27: baseline.sysctls_27, 29: baseline.sysctls_29},
+    "windowsHostProcess": {0: baseline.windows_host_process},
+}
+"""By name, in the order in which violations are told."""
+
+RESTRICTED: Final[Mapping[str, Versions]] = {
+    "allowPrivilegeEscalation": {8: restricted.privilege_escalation, 25: _linux(restricted.privilege_escalation)},
+    "capabilities_restricted": {22: restricted.capabilities, 25: _linux(restricted.capabilities)},
+    "restrictedVolumes": {0: restricted.volumes},
+    "runAsNonRoot": {0: restricted.non_root},
+    "runAsUser": {23: restricted.non_root_user},
+    "seccompProfile_restricted": {19: restricted.seccomp, 25: _linux(restricted.seccomp)},
+}
+"""What comes on top of baseline."""
+
+_REPLACES: Final = {
+    "capabilities_restricted": "capabilities_baseline",
+    "restrictedVolumes": "hostPathVolumes",
+    "seccompProfile_restricted": "seccompProfile_baseline",
+}
+_NEWEST: Final = 29
+"""The last minor release that changed a check; later versions mean this one."""
+
+
+def _at(table: Mapping[str, Versions], minor: int) -> dict[str, Check]:
+    found = {name: [check for since, check in versions.items() if since <= minor] for name, versions in table.items()}
+    return {name: checks[-1] for name, checks in found.items() if checks}
+
+
+@cache
+def checks_of(wanted: LevelVersion) -> Sequence[Check]:
+    """The checks of a level as a release had it."""
+    if wanted.level == "privileged":
+        return ()
+    minor = _NEWEST if wanted.minor is None else min(wanted.minor, _NEWEST)
+    checks = _at(BASELINE, minor)
+    if wanted.level == "restricted":
+        more = _at(RESTRICTED, minor)
+        replaced = {_REPLACES.get(name) for name in more}
+        checks = {name: check for name, check in checks.items() if name not in replaced} | more
+    return tuple(checks.values())
+
+
+def violations(wanted: LevelVersion, metadata: Object, spec: Object) -> list[Violation]:
+    """What a pod does that a level forbids.
+
+    Examples
+    --------
+    >>> [str(one) for one in violations(LevelVersion("baseline"), {}, {"hostPID": True, "containers": []})]
+    ['host namespaces (hostPID=true)']
+    """
+    found = (check(metadata, spec) for check in checks_of(wanted))
+    return [violation for violation in found if violation is not None]
+
+
+POD_TEMPLATES: Final[Mapping[GroupResource, tuple[str, ...]]] = {
+    GroupResource("", "podtemplates"): ("template",),
+    GroupResource("", "replicationcontrollers"): ("spec", "template"),
+    GroupResource("apps", "replicasets"): ("spec", "template"),
+    GroupResource("apps", "deployments"): ("spec", "template"),
+    GroupResource("apps", "statefulsets"): ("spec", "template"),
+    GroupResource("apps", "daemonsets"): ("spec", "template"),
+    GroupResource("batch", "jobs"): ("spec", "template"),
+    GroupResource("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template"),
+}
+"""Where resources that make pods keep the template of them."""
+
+
+def template_of(resource: GroupResource, obj: Object) -> Object | None:
+    """The pod template in an object, None where the object or its kind has none."""
+    path = POD_TEMPLATES.get(resource)
+    template: Object | None = at(obj, *path) if path else None
+    return template

@@ -1,0 +1,123 @@
+"""What the labels of a namespace demand: a level and a version for each of three modes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal, NamedTuple
+
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, invalid_value
+
+Level = Literal["privileged", "baseline", "restricted"]
+LEVELS: Final[tuple[Level, ...]] = ("privileged", "baseline", "restricted")
+"""From the most to the least permissive."""
+PREFIX: Final = label("", "pod-security")
+"""What every label and audit annotation begins with."""
+
+_VERSION: Final = re.compile(r"v1\.(0|[1-9][0-9]*)")
+_MODES: Final = ("enforce", "audit", "warn")
+
+
+class LevelVersion(NamedTuple):
+    """A level as one release defined it. ``minor`` is None for the latest definition."""
+
+    level: Level = "privileged"
+    minor: int | None = None
+
+    def __str__(self) -> str:
+        version = "latest" if self.minor is None else f"v1.{self.minor}"
+        return f"{self.level}:{version}"
+
+    def stricter_than(self, other: LevelVersion) -> bool:
+        """Whether the level alone is the stricter one."""
+        return LEVELS.index(self.level) > LEVELS.index(other.level)
+
+
+ANYTHING: Final = LevelVersion()
+"""Nothing is demanded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What a namespace demands of its pods: what is refused, noted in the audit log, and warned of."""
+
+    enforce: LevelVersion = ANYTHING
+    audit: LevelVersion = ANYTHING
+    warn: LevelVersion = ANYTHING
+
+    @property
+    def privileged(self) -> bool:
+        """Whether it demands nothing."""
+        return all(mode.level == "privileged" for mode in (self.enforce, self.audit, self.warn))
+
+
+def parse_level(text: str) -> Level | None:
+    """The level that a text names, None for none."""
+    return next((level for level in LEVELS if level == text), None)
+
+
+def policy_of(labels: Mapping[str, str], defaults: Policy | None = None) -> tuple[Policy, list[FieldError]]:
+    """The policy of a namespace with these labels, and what is wrong with them.
+
+    A wrong level means ``restricted`` where it is enforced and ``privileged`` elsewhere; a wrong version means the
+    latest.
+
+    Examples
+    --------
+    >>> policy, errors = policy_of({"pod-security.kubernetes.io/enforce": "baseline"})
+    >>> str(policy.enforce), errors
+    ('baseline:latest', [])
+    """
+    policy, errors = defaults or Policy(), list[FieldError]()
+    for mode in _MODES:
+        wanted: LevelVersion = getattr(policy, mode)
+        level, version = labels.get(PREFIX + mode), labels.get(f"{PREFIX}{mode}-version")
+        if level is None and version is None:
+            continue
+        if level is not None:
+            wanted = wanted._replace(level=_level(mode, level, errors))
+        if version is not None:
+            wanted = wanted._replace(minor=_minor(mode, version, errors))
+        policy = _with(policy, mode, wanted)
+    return policy, errors
+
+
+def _with(policy: Policy, mode: str, wanted: LevelVersion) -> Policy:
+    match mode:
+        case "enforce":
+            return replace(policy, enforce=wanted)
+        case "audit":
+            return replace(policy, audit=wanted)
+        case _:
+            return replace(policy, warn=wanted)
+
+
+def _level(mode: str, text: str, errors: list[FieldError]) -> Level:
+    level = parse_level(text)
+    if level is not None:
+        return level
+    errors.append(invalid_value(f"metadata.labels[{PREFIX}{mode}]", text, f"must be one of {', '.join(LEVELS)}"))
+    return "restricted" if mode == "enforce" else "privileged"
+
+
+def _minor(mode: str, text: str, errors: list[FieldError]) -> int | None:
+    found = _VERSION.fullmatch(text)
+    if found is not None:
+        return int(found[1])
+    if text != "latest":
+        field = f"metadata.labels[{PREFIX}{mode}-version]"
+        errors.append(invalid_value(field, text, 'must be "latest" or "v1.x"'))
+    return None
+
+
+def ignored_text(name: str, policy: Policy, labels: Mapping[str, str]) -> str:
+    """The warning for a namespace that is exempt although its labels demand something."""
+    shown = ", ".join(
+        f"{mode}={getattr(policy, mode)}"
+        for mode in _MODES
+        if getattr(policy, mode).level != "privileged"
+        and (PREFIX + mode in labels or f"{PREFIX}{mode}-version" in labels)
+    )
+    return f'namespace "{name}" is exempt from Pod Security, and the policy ({shown}) will be ignored'

@@ -1,0 +1,108 @@
+"""The checks of the level ``restricted``: what a hardened pod has to say of itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.logic.podsecurity.baseline import PROFILES
+from simkit.logic.podsecurity.violation import Check, Violation, containers, plural, quoted, security, setters, who
+from simkit.meta.objects import Object, at
+
+_VOLUMES: Final = frozenset(
+    ["configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "persistentVolumeClaim", "projected", "secret"]
+)
+
+
+def linux_only(check: Check) -> Check:
+    """The check for pods that do not say that they run on Windows, which newer releases leave alone."""
+
+    def checked(metadata: Object, spec: Object) -> Violation | None:
+        return None if at(spec, "os", "name") == "windows" else check(metadata, spec)
+
+    return checked
+
+
+def privilege_escalation(metadata: Object, spec: Object) -> Violation | None:
+    """No process gets more than its parent has."""
+    bad = [each["name"] for each in containers(spec) if security(each, "allowPrivilegeEscalation") is not False]
+    if not bad:
+        return None
+    detail = f"{who(bad)} must set securityContext.allowPrivilegeEscalation=false"
+    return Violation("allowPrivilegeEscalation != false", detail)
+
+
+def capabilities(metadata: Object, spec: Object) -> Violation | None:
+    """All capabilities dropped; only low ports may be bound."""
+    keeping: list[str] = []
+    adding: list[str] = []
+    added: set[str] = set()
+    for container in containers(spec):
+        if "ALL" not in (security(container, "capabilities", "drop") or ()):
+            keeping.append(container["name"])
+        extra = set(security(container, "capabilities", "add") or ()) - {"NET_BIND_SERVICE"}
+        if extra:
+            adding.append(container["name"])
+            added |= extra
+    told = [f'{who(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
+    if adding:
+        told.append(f"{who(adding)} must not include {quoted(sorted(added))} in securityContext.capabilities.add")
+    return Violation("unrestricted capabilities", "; ".join(told)) if told else None
+
+
+def volumes(metadata: Object, spec: Object) -> Violation | None:
+    """Volumes of the cluster, not of the node."""
+    bad: list[str] = []
+    types: set[str] = set()
+    for volume in spec.get("volumes") or ():
+        if _VOLUMES.isdisjoint(volume):
+            bad.append(volume["name"])
+            types.add(next((name for name in volume if name != "name"), "unknown"))
+    if not bad:
+        return None
+    verb, noun = plural(len(bad), "uses", "use"), plural(len(types), "restricted volume type")
+    detail = f"{plural(len(bad), 'volume')} {quoted(bad)} {verb} {noun} {quoted(sorted(types))}"
+    return Violation("restricted volume types", detail)
+
+
+def non_root(metadata: Object, spec: Object) -> Violation | None:
+    """Containers say that they do not run as root."""
+    chosen = at(spec, "securityContext", "runAsNonRoot")
+    said = {each["name"]: security(each, "runAsNonRoot") for each in containers(spec)}
+    by = setters(chosen is False, [name for name, value in said.items() if value is False])
+    if by:
+        return Violation("runAsNonRoot != true", f"{by} must not set securityContext.runAsNonRoot=false")
+    silent = [name for name, value in said.items() if value is None and not chosen]
+    if not silent:
+        return None
+    return Violation("runAsNonRoot != true", f"pod or {who(silent)} must set securityContext.runAsNonRoot=true")
+
+
+def non_root_user(metadata: Object, spec: Object) -> Violation | None:
+    """Nor choose root by its number."""
+    pod = at(spec, "securityContext", "runAsUser") == 0
+    by = setters(pod, [each["name"] for each in containers(spec) if security(each, "runAsUser") == 0])
+    return Violation("runAsUser=0", f"{by} must not set runAsUser=0") if by else None
+
+
+def seccomp(metadata: Object, spec: Object) -> Violation | None:
+    """A seccomp profile, said by the pod or by every container."""
+    chosen = at(spec, "securityContext", "seccompProfile")
+    pod = chosen is not None and chosen.get("type") not in PROFILES
+    values = {chosen.get("type", "")} if pod else set()
+    bad: list[str] = []
+    silent: list[str] = []
+    for container in containers(spec):
+        profile = security(container, "seccompProfile")
+        if profile is None:
+            silent += [container["name"]] if chosen is None or pod else []
+        elif profile.get("type") not in PROFILES:
+            bad.append(container["name"])
+            values.add(profile.get("type", ""))
+    by = setters(pod, bad)
+    if by:
+        detail = f"{by} must not set securityContext.seccompProfile.type to {quoted(sorted(values))}"
+        return Violation("seccompProfile", detail)
+    if not silent:
+        return None
+    wanted = '"RuntimeDefault" or "Localhost"'
+    return Violation("seccompProfile", f"pod or {who(silent)} must set securityContext.seccompProfile.type to {wanted}")

@@ -1,0 +1,63 @@
+"""What a check finds, and how it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from simkit.meta.objects import Object, at
+
+
+class Violation(NamedTuple):
+    """One thing that a pod may not do: what it is called, and where the pod does it."""
+
+    reason: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.detail})" if self.detail else self.reason
+
+
+Check = Callable[[Object, Object], Violation | None]
+"""Takes a pod's metadata and its spec."""
+
+
+def told(violations: Iterable[Violation]) -> str:
+    """All violations with their details."""
+    return ", ".join(map(str, violations))
+
+
+def named(violations: Iterable[Violation]) -> str:
+    """All violations without details."""
+    return ", ".join(violation.reason for violation in violations)
+
+
+def containers(spec: Object) -> Iterator[Mapping[str, Any]]:
+    """The containers of a pod in the order in which they are checked."""
+    for kind in ("initContainers", "containers", "ephemeralContainers"):
+        yield from spec.get(kind) or ()
+
+
+def security(container: Object, *path: str) -> Any:
+    """A value in a container's security context, None where it ends early."""
+    return at(container, "securityContext", *path)
+
+
+def quoted(names: Iterable[str]) -> str:
+    """Names in quotation marks."""
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def plural(count: int, word: str, more: str = "") -> str:
+    """The word for so many."""
+    return word if count == 1 else more or f"{word}s"
+
+
+def who(names: Sequence[str]) -> str:
+    """Which containers."""
+    return f"{plural(len(names), 'container')} {quoted(names)}"
+
+
+def setters(pod: bool, names: Sequence[str]) -> str:
+    """Who set something: the pod itself, some containers, or both; empty for nobody."""
+    return " and ".join([*(["pod"] if pod else []), *([who(names)] if names else [])])

@@ -1,0 +1,1 @@
+"""What objects use of a namespace's quotas."""

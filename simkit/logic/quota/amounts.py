@@ -1,0 +1,63 @@
+"""Lists of resources as exact amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from simkit.meta.quantity import NANO, Quantity, QuantityError, parse
+
+Amounts = Mapping[str, Quantity]
+"""An amount for each name of a resource."""
+
+
+def amounts_of(values: Mapping[str, Any] | None) -> dict[str, Quantity]:
+    """The amounts in a list of resources; what is no amount is left out."""
+    found: dict[str, Quantity] = {}
+    for name, value in (values or {}).items():
+        try:
+            found[name] = parse(str(value))
+        except QuantityError:
+            continue
+    return found
+
+
+def texts(amounts: Amounts) -> dict[str, str]:
+    """The amounts as the server writes them."""
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
+def count(number: int) -> Quantity:
+    """A number of things."""
+    return Quantity(number * NANO)
+
+
+def plus(left: Amounts, right: Amounts) -> dict[str, Quantity]:
+    """The sum, name by name. The suffixes are the left one's where it has the name."""
+    added = dict(left)
+    for name, amount in right.items():
+        present = added.get(name)
+        added[name] = amount if present is None else _sum(present, amount, 1)
+    return added
+
+
+def minus(left: Amounts, right: Amounts) -> dict[str, Quantity]:
+    """The difference, name by name, below zero where the right one is larger."""
+    taken = dict(left)
+    for name, amount in right.items():
+        present = taken.get(name)
+        taken[name] = _sum(present, amount, -1) if present is not None else Quantity(-amount.nano, amount.format)
+    return taken
+
+
+def _sum(left: Quantity, right: Quantity, sign: int) -> Quantity:
+    return Quantity(left.nano + sign * right.nano, left.format if left.nano else right.format)
+
+
+def greatest(left: Amounts, right: Amounts) -> dict[str, Quantity]:
+    """The greater one, name by name."""
+    found = dict(left)
+    for name, amount in right.items():
+        if name not in found or amount.nano > found[name].nano:
+            found[name] = amount
+    return found
