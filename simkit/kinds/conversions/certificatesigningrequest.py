@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.editing import default, entries, peek, section
+from simkit.kinds.conversions.editing import entries, peek, section
 from simkit.kinds.conversions.family import Family, Form
 from simkit.kinds.conversions.signers import guessed_signer
 from simkit.meta.domain import CERTIFICATES_GROUP
@@ -17,7 +17,8 @@ def _default(draft: Draft) -> None:
     spec = section(draft, "spec")
     if spec.get("usages") is None:
         spec["usages"] = list(_USAGES)
-    default(spec, "signerName", guessed_signer(spec))
+    if not spec.get("signerName"):
+        spec["signerName"] = guessed_signer(spec)
     for condition in entries(peek(draft, "status"), "conditions"):
         if not condition.get("status"):
             condition["status"] = "True"

@@ -26,11 +26,23 @@ def _default(draft: Draft) -> None:
     default(spec, "preserveUnknownFields", True)
     if not spec.get("versions") and spec.get("version"):
         spec["versions"] = [{"name": spec["version"], "served": True, "storage": True}]
+    _default_names(draft, spec)
     conversion = section(spec, "conversion")
-    if not conversion.get("strategy"):
-        conversion["strategy"] = "None"
+    default(conversion, "strategy", "None")
     if conversion["strategy"] == "Webhook" and not conversion.get(_REVIEW_VERSIONS):
         conversion[_REVIEW_VERSIONS] = ["v1beta1"]
+
+
+def _default_names(draft: Draft, spec: Draft) -> None:
+    names = section(spec, "names")
+    kind = names.get("kind") or ""
+    default(names, "singular", kind.lower())
+    if kind:
+        default(names, "listKind", f"{kind}List")
+    status = section(draft, "status")
+    if not status.get("storedVersions"):
+        kept = [version.get("name", "") for version in entries(spec, "versions") if version.get("storage")]
+        status["storedVersions"] = kept
 
 
 def _columns(spec: Draft) -> Iterator[Draft]:

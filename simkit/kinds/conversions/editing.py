@@ -62,6 +62,6 @@ def pick(part: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def default(part: Draft, name: str, value: Any) -> None:
-    """Set a value where there is none, or null."""
-    if part.get(name) is None:
+    """Set a value where there is none: nothing, null or an empty text."""
+    if part.get(name) in (None, ""):
         part[name] = value

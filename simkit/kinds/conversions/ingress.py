@@ -44,9 +44,7 @@ def _to_service(backend: Draft) -> None:
 
 
 def _from_service(backend: Draft) -> None:
-    service = backend.pop("service", None)
-    if not isinstance(service, dict):
-        return
+    service = backend.pop("service", None) or {}
     if service.get("name"):
         backend["serviceName"] = service["name"]
     port = peek(service, "port")

@@ -24,40 +24,34 @@ def _is_empty(selector: dict[str, Any]) -> bool:
     return not selector.get("matchLabels") and not selector.get("matchExpressions")
 
 
-def _only(selector: dict[str, Any], expression: dict[str, str]) -> bool:
+def _unmarked(selector: dict[str, Any]) -> bool:
+    """Take the mark out of the expressions, among which it says nothing; whether it was wanted to be there."""
     found = selector.get("matchExpressions") or []
-    same = len(found) == 1 and {key: value for key, value in found[0].items() if value} == expression
-    return same and not selector.get("matchLabels")
-
-
-def _unmarked(selector: dict[str, Any]) -> None:
-    """Without the mark among other expressions, where it says nothing."""
-    expressions = [each for each in selector.get("matchExpressions") or [] if each.get("key") != MARK]
-    if len(expressions) != len(selector.get("matchExpressions") or []):
-        if expressions:
-            selector["matchExpressions"] = expressions
-        else:
-            selector.pop("matchExpressions")
+    expressions = [each for each in found if each.get("key") != MARK]
+    if len(expressions) == len(found):
+        return False
+    selector["matchExpressions"] = expressions
+    if not expressions:
+        del selector["matchExpressions"]
+    return any(each.get("key") == MARK and each.get("operator") == "Exists" for each in found)
 
 
 def _to_hub(draft: Draft) -> None:
     selector = _selector(draft)
-    if selector is None or _only(selector, _NOTHING):
+    if selector is None:
         return
-    if _is_empty(selector):
+    selects_nothing = _is_empty(selector) or _unmarked(selector)
+    if selects_nothing and _is_empty(selector):
         selector["matchExpressions"] = [dict(_NOTHING)]
-    else:
-        _unmarked(selector)
 
 
 def _from_hub(draft: Draft) -> None:
     selector = _selector(draft)
     if selector is None:
         return
-    if _is_empty(selector):
+    selects_nothing = _unmarked(selector)
+    if _is_empty(selector) and not selects_nothing:
         selector["matchExpressions"] = [dict(_EVERYTHING)]
-    else:
-        _unmarked(selector)
 
 
 FAMILIES: Final = {

@@ -58,7 +58,9 @@ def _family(kind: str, spec_of: Spec) -> Family:
 
 
 FAMILIES: Final = {
-    "DeviceClass": Family("DeviceClass", f"{GROUP}/v1", {f"{GROUP}/{v}": PLAIN for v in ("v1alpha3", "v1beta1", "v1beta2")}),
+    "DeviceClass": Family(
+        "DeviceClass", f"{GROUP}/v1", {f"{GROUP}/{v}": PLAIN for v in ("v1alpha3", "v1beta1", "v1beta2")}
+    ),
     "ResourceClaim": _family("ResourceClaim", _of_claim),
     "ResourceClaimTemplate": _family("ResourceClaimTemplate", _of_template),
 }

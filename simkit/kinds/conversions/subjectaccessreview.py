@@ -11,11 +11,15 @@ from simkit.meta.objects import Draft
 
 
 def _to_hub(draft: Draft) -> None:
-    rename(peek(draft, "spec"), "group", "groups")
+    spec = peek(draft, "spec")
+    spec.pop("groups", None)  # the name of the other version means nothing here
+    rename(spec, "group", "groups")
 
 
 def _from_hub(draft: Draft) -> None:
-    rename(peek(draft, "spec"), "groups", "group")
+    spec = peek(draft, "spec")
+    spec.pop("group", None)
+    rename(spec, "groups", "group")
 
 
 def _family(kind: str) -> Family:

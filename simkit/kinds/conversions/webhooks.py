@@ -26,6 +26,4 @@ def _family(kind: str) -> Family:
     return Family(kind, f"{_GROUP}/v1", {f"{_GROUP}/v1beta1": Form(default=_default)})
 
 
-FAMILIES: Final = {
-    kind: _family(kind) for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-}
+FAMILIES: Final = {kind: _family(kind) for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")}
