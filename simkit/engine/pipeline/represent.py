@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
@@ -25,6 +25,22 @@ class _Dumper(yaml.CSafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+
+_LETTERS = frozenset("yYnN")
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """Texts that would be read as something else stand in double quotes, texts of several lines as they are."""
+    if "\n" in text:
+        return dumper.represent_scalar(_STR, text, style="|")
+    resolve: Callable[..., str] = dumper.resolve
+    other = text in _LETTERS or resolve(yaml.ScalarNode, text, (True, False)) != _STR
+    return dumper.represent_scalar(_STR, text, style='"' if other else None)
+
+
+_STR = "tag:yaml.org,2002:str"
+_Dumper.add_representer(str, _text)
 
 
 def as_yaml(obj: Any) -> bytes:

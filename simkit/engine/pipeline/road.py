@@ -146,7 +146,8 @@ def refusal(exchange: Exchange, error: StatusError) -> Response:
         wanted = negotiate(exchange.request.header("accept"))
     except StatusError:
         wanted = Wanted()
-    response = represent.document(error.status(), Wanted(wanted.media), status=error.code)
+    media = JSON if wanted.transform and error.code == 406 else wanted.media
+    response = represent.document(error.status(), Wanted(media), status=error.code)
     response.headers += error.headers
     return response
 
