@@ -9,10 +9,13 @@ import orjson
 
 from simkit.engine.registry.write import Place
 from simkit.engine.seams import Entry
+from simkit.kinds.conversions.convert import form_of
+from simkit.kinds.conversions.family import ConversionError, Form
 from simkit.kinds.index import rules_of
 from simkit.kinds.rules import PLAIN, KindRules
+from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupKind
-from simkit.meta.objects import Draft, Object
+from simkit.meta.objects import Draft, Object, copied
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.fields import FieldLabels, field_labels
 from simkit.schema.history import life
@@ -47,6 +50,13 @@ class Served:
         return (text, found.announced or found.end) if found is not None and text else None
 
     @cached_property
+    def form(self) -> Form | None:
+        """How to come to the stored version and back; None where there is no such way, or the kind is custom."""
+        if self.resource.custom or not self.resource.stored:
+            return None
+        return form_of(self.resource.api_version, self.resource.kind, self.resource.storage_gvk.api_version)
+
+    @cached_property
     def field_labels(self) -> FieldLabels:
         return field_labels(self.resource)
 
@@ -55,15 +65,29 @@ class Served:
         if self.is_storage_version:
             return draft
         convert = (self.rules.to_storage or {}).get(self.resource.api_version)
-        converted: dict[str, Any] = dict(convert(draft)) if convert else draft
+        converted: dict[str, Any] = dict(convert(draft)) if convert else self._through_form(draft)
         gvk = self.resource.storage_gvk
         return {**converted, "apiVersion": gvk.api_version, "kind": gvk.kind}
+
+    def _through_form(self, draft: Draft) -> Draft:
+        if self.form is not None:
+            try:
+                self.form.to_hub(draft)
+            except ConversionError as error:
+                kind, version = self.resource.kind, self.resource.version
+                text = f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
+                raise bad_request(text) from None
+        return draft
 
     def from_storage(self, obj: Object) -> Object:
         """The stored object in this version."""
         if self.is_storage_version:
             return obj
         convert = (self.rules.from_storage or {}).get(self.resource.api_version)
+        if convert is None and self.form is not None:
+            draft: Draft = copied(obj)
+            self.form.from_hub(draft)
+            obj = draft
         converted = convert(obj) if convert else obj
         return {**converted, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any, Final
+from typing import Final
 
 from simkit.kinds.conversions.family import PLAIN, ConversionError, Family, Form
 from simkit.kinds.index import rules_of
@@ -50,6 +50,12 @@ def family_of(api_version: str, kind: str) -> Family | None:
         found = families[kind]
         return found if found.form(api_version) is not None else None
     return _relabelled().get((api_version, kind))
+
+
+def form_of(api_version: str, kind: str, hub: str) -> Form | None:
+    """The way between a version and the one that objects are kept in, None where that is not the family's hub."""
+    family = family_of(api_version, kind)
+    return family.form(api_version) if family is not None and family.hub == hub else None
 
 
 @cache
@@ -150,10 +156,3 @@ def _forms(family: Family | None, old: str, new: str, kind: str) -> tuple[Form, 
 
 def _hub_kind(family: Family) -> GroupKind:
     return GroupKind(GroupVersion.parse(family.hub).group, family.kind)
-
-
-def step(obj: Object, function: Any) -> Object:
-    """A conversion step applied to a copy: for callers that hand in an object and want one back."""
-    draft: Draft = copied(obj)
-    function(draft)
-    return draft

@@ -94,6 +94,8 @@ def default(served: Served, draft: Draft) -> Draft:
         special(draft)
     elif served.is_storage_version:
         served.rules.default(draft)
+    elif served.form is not None:
+        served.form.default(draft)
     return draft
 
 
