@@ -27,8 +27,9 @@ class Served:
 
     def __init__(self, catalogue: Catalogue, resource: Resource) -> None:
         self.catalogue, self.resource = catalogue, resource
-        self.rules: KindRules = PLAIN if resource.custom else rules_of(GroupKind(resource.storage.group, resource.kind))
-        self.place = Place(resource.storage, resource.group_kind, resource.namespaced, self.rules, resource.has_status)
+        self.rules: KindRules = PLAIN if resource.custom else rules_of(resource.group_kind)
+        stored = GroupKind(resource.storage.group, resource.kind)
+        self.place = Place(resource.storage, stored, resource.namespaced, self.rules, resource.has_status)
         header = orjson.dumps({"kind": resource.kind, "apiVersion": resource.api_version})
         self.head = header[:-1] + b","
         """The start of an object's JSON: kind and apiVersion."""

@@ -67,7 +67,7 @@ def amount_faults(path: str, resource: str, text: str) -> Iterator[FieldError]:
 
 def is_counted(resource: str) -> bool:
     """Whether a resource comes in whole numbers."""
-    return resource in _INTEGERS or is_extended(resource) or resource.startswith("count/")
+    return resource in _INTEGERS or is_extended(resource)
 
 
 def is_native(resource: str) -> bool:
@@ -103,6 +103,11 @@ def quota_name_faults(path: str, resource: str) -> Iterator[FieldError]:
     yield from name_faults(path, resource)
     if "/" not in resource and resource not in _QUOTA and not _is_huge_request(resource):
         yield invalid_value(path, _bare(resource), "must be a standard resource for quota")
+
+
+def is_standard_quota(resource: str) -> bool:
+    """Whether every cluster has quota for a resource."""
+    return resource in _QUOTA or _is_huge_request(resource)
 
 
 def _is_huge_request(resource: str) -> bool:

@@ -1,0 +1,130 @@
+"""APIService: which server answers for a group version. Those that this server answers itself are always available."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.addresses import PORT_RANGE
+from simkit.kinds.parts.bounds import text_faults
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.conditions import status_of
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.rules import Circumstances, KindRules, Subresource
+from simkit.meta.clock import timestamp
+from simkit.meta.fielderror import FieldError, invalid_value, quoted, required, unsupported
+from simkit.meta.format import dns1035_label, dns_subdomain, path_segment
+from simkit.meta.objects import Draft, Object, at, metadata, name_of
+
+_PORT: Final = 443
+_STATUSES: Final = ("True", "False", "Unknown")
+_LIMITS: Final = (("groupPriorityMinimum", 20000), ("versionPriority", 1000))
+
+
+def _default(draft: Draft) -> None:
+    if at(draft, "spec", "service") is not None:
+        owned(draft, "spec", "service").setdefault("port", _PORT)
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    draft["spec"] = draft.get("spec") or {}
+    if old is None:
+        draft["status"] = {}
+
+
+def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> None:
+    if old is None and "service" not in draft["spec"]:
+        draft["status"] = {"conditions": [_available(circumstances.now)]}
+
+
+def _available(now: float) -> Object:
+    return {
+        "type": "Available",
+        "status": "True",
+        "lastTransitionTime": timestamp(now),
+        "reason": "Local",
+        "message": "Local APIServices are always available",
+    }
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_name_faults(obj), *_faults(obj["spec"])]
+
+
+def _name_faults(obj: Object) -> Iterator[FieldError]:
+    """The name is the version, a dot and the group."""
+    wanted = f"{at(obj, 'spec', 'version') or ''}.{at(obj, 'spec', 'group') or ''}"
+    for field in ("generateName", "name"):
+        given = metadata(obj).get(field)
+        if given and given != wanted and not path_segment(given):
+            text = f'must be `spec.version+"."+spec.group`: {quoted(wanted)}'
+            yield invalid_value(f"metadata.{field}", given, text)
+
+
+def _faults(spec: Object) -> Iterator[FieldError]:
+    group, version = spec.get("group") or "", spec.get("version") or ""
+    if not group and version != "v1":
+        yield required("spec.group", "only v1 may have an empty group and it better be legacy kube")
+    if group:
+        yield from text_faults("spec.group", group, dns_subdomain)
+    yield from text_faults("spec.version", version, dns1035_label)
+    for name, limit in _LIMITS:
+        number = spec.get(name) or 0
+        if not 0 < number <= limit:
+            yield invalid_value(f"spec.{name}", number, f"must be positive and less than {limit}")
+    bundle = len(base64.b64decode(spec.get("caBundle") or ""))
+    insecure = bool(spec.get("insecureSkipTLSVerify"))
+    if "service" not in spec:
+        if bundle:
+            yield invalid_value("spec.caBundle", f"{bundle} bytes", "local APIServices may not have a caBundle")
+        if insecure:
+            text = "local APIServices may not have insecureSkipTLSVerify"
+            yield invalid_value("spec.insecureSkipTLSVerify", True, text)
+        return
+    yield from _service_faults(spec["service"])
+    if insecure and bundle:
+        yield invalid_value("spec.insecureSkipTLSVerify", True, "may not be true if caBundle is present")
+
+
+def _service_faults(service: Object) -> Iterator[FieldError]:
+    for name in ("namespace", "name"):
+        if not service.get(name):
+            yield required(f"spec.service.{name}")
+    if not 1 <= service["port"] <= 65535:
+        yield invalid_value("spec.service.port", service["port"], f"port is not valid: {PORT_RANGE}")
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    conditions: Sequence[Object] = at(obj, "status", "conditions") or ()
+    return [
+        unsupported(f"status.conditions[{index}].status", condition.get("status") or "", _STATUSES)
+        for index, condition in enumerate(conditions)
+        if condition.get("status") not in _STATUSES
+    ]
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    service = at(obj, "spec", "service")
+    where = "Local" if service is None else f"{service.get('namespace', '')}/{service.get('name', '')}"
+    return [name_of(obj), where, _availability(obj), created(obj, now)]
+
+
+def _availability(obj: Object) -> str:
+    condition = status_of(obj, "Available")
+    if condition is None:
+        return "Unknown"
+    status: str = condition.get("status") or ""
+    return status if status == "True" else f"{status} ({condition.get('reason', '')})"
+
+
+RULES = KindRules(
+    name=path_segment,
+    default=_default,
+    prepare=_prepare,
+    stamp=_stamp,
+    validate=_validate,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+    needs_version=True,
+)

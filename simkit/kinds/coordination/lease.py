@@ -1,0 +1,34 @@
+"""Lease: who holds something, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from simkit.kinds.parts.bounds import below_zero
+from simkit.kinds.parts.cells import created
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.objects import Draft, Object, at, name_of
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    draft["spec"] = draft.get("spec") or {}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj["spec"]))
+
+
+def _faults(spec: Object) -> Iterator[FieldError]:
+    duration = spec.get("leaseDurationSeconds")
+    if duration is not None and duration <= 0:
+        yield invalid_value("spec.leaseDurationSeconds", duration, "must be greater than 0")
+    yield from below_zero("spec.leaseTransitions", spec.get("leaseTransitions"))
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), at(obj, "spec", "holderIdentity") or "", created(obj, now)]
+
+
+RULES = KindRules(prepare=_prepare, validate=_validate, row=_row, put_creates=True, needs_version=True)

@@ -1,0 +1,140 @@
+"""Endpoints: addresses behind a service. Subsets are packed anew on every write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.addresses import address_faults, port_faults, special_address_faults
+from simkit.kinds.parts.bounds import text_faults
+from simkit.kinds.parts.cells import NONE, created
+from simkit.kinds.parts.drafts import owned_items, without_empty
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, required, unsupported
+from simkit.meta.format import dns_label, dns_subdomain, qualified_name
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_SIDES: Final = ("addresses", "notReadyAddresses")
+
+
+def _default(draft: Draft) -> None:
+    for subset in owned_items(draft, "subsets"):
+        for port in owned_items(subset, "ports"):
+            port["protocol"] = port.get("protocol") or "TCP"
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    without_empty(draft, ("subsets",))
+    if "subsets" in draft:
+        draft["subsets"] = repacked(draft["subsets"])
+
+
+def repacked(subsets: Sequence[Object]) -> list[Draft]:
+    """The subsets with every port told once for the same addresses; an address that is ready anywhere is ready.
+
+    Examples
+    --------
+    >>> a, b = {"addresses": [{"ip": "192.0.2.1"}], "ports": [{"port": 1}]}, {"addresses": [{"ip": "192.0.2.1"}]}
+    >>> len(repacked([a, {**b, "ports": [{"port": 2}]}]))
+    1
+    """
+    by_port: dict[Any, dict[_Key, tuple[Object, bool]]] = {}
+    ports: dict[Any, Object | None] = {}
+    for subset in subsets:
+        for port in subset.get("ports") or (None,):
+            key = None if port is None else tuple(sorted(port.items()))
+            ports.setdefault(key, port)
+            _collect(subset, by_port.setdefault(key, {}))
+    together: dict[Any, list[Any]] = {}
+    for key, found in by_port.items():
+        same = tuple(sorted((place, ready) for place, (_, ready) in found.items()))
+        together.setdefault(same, []).append(key)
+    return [_subset(by_port[keys[0]], [ports[key] for key in keys if key is not None]) for keys in together.values()]
+
+
+_Key = tuple[str, str]
+
+
+def _collect(subset: Object, found: dict[_Key, tuple[Object, bool]]) -> None:
+    for side, ready in zip(_SIDES, (True, False), strict=True):
+        for one in subset.get(side) or ():
+            place = (one.get("ip") or "", at(one, "targetRef", "uid") or "")
+            if place not in found or ready:
+                found[place] = (one, ready or (place in found and found[place][1]))
+
+
+def _subset(found: Mapping[_Key, tuple[Object, bool]], ports: Sequence[Object | None]) -> Draft:
+    made: Draft = {}
+    for side, wanted in zip(_SIDES, (True, False), strict=True):
+        listed = [dict(found[place][0]) for place in sorted(found) if found[place][1] is wanted]
+        if listed:
+            made[side] = listed
+    if ports:
+        made["ports"] = [dict(port) for port in ports if port is not None]
+    return made
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj.get("subsets") or ()))
+
+
+def _faults(subsets: Sequence[Object]) -> Iterator[FieldError]:
+    for index, subset in enumerate(subsets):
+        path = f"subsets[{index}]"
+        if not any(subset.get(side) for side in _SIDES):
+            yield required(path, "must specify `addresses` or `notReadyAddresses`")
+        for side in _SIDES:
+            for number, one in enumerate(subset.get(side) or ()):
+                yield from _address_faults(one, f"{path}.{side}[{number}]")
+        ports = subset.get("ports") or ()
+        for number, port in enumerate(ports):
+            yield from _port_faults(port, f"{path}.ports[{number}]", named=len(ports) > 1)
+
+
+def _address_faults(one: Object, path: str) -> Iterator[FieldError]:
+    ip = one.get("ip") or ""
+    yield from address_faults(f"{path}.ip", ip)
+    if one.get("hostname"):
+        yield from text_faults(f"{path}.hostname", one["hostname"], dns_label)
+    if one.get("nodeName") is not None:
+        yield from text_faults(f"{path}.nodeName", one["nodeName"], dns_subdomain)
+    yield from special_address_faults(f"{path}.ip", ip)
+
+
+def _port_faults(port: Object, path: str, *, named: bool) -> Iterator[FieldError]:
+    name = port.get("name") or ""
+    if not name and named:
+        yield required(f"{path}.name")
+    elif name:
+        yield from text_faults(f"{path}.name", name, dns_label)
+    yield from port_faults(f"{path}.port", port.get("port") or 0)
+    if port["protocol"] not in _PROTOCOLS:
+        yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
+    if port.get("appProtocol") is not None:
+        yield from text_faults(f"{path}.appProtocol", port["appProtocol"], qualified_name)
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), _shown(obj.get("subsets") or ()), created(obj, now)]
+
+
+def _shown(subsets: Sequence[Object]) -> str:
+    found = [text for subset in subsets for text in _pairs(subset)]
+    if not subsets:
+        return NONE
+    more = len(found) - 3
+    return ",".join(found[:3]) + (f" + {more} more..." if more > 0 else "")
+
+
+def _pairs(subset: Object) -> Iterator[str]:
+    ports, addresses = subset.get("ports") or (), subset.get("addresses") or ()
+    if not ports:
+        yield from (one["ip"] for one in addresses)
+    for port in ports:
+        for one in addresses:
+            ip = f"[{one['ip']}]" if ":" in one["ip"] else one["ip"]
+            yield f"{ip}:{port.get('port', 0)}"
+
+
+RULES = KindRules(default=_default, prepare=_prepare, validate=_validate, row=_row, put_creates=True)

@@ -1,0 +1,18 @@
+"""Event: something that happened to an object, as the core group has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simkit.kinds.parts.event import event_faults, event_fields, event_row
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError
+from simkit.meta.format import path_segment
+from simkit.meta.objects import Object
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(event_faults(obj, field="reportingComponent"))
+
+
+RULES = KindRules(name=path_segment, validate=_validate, fields=event_fields, row=event_row, put_creates=True)

@@ -1,0 +1,136 @@
+"""LimitRange: bounds and defaults of what one object may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.amounts import compare, container_name_faults, is_counted, is_native, name_faults, shown
+from simkit.kinds.parts.bounds import text_faults
+from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
+from simkit.meta.format import qualified_name
+from simkit.meta.objects import Draft, Object, metadata, name_of
+from simkit.meta.quantity import parse
+
+_TYPES: Final = ("Pod", "Container", "PersistentVolumeClaim")
+_RATIO: Final = "maxLimitRequestRatio"
+Amounts = Mapping[str, str]
+
+
+def _default(draft: Draft) -> None:
+    for limit in owned_items(owned(draft, "spec"), "limits"):
+        if limit.get("type") == "Container":
+            _default_container(limit)
+
+
+def _default_container(limit: Draft) -> None:
+    """Limits come from the maximum; requests from the limits, or the minimum."""
+    limits = {**(limit.get("max") or {}), **(limit.get("default") or {})}
+    requests = {**(limit.get("min") or {}), **limits, **(limit.get("defaultRequest") or {})}
+    for name, amounts in (("default", limits), ("defaultRequest", requests)):
+        if amounts:
+            limit[name] = amounts
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    null_where_empty(owned(draft, "spec"), "limits")
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj["spec"].get("limits") or ()))
+
+
+def _faults(limits: Sequence[Object]) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for index, limit in enumerate(limits):
+        path, kind = f"spec.limits[{index}]", limit.get("type") or ""
+        yield from _type_faults(f"{path}.type", kind)
+        if kind in seen:
+            yield duplicate(f"{path}.type", kind)
+        seen.add(kind)
+        yield from _limit_faults(limit, path, kind)
+
+
+def _type_faults(path: str, kind: str) -> Iterator[FieldError]:
+    wrong = list(text_faults(path, kind, qualified_name))
+    yield from wrong
+    if not wrong and "/" not in kind and kind not in _TYPES:
+        yield invalid_value(path, kind, "must be a standard limit type or fully qualified")
+
+
+def _limit_faults(limit: Object, path: str, kind: str) -> Iterator[FieldError]:
+    rule = container_name_faults if kind in ("Pod", "Container") else name_faults
+
+    def named(field: str) -> Iterator[FieldError]:
+        for name in sorted(limit.get(field) or {}):
+            yield from rule(f"{path}.{field}[{name}]", name)
+
+    yield from named("max")
+    yield from named("min")
+    for field in ("default", "defaultRequest"):
+        if kind != "Pod":
+            yield from named(field)
+        elif limit.get(field):
+            yield forbidden_field(f"{path}.{field}", "may not be specified when `type` is 'Pod'")
+    bounded = "storage" in (limit.get("min") or {}) or "storage" in (limit.get("max") or {})
+    if kind == "PersistentVolumeClaim" and not bounded:
+        text = "either minimum or maximum storage value is required, but neither was provided"
+        yield required(f"{path}.limits", text)
+    yield from named(_RATIO)
+    fields = ("min", "max", _RATIO) if kind == "Pod" else ("min", "max", "default", "defaultRequest", _RATIO)
+    names = sorted({name for field in fields for name in limit.get(field) or {}})
+    for name in names:
+        amounts = {field: limit[field][name] for field in fields if name in (limit.get(field) or {})}
+        yield from _order_faults(amounts, path, name)
+        yield from _ratio_faults(amounts, path, name)
+
+
+_ORDER: Final = (
+    ("min", "max", "min", "min", "min value", "max value"),
+    ("min", "defaultRequest", "defaultRequest", "defaultRequest", "min value", "default request value"),
+    ("defaultRequest", "max", "defaultRequest", "defaultRequest", "default request value", "max value"),
+    ("defaultRequest", "default", "defaultRequest", "defaultRequest", "default request value", "default limit value"),
+    ("min", "default", "default", "min", "min value", "default value"),
+    ("default", "max", "default", "max", "default value", "max value"),
+)
+"""What may not be more than what; the field that is told, the amount that is shown, and the words for both."""
+
+
+def _order_faults(amounts: Amounts, path: str, name: str) -> Iterator[FieldError]:
+    for less, more, field, value, word, other in _ORDER:
+        if less in amounts and more in amounts and compare(amounts[less], amounts[more]) > 0:
+            text = f"{word} {amounts[less]} is greater than {other} {amounts[more]}"
+            yield invalid_value(f"{path}.{field}[{name}]", shown(amounts[value]), text)
+
+
+def _ratio_faults(amounts: Amounts, path: str, name: str) -> Iterator[FieldError]:
+    where = f"{path}.{_RATIO}[{name}]"
+    if _RATIO in amounts:
+        ratio = amounts[_RATIO]
+        if compare(ratio, "1") < 0:
+            yield invalid_value(where, shown(ratio), f"ratio {ratio} is less than 1")
+        least = parse(amounts["min"]).milli if "min" in amounts else 0
+        if least and "max" in amounts:
+            most = parse(amounts["max"]).milli / least
+            if parse(ratio).milli / 1000 > most:
+                text = f"ratio {ratio} is greater than max/min = {most:f}"
+                yield invalid_value(where, shown(ratio), text)
+    together = "default" in amounts and "defaultRequest" in amounts
+    if together and not _overcommits(name) and compare(amounts["default"], amounts["defaultRequest"]):
+        given, asked = amounts["default"], amounts["defaultRequest"]
+        text = f"default value {given} must equal to defaultRequest value {asked} in {name}"
+        yield invalid_value(f"{path}.defaultRequest[{name}]", shown(asked), text)
+
+
+def _overcommits(name: str) -> bool:
+    """Whether limits of a resource may be more than its requests."""
+    return is_native(name) and not name.startswith("hugepages-") and not (is_counted(name) and "/" in name)
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), metadata(obj).get("creationTimestamp")]
+
+
+RULES = KindRules(default=_default, prepare=_prepare, validate=_validate, row=_row, put_creates=True)

@@ -1,0 +1,132 @@
+"""ResourceQuota: how much a namespace may hold, and of which pods it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.amounts import amount_faults, is_standard_quota, quota_name_faults
+from simkit.kinds.parts.bounds import FIXED
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.drafts import kept_status
+from simkit.kinds.rules import KindRules, Subresource
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_SCOPES: Final = (
+    "Terminating",
+    "NotTerminating",
+    "BestEffort",
+    "NotBestEffort",
+    "PriorityClass",
+    "CrossNamespacePodAffinity",
+)
+_COMPUTE: Final = frozenset({"cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"})
+_PAIRS: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
+_CONFLICT: Final = "conflicting scopes"
+_ELSEWHERE: Final = "unsupported scope applied to resource"
+_MUST_EXIST: Final = (
+    "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
+    "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+)
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    draft["spec"] = draft.get("spec") or {}
+    if old is None:
+        draft["status"] = {}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    faults = list(_faults(obj["spec"]))
+    scopes = obj["spec"].get("scopes") or []
+    if old is not None and set(scopes) != set(at(old, "spec", "scopes") or ()):
+        faults.append(invalid_value("spec.scopes", _shown(scopes), FIXED))
+    return faults
+
+
+def _faults(spec: Object) -> Iterator[FieldError]:
+    hard: Mapping[str, str] = spec.get("hard") or {}
+    yield from _amounts_faults("spec.hard", hard)
+    scopes = spec.get("scopes") or ()
+    for scope in scopes:
+        if scope not in _SCOPES:
+            yield invalid_value("spec.scopes", _shown(scopes), "unsupported scope")
+        yield from (invalid_value("spec.scopes", _shown(scopes), _ELSEWHERE) for _ in _unfit(scope, hard))
+    for pair in _PAIRS:
+        if set(pair) <= set(scopes):
+            yield invalid_value("spec.scopes", _shown(scopes), _CONFLICT)
+    if spec.get("scopeSelector") is not None:
+        yield from _selector_faults(spec, hard)
+
+
+def _amounts_faults(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
+    for name in sorted(amounts):
+        yield from quota_name_faults(f"{path}[{name}]", name)
+        yield from amount_faults(f"{path}[{name}]", name, amounts[name])
+
+
+def _unfit(scope: str, hard: Mapping[str, str]) -> list[str]:
+    """Resources that a scope does not tell apart."""
+    if scope not in _SCOPES:
+        return []
+    fit = {"pods"} if scope == "BestEffort" else _COMPUTE | {"pods"}
+    return [name for name in sorted(hard) if is_standard_quota(name) and name not in fit]
+
+
+def _selector_faults(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldError]:
+    path, expressions = "spec.scopeSelector.matchExpressions", spec["scopeSelector"].get("matchExpressions") or ()
+    for expression in expressions:
+        scope, operator = expression.get("scopeName") or "", expression.get("operator") or ""
+        values = expression.get("values") or ()
+        if scope not in _SCOPES:
+            yield invalid_value(f"{path}.scopeName", scope, "unsupported scope")
+        yield from (invalid_value(path, Shown("<scopeSelector>"), _ELSEWHERE) for _ in _unfit(scope, hard))
+        if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
+            yield invalid_value(f"{path}.operator", operator, _MUST_EXIST)
+        if operator in ("In", "NotIn"):
+            if not values:
+                text = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+                yield required(f"{path}.values", text)
+        elif operator in ("Exists", "DoesNotExist"):
+            if values:
+                text = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+                yield invalid_value(f"{path}.values", _strings(values), text)
+        else:
+            yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
+    named = {expression.get("scopeName") for expression in expressions}
+    for pair in _PAIRS:
+        if set(pair) <= named:
+            yield invalid_value(path, _shown(spec.get("scopes") or ()), _CONFLICT)
+
+
+def _strings(values: Sequence[str]) -> Shown:
+    return Shown(f"[]string{{{', '.join(map(quoted, values))}}}")
+
+
+def _shown(scopes: Sequence[str]) -> Shown:
+    """Scopes as Go prints the list."""
+    listed = f"{{{', '.join(map(quoted, scopes))}}}" if scopes else "(nil)"
+    return Shown(f"[]core.ResourceQuotaScope{listed}")
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    status = obj.get("status") or {}
+    return [fault for part in ("hard", "used") for fault in _amounts_faults(f"status.{part}", status.get(part) or {})]
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    hard, used = at(obj, "status", "hard") or {}, at(obj, "status", "used") or {}
+    parts: dict[bool, list[str]] = {False: [], True: []}
+    for name in sorted(hard):
+        parts[name.startswith("limits.")].append(f"{name}: {used.get(name, '0')}/{hard[name]}")
+    return [name_of(obj), created(obj, now), ", ".join(parts[False]), ", ".join(parts[True])]
+
+
+RULES = KindRules(
+    prepare=_prepare,
+    validate=_validate,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+    delete_returns_object=True,
+)

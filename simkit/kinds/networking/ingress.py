@@ -1,0 +1,163 @@
+"""Ingress: hosts and paths that lead to services."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.addresses import address, port_faults, port_name_texts
+from simkit.kinds.parts.bounds import text_faults, wildcard_subdomain
+from simkit.kinds.parts.cells import NONE, created
+from simkit.kinds.parts.drafts import kept_status
+from simkit.kinds.parts.load_balancer import balancer_faults, reached_at
+from simkit.kinds.parts.object_reference import local_reference_faults
+from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
+from simkit.meta.format import dns1035_label, dns_subdomain
+from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
+
+_CLASS: Final = label("ingress.class")
+_PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
+_ABSOLUTE: Final = "must be an absolute path"
+_SEQUENCES: Final = ("//", "/./", "/../", "%2f", "%2F")
+_SUFFIXES: Final = ("/..", "/.")
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    draft["spec"] = draft.get("spec") or {}
+    if old is None:
+        draft["status"] = {"loadBalancer": {}}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_faults(obj["spec"]), *(_annotation_faults(obj) if old is None else ())]
+
+
+def _faults(spec: Object) -> Iterator[FieldError]:
+    rules = spec.get("rules") or ()
+    if not rules and "defaultBackend" not in spec:
+        shown = Shown("[]networking.IngressRule(nil)")
+        yield invalid_value("spec", shown, "either `defaultBackend` or `rules` must be specified")
+    if "defaultBackend" in spec:
+        yield from _backend_faults(spec["defaultBackend"], "spec.defaultBackend")
+    for index, rule in enumerate(rules):
+        yield from _rule_faults(rule, f"spec.rules[{index}]")
+    for index, tls in enumerate(spec.get("tls") or ()):
+        for number, host in enumerate(tls.get("hosts") or ()):
+            yield from _host_faults(host, f"spec.tls[{index}].hosts[{number}]")
+        if tls.get("secretName"):
+            yield from text_faults(f"spec.tls[{index}].secretName", tls["secretName"], dns_subdomain)
+    if spec.get("ingressClassName") is not None:
+        yield from text_faults("spec.ingressClassName", spec["ingressClassName"], dns_subdomain)
+
+
+def _annotation_faults(obj: Object) -> Iterator[FieldError]:
+    """The class was told by an annotation once; both must agree."""
+    given, chosen = annotations_of(obj).get(_CLASS), obj["spec"].get("ingressClassName")
+    if given is not None and chosen is not None and given != chosen:
+        text = "must match `ingressClassName` when both are specified"
+        yield invalid_value(f"annotations.{_CLASS}", given, text)
+
+
+def _host_faults(host: str, path: str) -> Iterator[FieldError]:
+    yield from text_faults(path, host, wildcard_subdomain if "*" in host else dns_subdomain)
+
+
+def _rule_faults(rule: Object, path: str) -> Iterator[FieldError]:
+    host = rule.get("host") or ""
+    if host:
+        if address(host) is not None:
+            yield invalid_value(f"{path}.host", host, "must be a DNS name, not an IP address")
+        yield from _host_faults(host, f"{path}.host")
+    if rule.get("http") is None:
+        return
+    paths = rule["http"].get("paths") or ()
+    if not paths:
+        yield required(f"{path}.http.paths")
+    for index, one in enumerate(paths):
+        yield from _path_faults(one, f"{path}.http.paths[{index}]")
+
+
+def _path_faults(one: Object, path: str) -> Iterator[FieldError]:
+    kind, text = one.get("pathType"), one.get("path") or ""
+    if kind is None:
+        yield required(f"{path}.pathType", "pathType must be specified")
+        return
+    if kind not in _PATH_TYPES:
+        yield unsupported(f"{path}.pathType", kind, _PATH_TYPES)
+    elif not text.startswith("/") and (text or kind != "ImplementationSpecific"):
+        yield invalid_value(f"{path}.path", text, _ABSOLUTE)
+    if kind in ("Exact", "Prefix"):
+        for part in _SEQUENCES:
+            if part in text:
+                yield invalid_value(f"{path}.path", text, f"must not contain '{part}'")
+        for part in _SUFFIXES:
+            if text.endswith(part):
+                yield invalid_value(f"{path}.path", text, f"cannot end with '{part}'")
+    yield from _backend_faults(one.get("backend") or {}, f"{path}.backend")
+
+
+def _backend_faults(backend: Object, path: str) -> Iterator[FieldError]:
+    service, resource = backend.get("service"), backend.get("resource")
+    if service is not None and resource is not None:
+        yield invalid_value(path, "", "cannot set both resource and service backends")
+    elif resource is not None:
+        yield from local_reference_faults(f"{path}.resource", resource)
+    elif service is not None:
+        yield from _service_faults(service, path)
+    else:
+        yield invalid_value(path, "", "resource or service backend is required")
+
+
+def _service_faults(service: Object, path: str) -> Iterator[FieldError]:
+    name = service.get("name") or ""
+    if not name:
+        yield required(f"{path}.service.name")
+    else:
+        yield from text_faults(f"{path}.service.name", name, dns1035_label)
+    port_name, number = at(service, "port", "name") or "", at(service, "port", "number") or 0
+    if port_name and number:
+        yield invalid_value(path, "", "cannot set both port name & port number")
+    elif port_name:
+        yield from text_faults(f"{path}.service.port.name", port_name, port_name_texts)
+    elif number:
+        yield from port_faults(f"{path}.service.port.number", number)
+    else:
+        yield required(path, "port name or number is required")
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(balancer_faults("status.loadBalancer", obj.get("status") or {}, modes=False))
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    if old is not None or _CLASS not in annotations_of(obj):
+        return ()
+    return [f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"]
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec = obj.get("spec") or {}
+    reached = ",".join(reached_at(obj.get("status") or {}))
+    ports = "80, 443" if spec.get("tls") else "80"
+    hosts = _hosts(spec.get("rules") or ())
+    return [name_of(obj), spec.get("ingressClassName", NONE), hosts, reached, ports, created(obj, now)]
+
+
+def _hosts(rules: Sequence[Object]) -> str:
+    hosts = [rule["host"] for rule in rules if rule.get("host")]
+    if not hosts:
+        return "*"
+    more = len(hosts) - 3
+    return ",".join(hosts[:3]) + (f" + {more} more..." if more > 0 else "")
+
+
+RULES = KindRules(
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    warnings=_warnings,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+)

@@ -1,0 +1,68 @@
+"""IngressClass: which controller serves an ingress, and with what parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.bounds import changed, domain_path_faults, named_faults
+from simkit.kinds.parts.cells import NONE, created
+from simkit.kinds.parts.drafts import owned
+from simkit.kinds.parts.object_reference import local_reference_faults
+from simkit.kinds.rules import KindRules, spec_differs
+from simkit.meta.fielderror import FieldError, forbidden_field, required, too_long, unsupported
+from simkit.meta.format import dns_label
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_LONGEST: Final = 250
+_SCOPES: Final = ("Cluster", "Namespace")
+
+
+def _default(draft: Draft) -> None:
+    if at(draft, "spec", "parameters") is not None:
+        owned(draft, "spec", "parameters").setdefault("scope", "Cluster")
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    draft["spec"] = draft.get("spec") or {}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    controller = obj["spec"].get("controller") or ""
+    faults = list(changed("spec.controller", controller, at(old, "spec", "controller") or "")) if old else []
+    return [*faults, *_faults(obj["spec"], controller)]
+
+
+def _faults(spec: Object, controller: str) -> Iterator[FieldError]:
+    if len(controller) > _LONGEST:
+        yield too_long("spec.controller", _LONGEST)
+    yield from domain_path_faults("spec.controller", controller)
+    parameters = spec.get("parameters")
+    if parameters is None:
+        return
+    path = "spec.parameters"
+    yield from local_reference_faults(path, parameters)
+    scope, namespace = parameters["scope"], parameters.get("namespace")
+    if scope not in _SCOPES:
+        yield unsupported(f"{path}.scope", scope, _SCOPES)
+    elif scope == "Cluster" and namespace is not None:
+        yield forbidden_field(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'")
+    elif scope == "Namespace" and not namespace:
+        yield required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'")
+    elif scope == "Namespace":
+        yield from named_faults(f"{path}.namespace", namespace, dns_label)
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec = obj.get("spec") or {}
+    return [name_of(obj), spec.get("controller") or "", _parameters(spec.get("parameters")), created(obj, now)]
+
+
+def _parameters(reference: Object | None) -> str:
+    if reference is None:
+        return NONE
+    group = f".{reference['apiGroup']}" if reference.get("apiGroup") else ""
+    return f"{reference.get('kind', '')}{group}/{reference.get('name', '')}"
+
+
+RULES = KindRules(default=_default, prepare=_prepare, validate=_validate, generation=spec_differs, row=_row)

@@ -1,0 +1,176 @@
+"""Events: one storage, two groups that show it under different names, and what each of them demands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.bounds import FIXED, text_faults
+from simkit.kinds.parts.cells import UNKNOWN, age
+from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE
+from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.format import dns_subdomain, qualified_name
+from simkit.meta.objects import Draft, Object, at, name_of, namespace_of
+
+_NEWER: Final[Mapping[str, str]] = {
+    "involvedObject": "regarding",
+    "message": "note",
+    "reportingComponent": "reportingController",
+    "source": "deprecatedSource",
+    "firstTimestamp": "deprecatedFirstTimestamp",
+    "lastTimestamp": "deprecatedLastTimestamp",
+    "count": "deprecatedCount",
+}
+"""Names of the core group and what the newer group calls them."""
+_OLDER: Final[Mapping[str, str]] = {newer: older for older, newer in _NEWER.items()}
+_ALWAYS: Final[Mapping[str, Any]] = {
+    "involvedObject": {},
+    "source": {},
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+    "eventTime": None,
+    "reportingComponent": "",
+    "reportingInstance": "",
+}
+"""Fields that the core group writes when nothing is in them."""
+_DROPPED: Final = ("regarding", "reportingController", "reportingInstance")
+"""Fields that the newer group leaves out when nothing is in them."""
+_LONGEST: Final = 128
+_LONGEST_NOTE: Final = 1024
+_MOMENTS: Final = ("firstTimestamp", "lastTimestamp")
+_FIXED: Final = (
+    "involvedObject",
+    "reason",
+    "message",
+    "source",
+    "firstTimestamp",
+    "lastTimestamp",
+    "count",
+    "type",
+    "eventTime",
+    "action",
+    "related",
+    "reportingController",
+    "reportingInstance",
+)
+
+
+def older(event: Object) -> Draft:
+    """An event of the newer group as the core group has it."""
+    made = {_OLDER.get(name, name): value for name, value in event.items()}
+    return {**_ALWAYS, **made}
+
+
+def newer(event: Object) -> Draft:
+    """An event of the core group as the newer group has it."""
+    made = {_NEWER.get(name, name): value for name, value in event.items()}
+    for name in _DROPPED:
+        if name in made and not made[name]:
+            del made[name]
+    return made
+
+
+def event_faults(event: Object, *, field: str) -> Iterator[FieldError]:
+    """What is wrong with an event in either group; ``field`` is what the request calls the reporting controller."""
+    about, namespace = at(event, "involvedObject", "namespace") or "", namespace_of(event)
+    elsewhere = invalid_value("involvedObject.namespace", about, "does not match event.namespace")
+    if not event.get("eventTime"):
+        if (namespace not in ("", DEFAULT_NAMESPACE)) if not about else namespace != about:
+            yield elsewhere
+    else:
+        if not about and namespace not in (DEFAULT_NAMESPACE, SYSTEM_NAMESPACE):
+            yield elsewhere
+        yield from _new_faults(event, field)
+    yield from text_faults("namespace", namespace, dns_subdomain)
+
+
+def _new_faults(event: Object, field: str) -> Iterator[FieldError]:
+    """What an event with a time of its own must say."""
+    controller = event.get("reportingComponent") or ""
+    if not controller:
+        yield required(field)
+    yield from text_faults(field, controller, qualified_name)
+    for name in ("reportingInstance", "action", "reason"):
+        text = event.get(name) or ""
+        if not text:
+            yield required(name)
+        if len(text) > _LONGEST:
+            yield invalid_value(name, "", f"can have at most {_LONGEST} characters")
+    if len(event.get("message") or "") > _LONGEST_NOTE:
+        yield invalid_value("message", "", f"can have at most {_LONGEST_NOTE} characters")
+
+
+def strict_faults(event: Object) -> Iterator[FieldError]:
+    """What the newer group demands of a new event."""
+    yield from _series_faults(event)
+    if not event.get("eventTime"):
+        yield required("eventTime")
+    kind = event.get("type") or ""
+    if kind not in ("Normal", "Warning"):
+        yield invalid_value("type", "", f"has invalid value: {kind}")
+    for name in (*_MOMENTS, "count"):
+        if event.get(name):
+            yield invalid_value(name, "", "needs to be unset")
+    if at(event, "source", "component") or at(event, "source", "host"):
+        yield invalid_value("source", "", "needs to be unset")
+
+
+def strict_changes(event: Object, old: Object) -> Iterator[FieldError]:
+    """What the newer group does not let an update do: all but the series stays."""
+    if event.get("series") != old.get("series"):
+        yield from _series_faults(event)
+    for name in _FIXED:
+        stored = _OLDER.get(name, name)
+        if (event.get(stored) or None) != (old.get(stored) or None):
+            yield invalid_value(name, event.get(stored), FIXED)
+
+
+def _series_faults(event: Object) -> Iterator[FieldError]:
+    series = event.get("series")
+    if series is None:
+        return
+    if (series.get("count") or 0) < 2:
+        yield invalid_value("series.count", "", "should be at least 2")
+    if not series.get("lastObservedTime"):
+        yield required("series.lastObservedTime")
+
+
+def event_fields(event: Object) -> dict[str, str]:
+    """What field selectors find in an event, under the names of the core group."""
+    component = event.get("reportingComponent") or ""
+    return {"source": at(event, "source", "component") or component, "reportingComponent": component}
+
+
+def event_row(obj: Object, now: float) -> Sequence[Any]:
+    """When, what, about whom, from where."""
+    seen, first = _seen(obj, now)
+    about = (at(obj, "involvedObject", "kind") or "").lower()
+    name = at(obj, "involvedObject", "name")
+    return [
+        seen,
+        obj.get("type") or "",
+        obj.get("reason") or "",
+        f"{about}/{name}" if name else about,
+        at(obj, "involvedObject", "fieldPath") or "",
+        _origin(obj),
+        (obj.get("message") or "").strip(),
+        first,
+        at(obj, "series", "count") or obj.get("count") or 1,
+        name_of(obj),
+    ]
+
+
+def _seen(event: Object, now: float) -> tuple[str, str]:
+    """How long ago it was seen last and first."""
+    first = age(event.get("firstTimestamp") or event.get("eventTime"), now)
+    if event.get("series"):
+        last = age(at(event, "series", "lastObservedTime"), now)
+    else:
+        last = age(event.get("lastTimestamp"), now) if event.get("lastTimestamp") else first
+    return last or UNKNOWN, first
+
+
+def _origin(event: Object) -> str:
+    component = at(event, "source", "component") or event.get("reportingComponent") or ""
+    host = at(event, "source", "host") or event.get("reportingInstance") or ""
+    return f"{component}, {host}" if host else component

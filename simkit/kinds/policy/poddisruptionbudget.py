@@ -1,0 +1,95 @@
+"""PodDisruptionBudget: how many pods must stay, or how many may go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.bounds import below_zero
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.conditions import condition_faults
+from simkit.kinds.parts.drafts import kept_status
+from simkit.kinds.parts.gotext import number_or_text, pointer
+from simkit.kinds.parts.label_selector import validate_label_selector
+from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, unsupported
+from simkit.meta.format import path_segment
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_COUNTS: Final = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+_STATUS_ORDER: Final = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
+_POLICIES: Final = ("AlwaysAllow", "IfHealthyBudget")
+_PERCENT: Final = re.compile("[0-9]+%")
+_PERCENT_RULE: Final = (
+    "a valid percent string must be a numeric string followed by an ending '%' "
+    "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+)
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    draft["spec"] = draft.get("spec") or {}
+    if old is None:
+        draft["status"] = dict.fromkeys(_COUNTS, 0)
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj.get("spec") or {}))
+
+
+def _faults(spec: Object) -> Iterator[FieldError]:
+    if "minAvailable" in spec and "maxUnavailable" in spec:
+        yield invalid_value("spec", _shown(spec), "minAvailable and maxUnavailable cannot be both set")
+    for name in ("minAvailable", "maxUnavailable"):
+        if name in spec:
+            yield from _amount_faults(f"spec.{name}", spec[name])
+    yield from validate_label_selector(spec.get("selector"), "spec.selector")
+    policy = spec.get("unhealthyPodEvictionPolicy")
+    if policy is not None and policy not in _POLICIES:
+        yield unsupported("spec.unhealthyPodEvictionPolicy", policy, _POLICIES)
+
+
+def _amount_faults(path: str, value: int | str) -> Iterator[FieldError]:
+    """A number of pods, or a share of them."""
+    if isinstance(value, int):
+        yield from below_zero(path, value)
+    elif not _PERCENT.fullmatch(value):
+        yield invalid_value(path, number_or_text(value), _PERCENT_RULE)
+    elif int(value[:-1]) > 100:
+        yield invalid_value(path, number_or_text(value), "must not be greater than 100%")
+
+
+def _shown(spec: Object) -> Shown:
+    """The spec as Go prints the structure."""
+    types = (
+        ("MinAvailable", "minAvailable", "intstr.IntOrString"),
+        ("Selector", "selector", "v1.LabelSelector"),
+        ("MaxUnavailable", "maxUnavailable", "intstr.IntOrString"),
+        ("UnhealthyPodEvictionPolicy", "unhealthyPodEvictionPolicy", "policy.UnhealthyPodEvictionPolicyType"),
+    )
+    listed = ", ".join(f"{name}:{pointer(kind, spec.get(field))}" for name, field, kind in types)
+    return Shown(f"policy.PodDisruptionBudgetSpec{{{listed}}}")
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    status = obj.get("status") or {}
+    faults = list(condition_faults("status.conditions", status.get("conditions") or ()))
+    return faults + [fault for name in _STATUS_ORDER for fault in below_zero(f"status.{name}", status.get(name))]
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    limits = [str(at(obj, "spec", name)) if name in (obj.get("spec") or {}) else "N/A" for name in _LIMITS]
+    return [name_of(obj), *limits, at(obj, "status", "disruptionsAllowed") or 0, created(obj, now)]
+
+
+_LIMITS: Final = ("minAvailable", "maxUnavailable")
+
+RULES = KindRules(
+    name=path_segment,
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+    needs_version=True,
+)

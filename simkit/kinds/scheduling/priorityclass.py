@@ -1,0 +1,65 @@
+"""PriorityClass: a number that stays, and names that are the system's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.bounds import changed
+from simkit.kinds.parts.cells import created
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, forbidden_field, unsupported
+from simkit.meta.objects import Draft, Object, name_of
+
+SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
+"""The classes of the system itself and their values."""
+HIGHEST: Final = 1000000000
+_POLICIES: Final = ("PreemptLowerPriority", "Never")
+
+
+def _default(draft: Draft) -> None:
+    draft.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj) if old is None else _changes(obj, old))
+
+
+def _faults(obj: Object) -> Iterator[FieldError]:
+    name = name_of(obj)
+    if name.startswith("system-"):
+        why = _not_known(name, obj)
+        if why:
+            text = f"priority class names with 'system-' prefix are reserved for system use only. error: {why}"
+            yield forbidden_field("metadata.name", text)
+    elif obj["value"] > HIGHEST:
+        yield forbidden_field("value", f"maximum allowed value of a user defined priority is {HIGHEST}")
+    if obj["preemptionPolicy"] not in _POLICIES:
+        yield unsupported("preemptionPolicy", obj["preemptionPolicy"], _POLICIES)
+
+
+def _not_known(name: str, obj: Object) -> str:
+    """Why a class is none of the system's."""
+    if name not in SYSTEM:
+        return f"{name} is not a known system priority class"
+    if obj["value"] != SYSTEM[name]:
+        return f"value of {name} PriorityClass must be {SYSTEM[name]}"
+    return f"globalDefault of {name} PriorityClass must be false" if obj.get("globalDefault") else ""
+
+
+def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
+    if obj["value"] != old["value"]:
+        yield forbidden_field("value", "may not be changed in an update.")
+    yield from changed("preemptionPolicy", obj.get("preemptionPolicy"), old.get("preemptionPolicy"))
+
+
+def _first_only(obj: Object, old: Object) -> bool:
+    """Generation is set once and never raised."""
+    return False
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), obj.get("value") or 0, bool(obj.get("globalDefault")), created(obj, now)]
+
+
+RULES = KindRules(default=_default, validate=_validate, generation=_first_only, row=_row)
