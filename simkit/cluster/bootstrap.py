@@ -43,8 +43,8 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
     for name in _NAMESPACES:
         _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": name}})
     for name, (value, description) in _PRIORITIES.items():
-        obj = {"metadata": {"name": name}, "value": value, "description": description}
-        _send(engine, "POST", f"/apis/{api_group('scheduling')}/v1/priorityclasses", obj)
+        priority = {"metadata": {"name": name}, "value": value, "description": description}
+        _send(engine, "POST", f"/apis/{api_group('scheduling')}/v1/priorityclasses", priority)
     for key in list(outdated_bindings(snapshot())):
         resource = engine.catalogue.lookup(str(key.resource))
         scope = f"/namespaces/{key.namespace}" if key.namespace else ""

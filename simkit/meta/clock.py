@@ -91,3 +91,14 @@ def timestamp(seconds: float) -> str:
     '1970-01-01T00:00:00Z'
     """
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def moment(text: str) -> float:
+    """Seconds since the epoch of a moment as API objects write it. Raises ValueError for any other text.
+
+    Examples
+    --------
+    >>> moment("1970-01-01T00:01:00Z")
+    60.0
+    """
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC).timestamp()

@@ -1,0 +1,178 @@
+"""ResourceQuota: what is created fits into the namespace's quotas, which are charged for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.engine.admission.asked import NAMESPACES, WRITES, Resources, refusal, written
+from simkit.engine.seams import Entry, Operation, Review, Store
+from simkit.logic.quota.amounts import Amounts, amounts_of, minus, plus, texts
+from simkit.logic.quota.scopes import counts, fits, scopes_of
+from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, unsaid, usage
+from simkit.meta.clock import Clock
+from simkit.meta.errors import internal, unexplained
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, metadata, name_of
+
+QUOTAS: Final = GroupResource("", "resourcequotas")
+_IGNORED: Final = frozenset({GroupResource("", "events")})
+_UPDATES: Final = frozenset({SERVICES, CLAIMS})
+"""Of other resources only the creation costs anything."""
+_TRIES: Final = 64
+
+Charge = Callable[[Entry, Mapping[str, str]], bool]
+"""Writes what is used into a quota's status, if the quota is still the one that was read; False: it is not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """What may only be used where a quota covers it."""
+
+    resource: GroupResource
+    match_contains: Sequence[str] = ()
+    match_scopes: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Covering:
+    """A quota that counts the object, and what the object would add to it."""
+
+    entry: Entry
+    names: Sequence[str]
+    added: Amounts
+
+
+class ResourceQuota:
+    """The last validator, so that nothing is charged for what another one refuses."""
+
+    name = "ResourceQuota"
+    resources: Resources = None
+
+    def __init__(self, store: Store, clock: Clock, charge: Charge, limited: Sequence[Limited] = ()) -> None:
+        self._store, self._clock, self._charge, self._limited = store, clock, charge, limited
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for what does not fit; else charges every quota that counts the object."""
+        if review.subresource or not review.namespace or review.resource in _IGNORED:
+            return
+        if review.resource == NAMESPACES or (review.operation == "UPDATE" and review.resource not in _UPDATES):
+            return
+        if not self._limited and not self._store.count(QUOTAS):
+            return
+        if review.operation == "CREATE" and self._exists(review):
+            return  # the write is about to fail, and must not cost anything
+        self._evaluate(review)
+
+    def _exists(self, review: Review) -> bool:
+        return self._store.get(Key(review.resource, review.namespace, name_of(written(review)))) is not None
+
+    def _evaluate(self, review: Review) -> None:
+        done: set[str] = set()
+        for _ in range(_TRIES):
+            entries = self._store.scan(QUOTAS, review.namespace)
+            covering = self._covering(review, entries)
+            wanted = [(each.entry, self._fitting(review, each)) for each in covering if each.entry.key.name not in done]
+            if review.dry_run:
+                return
+            charged = [entry.key.name for entry, used in wanted if self._charge(entry, texts(used))]
+            done.update(charged)
+            if len(charged) == len(wanted):
+                return
+        raise internal("resource quota evaluation timed out")
+
+    def _covering(self, review: Review, entries: Sequence[Entry]) -> list[_Covering]:
+        obj, resource = written(review), review.resource
+        covering = [(entry, self._names(review, entry.object)) for entry in entries if self._counted(review, entry)]
+        total = usage(resource, obj, self._clock.now())
+        negative = sorted(name for name, amount in total.items() if amount.nano < 0)
+        if negative:
+            raise refusal(review, f"quota usage is negative for resource(s): {','.join(negative)}")
+        found = [_Covering(entry, names, self._added(review, entry.object, total)) for entry, names in covering]
+        found = [each for each in found if any(amount.nano for amount in each.added.values())]
+        if covering and not found:
+            return []
+        self._check_limited(review, entries, covering, total)
+        return found
+
+    def _counted(self, review: Review, entry: Entry) -> bool:
+        return counts(entry.object, review.resource, written(review), _hard(entry.object))
+
+    def _names(self, review: Review, quota: Object) -> Sequence[str]:
+        """The names of a quota that the object uses. Raises 403 where it says too little, or nobody counted yet."""
+        names = matching(review.resource, _hard(quota))
+        if review.resource == PODS:
+            missing = unsaid(written(review), names)
+            if missing:
+                raise refusal(review, f"failed quota: {name_of(quota)}: must specify {missing}")
+        if set(names) - set(at(quota, "status", "used") or ()):
+            shown = ",".join(sorted(names))
+            raise refusal(review, f"status unknown for quota: {name_of(quota)}, resources: {shown}")
+        return names
+
+    def _added(self, review: Review, quota: Object, total: Amounts) -> Amounts:
+        old = review.old
+        if old is None or not metadata(old).get("resourceVersion"):
+            return total
+        if not counts(quota, review.resource, old, _hard(quota)):
+            return total
+        left = minus(total, usage(review.resource, old, self._clock.now()))
+        return {name: amount for name, amount in left.items() if name in total and amount.nano > 0}
+
+    def _fitting(self, review: Review, covering: _Covering) -> Amounts:
+        """What is used with the object. Raises 403 where it is too much."""
+        quota = covering.entry.object
+        hard, used = amounts_of(at(quota, "status", "hard")), amounts_of(at(quota, "status", "used"))
+        requested = {name: amount for name, amount in covering.added.items() if name in hard and amount.nano}
+        wanted = plus(used, requested)
+        exceeded = sorted(name for name in requested if wanted[name].nano > hard[name].nano)
+        if exceeded:
+            shown = [
+                ",".join(f"{name}={amounts[name]}" for name in exceeded if name in amounts)
+                for amounts in (requested, used, hard)
+            ]
+            why = f"exceeded quota: {name_of(quota)}, requested: {shown[0]}, used: {shown[1]}, limited: {shown[2]}"
+            raise refusal(review, why)
+        return wanted
+
+    def _check_limited(
+        self,
+        review: Review,
+        entries: Sequence[Entry],
+        covering: Sequence[tuple[Entry, Sequence[str]]],
+        total: Amounts,
+    ) -> None:
+        """Raises where the server's settings ask for a quota that covers the object, and there is none."""
+        covered = {name for _, names in covering for name in names}
+        parts = [part for each in self._limited if each.resource == review.resource for part in each.match_contains]
+        missing = {
+            name
+            for name, amount in total.items()
+            if amount.nano > 0 and name not in covered and any(part in name for part in parts)
+        }
+        if missing:
+            raise refusal(review, f"insufficient quota to consume: {','.join(sorted(missing))}")
+        obj = written(review)
+        asked = [scope for each in self._limited for scope in each.match_scopes if fits(scope, review.resource, obj)]
+        present = {
+            scope.get("scopeName")
+            for entry in entries
+            for scope in scopes_of(entry.object)
+            if fits(scope, review.resource, obj)
+        }
+        uncovered = [scope for scope in asked if scope.get("scopeName") not in present]
+        if uncovered:
+            raise unexplained(f"insufficient quota to match these scopes: [{' '.join(map(_shown, uncovered))}]")
+
+
+def _hard(quota: Object) -> Sequence[str]:
+    return list(at(quota, "status", "hard") or ())
+
+
+def _shown(scope: Mapping[str, Any]) -> str:
+    values = " ".join(scope.get("values") or ())
+    return f"{{{scope.get('scopeName', '')} {scope.get('operator', '')} [{values}]}}"

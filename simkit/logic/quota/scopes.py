@@ -1,0 +1,83 @@
+"""Which objects a quota counts: those that fit all its scopes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simkit.logic.quota.amounts import amounts_of
+from simkit.logic.quota.usage import PODS, matching
+from simkit.meta.labels import of_object
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at
+
+Scope = Mapping[str, Any]
+
+
+def scopes_of(quota: Object) -> list[Scope]:
+    """The scopes of a quota as selectors, the plain ones first."""
+    plain: list[Scope] = [{"scopeName": name, "operator": "Exists"} for name in at(quota, "spec", "scopes") or ()]
+    return [*plain, *(at(quota, "spec", "scopeSelector", "matchExpressions") or ())]
+
+
+def fits(scope: Scope, resource: GroupResource, obj: Object) -> bool:
+    """Whether an object is within a scope. Only pods have any."""
+    if resource != PODS:
+        return False
+    match scope.get("scopeName"):
+        case "Terminating":
+            return _ends(obj)
+        case "NotTerminating":
+            return not _ends(obj)
+        case "BestEffort":
+            return best_effort(obj)
+        case "NotBestEffort":
+            return not best_effort(obj)
+        case "PriorityClass":
+            return _has_priority(scope, obj)
+        case "CrossNamespacePodAffinity":
+            return _looks_across(obj)
+    return False
+
+
+def counts(quota: Object, resource: GroupResource, obj: Object, names: Sequence[str]) -> bool:
+    """Whether a quota that limits these names counts an object."""
+    return bool(matching(resource, names)) and all(fits(scope, resource, obj) for scope in scopes_of(quota))
+
+
+def _ends(pod: Object) -> bool:
+    deadline = at(pod, "spec", "activeDeadlineSeconds")
+    return deadline is not None and deadline >= 0
+
+
+def best_effort(pod: Object) -> bool:
+    """Whether no container of a pod says anything about processors or memory."""
+    said = at(pod, "status", "qosClass")
+    if said:
+        return bool(said == "BestEffort")
+    for field in ("containers", "initContainers"):
+        for container in at(pod, "spec", field) or ():
+            for part in ("requests", "limits"):
+                amounts = amounts_of(at(container, "resources", part))
+                if any(amounts[name].nano > 0 for name in ("cpu", "memory") if name in amounts):
+                    return False
+    return True
+
+
+def _has_priority(scope: Scope, pod: Object) -> bool:
+    name = at(pod, "spec", "priorityClassName")
+    key = "PriorityClass"
+    requirement = {"key": key, "operator": scope.get("operator"), "values": scope.get("values") or ()}
+    return of_object({"matchExpressions": [requirement]}).matches({key: name} if name else {})
+
+
+def _looks_across(pod: Object) -> bool:
+    """Whether the pod's affinity to other pods looks into other namespaces."""
+    for kind in ("podAffinity", "podAntiAffinity"):
+        affinity = at(pod, "spec", "affinity", kind) or {}
+        hard = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        soft = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        for term in (*hard, *(each.get("podAffinityTerm") or {} for each in soft)):
+            if term.get("namespaces") or term.get("namespaceSelector") is not None:
+                return True
+    return False

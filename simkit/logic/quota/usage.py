@@ -1,0 +1,164 @@
+"""What one object uses of which quota names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any, Final
+
+from simkit.logic.quota.amounts import Amounts, amounts_of, count, plus
+from simkit.logic.quota.pod_amounts import pod_limits, pod_requests
+from simkit.meta.clock import moment
+from simkit.meta.domain import LABEL_DOMAIN, api_group, label
+from simkit.meta.format import qualified_name
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, annotations_of, at, metadata
+from simkit.meta.quantity import NANO, Quantity
+
+PODS: Final = GroupResource("", "pods")
+SERVICES: Final = GroupResource("", "services")
+CLAIMS: Final = GroupResource("", "persistentvolumeclaims")
+
+_ALIASES: Final = {
+    GroupResource("", name): name for name in ("configmaps", "resourcequotas", "replicationcontrollers", "secrets")
+}
+_REQUESTS: Final = "requests."
+_HUGE: Final = "hugepages-"
+_COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
+_POD_NAMES: Final = frozenset(
+    ["count/pods", "pods", *(prefix + name for name in _COMPUTE for prefix in ("", _REQUESTS, "limits."))]
+)
+_SERVICE_NAMES: Final = frozenset({"count/services", "services", "services.nodeports", "services.loadbalancers"})
+_CLAIM_NAMES: Final = ("persistentvolumeclaims", "requests.storage")
+_CLASS_SUFFIX: Final = f".storageclass.{api_group('storage')}/"
+_OLD_CLASS: Final = label("storage-class", "volume.beta")
+
+
+def count_name(resource: GroupResource) -> str:
+    """The quota name of the number of a resource's objects.
+
+    Examples
+    --------
+    >>> count_name(GroupResource("apps", "deployments"))
+    'count/deployments.apps'
+    """
+    return f"count/{resource}"
+
+
+def is_extended(name: str) -> bool:
+    """Whether a resource of nodes is an extended one, such as a graphics card."""
+    native = "/" not in name or f"{LABEL_DOMAIN}/" in name
+    return not native and not name.startswith(_REQUESTS) and not qualified_name(_REQUESTS + name)
+
+
+def matching(resource: GroupResource, names: Iterable[str]) -> list[str]:
+    """Those of a quota's names that objects of a resource use."""
+    if resource == PODS:
+        return [name for name in names if name in _POD_NAMES or _of_pods(name)]
+    if resource == SERVICES:
+        return [name for name in names if name in _SERVICE_NAMES]
+    if resource == CLAIMS:
+        ends = tuple(_CLASS_SUFFIX + name for name in _CLAIM_NAMES)
+        own = (count_name(CLAIMS), *_CLAIM_NAMES)
+        return [name for name in names if name in own or name.endswith(ends)]
+    return [name for name in names if name in (count_name(resource), _ALIASES.get(resource))]
+
+
+def _of_pods(name: str) -> bool:
+    if name.startswith((_HUGE, _REQUESTS + _HUGE)):
+        return True
+    return name.startswith(_REQUESTS) and is_extended(name.removeprefix(_REQUESTS))
+
+
+def usage(resource: GroupResource, obj: Object, now: float) -> Amounts:
+    """What an object uses, by quota name."""
+    if resource == PODS:
+        return _pod(obj, now)
+    if resource == SERVICES:
+        return _service(obj)
+    if resource == CLAIMS:
+        return _claim(obj)
+    found = {count_name(resource): count(1)}
+    alias = _ALIASES.get(resource)
+    return {**found, alias: count(1)} if alias else found
+
+
+def charged(pod: Object, now: float) -> bool:
+    """Whether a pod uses more than its place in the store: it has not ended, and is not stuck in ending."""
+    if at(pod, "status", "phase") in ("Failed", "Succeeded"):
+        return False
+    deleted, grace = metadata(pod).get("deletionTimestamp"), metadata(pod).get("deletionGracePeriodSeconds")
+    return not deleted or grace is None or now <= moment(deleted) + grace
+
+
+def _pod(pod: Object, now: float) -> Amounts:
+    found = {count_name(PODS): count(1)}
+    if not charged(pod, now):
+        return found
+    overhead = amounts_of(at(pod, "spec", "overhead"))
+    limits = pod_limits(pod)
+    limited = {name: amount for name, amount in overhead.items() if name in limits and limits[name].nano}
+    return {**found, **compute(plus(pod_requests(pod), overhead), plus(limits, limited))}
+
+
+def compute(requests: Amounts, limits: Amounts) -> dict[str, Quantity]:
+    """Requests and limits under the names that quotas have for them."""
+    found = {"pods": count(1)}
+    for name in _COMPUTE:
+        if name in requests:
+            found[name] = found[_REQUESTS + name] = requests[name]
+        if name in limits:
+            found[f"limits.{name}"] = limits[name]
+    for name, amount in requests.items():
+        if name.startswith(_HUGE):
+            found[name] = amount
+        if name.startswith(_HUGE) or is_extended(name):
+            found[_REQUESTS + name] = amount
+    return found
+
+
+_MUST_SAY: Final = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+
+
+def unsaid(pod: Object, names: Collection[str]) -> str:
+    """What containers must say when a quota limits it and do not: empty when all is said."""
+    missing: dict[str, set[str]] = {}
+    for field in ("containers", "initContainers"):
+        for container in at(pod, "spec", field) or ():
+            resources = container.get("resources") or {}
+            said = compute(amounts_of(resources.get("requests")), amounts_of(resources.get("limits")))
+            for name in _MUST_SAY.intersection(names) - said.keys():
+                missing.setdefault(name, set()).add(container["name"])
+    return "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
+
+
+def _service(service: Object) -> Amounts:
+    kind, ports = at(service, "spec", "type"), at(service, "spec", "ports") or ()
+    node_ports = len(ports) if kind in ("NodePort", "LoadBalancer") else 0
+    if kind == "LoadBalancer" and at(service, "spec", "allocateLoadBalancerNodePorts") is False:
+        node_ports = sum(1 for port in ports if port.get("nodePort"))
+    return {
+        count_name(SERVICES): count(1),
+        "services": count(1),
+        "services.loadbalancers": count(int(kind == "LoadBalancer")),
+        "services.nodeports": count(node_ports),
+    }
+
+
+def _claim(claim: Object) -> Amounts:
+    found = {"persistentvolumeclaims": count(1), count_name(CLAIMS): count(1)}
+    chosen: Any = annotations_of(claim).get(_OLD_CLASS) or at(claim, "spec", "storageClassName")
+    size = _storage(claim)
+    if size is not None:
+        found["requests.storage"] = size
+    if chosen:
+        found |= {f"{chosen}{_CLASS_SUFFIX}{name}": found[name] for name in _CLAIM_NAMES if name in found}
+    return found
+
+
+def _storage(claim: Object) -> Quantity | None:
+    requested = amounts_of(at(claim, "spec", "resources", "requests")).get("storage")
+    given = amounts_of(at(claim, "status", "allocatedResources")).get("storage")
+    if requested is None:
+        return None
+    most = given if given is not None and given.nano > requested.nano else requested
+    return Quantity(most.whole * NANO, most.format)
