@@ -1,0 +1,46 @@
+"""Match conditions: expressions that all have to hold before a policy or a webhook looks at a write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simkit.language.cel.limits import MATCH_BUDGET
+from simkit.logic.policy.variables import BudgetSpent, Expression, evaluate
+
+
+class ConditionsFailed(Exception):
+    """Conditions that could not be evaluated, none of which was false; the text is the real server's."""
+
+
+def hold(
+    conditions: Sequence[Expression],
+    bindings: Mapping[str, Any],
+    *,
+    fails: bool,
+    variables: Mapping[str, Expression] | None = None,
+) -> bool:
+    """Whether all conditions hold.
+
+    Parameters
+    ----------
+    fails
+        Whether a condition that cannot be evaluated is an error; otherwise it does not hold.
+
+    Raises
+    ------
+    ConditionsFailed
+    """
+    try:
+        values, _ = evaluate(conditions, variables or {}, bindings, MATCH_BUDGET)
+    except BudgetSpent as error:
+        if fails:
+            raise ConditionsFailed(str(error)) from None
+        return False
+    known = [value for value in values if value is not None]
+    if any(not value.error and value.value is False for value in known):
+        return False
+    errors = list(dict.fromkeys(value.error for value in known if value.error))
+    if errors and fails:
+        raise ConditionsFailed(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+    return not errors

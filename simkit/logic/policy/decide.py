@@ -1,0 +1,183 @@
+"""What all policies together say to a write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import orjson
+
+from simkit.logic.policy.attempt import NAMESPACES, Attempt, World
+from simkit.logic.policy.matching import Constraints, missing_namespace
+from simkit.logic.policy.params import Misconfigured, param_resource, params_of
+from simkit.logic.policy.policy import Finding, Judgement, Policy
+from simkit.meta.domain import api_group
+from simkit.meta.objects import Object, name_of
+from simkit.schema.catalogue import Resource
+
+_FAILURE_KEY: Final = f"{api_group('validation.policy.admission')}/validation_failure"
+_LONGEST_NOTE: Final = 10 * 1024
+
+
+class Binding:
+    """A policy's binding, read once: where it applies and what follows from a failed validation."""
+
+    def __init__(self, obj: Object) -> None:
+        self.object, self.name = obj, name_of(obj)
+        spec: Object = obj.get("spec") or {}
+        self.policy: str = spec.get("policyName") or ""
+        self.actions: Sequence[str] = spec.get("validationActions") or ()
+        self.param_ref: Object | None = spec.get("paramRef")
+        given = spec.get("matchResources")
+        self.constraints = Constraints(given) if given is not None else None
+
+    def match(self, attempt: Attempt, world: World) -> bool:
+        """Whether it applies to the write, which its policy sees."""
+        return self.constraints is None or self.constraints.match(attempt, world) is not None
+
+    def __repr__(self) -> str:
+        return f"<Binding {self.name} of {self.policy}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A policy with its bindings, of which there is at least one."""
+
+    policy: Policy
+    bindings: Sequence[Binding]
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Why a write is refused; ``binding`` is empty where the policy itself cannot be carried out."""
+
+    policy: str
+    binding: str
+    message: str
+    reason: str = "Invalid"
+
+    @property
+    def text(self) -> str:
+        """The message as the client gets it."""
+        via = f" with binding '{self.binding}'" if self.binding else ""
+        return f"ValidatingAdmissionPolicy '{self.policy}'{via} denied request: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What policies say: denials in order (the first is told), warnings, annotations for the audit log."""
+
+    denials: list[Denial] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+
+def bound(policies: Iterable[Policy], bindings: Iterable[Binding]) -> list[Bound]:
+    """The policies that have bindings, by name; bindings of no policy count for nothing."""
+    by_policy: dict[str, list[Binding]] = {}
+    for binding in sorted(bindings, key=lambda each: each.name):
+        by_policy.setdefault(binding.policy, []).append(binding)
+    known = sorted(policies, key=lambda each: each.name)
+    return [Bound(policy, by_policy[policy.name]) for policy in known if policy.name in by_policy]
+
+
+def decide(attempt: Attempt, hooks: Iterable[Bound], world: World) -> Outcome:
+    """What the policies say to a write.
+
+    Raises
+    ------
+    StatusError
+        404 where the write's namespace is missing and must be looked at.
+    """
+    outcome = Outcome()
+    for hook in hooks:
+        matched = hook.policy.constraints.match(attempt, world)
+        if matched is not None:
+            _Case(attempt, hook.policy, matched, world, outcome).hear(hook.bindings)
+    return outcome
+
+
+class _Case:
+    """One policy's look at one write."""
+
+    def __init__(self, attempt: Attempt, policy: Policy, matched: Resource, world: World, outcome: Outcome) -> None:
+        self._attempt, self._policy, self._matched = attempt, policy, matched
+        self._world, self._outcome = world, outcome
+        self._notes: dict[str, list[str]] = {}
+
+    def hear(self, bindings: Sequence[Binding]) -> None:
+        policy, world = self._policy, self._world
+        try:
+            param_resource(policy, world)
+        except Misconfigured as error:
+            self._refuse(None, f"failed to configure policy: {error}")
+            return
+        for binding in bindings:
+            if binding.match(self._attempt, world):
+                self._apply(binding)
+        for key, values in self._notes.items():
+            self._outcome.annotations.setdefault(f"{policy.name}/{key}", ", ".join(values))
+
+    def _refuse(self, binding: Binding | None, message: str) -> None:
+        if self._policy.fails:
+            self._outcome.denials.append(Denial(self._policy.name, binding.name if binding else "", message))
+
+    def _apply(self, binding: Binding) -> None:
+        attempt = self._attempt
+        try:
+            params = params_of(self._policy, binding.param_ref, attempt.namespace, self._world)
+        except Misconfigured as error:
+            self._refuse(binding, f"failed to configure binding: {error}")
+            return
+        namespace = self._namespace()
+        for param in params:
+            judgement = self._policy.judge(attempt, self._matched, self._world, param, namespace)
+            self._draw(binding, judgement)
+
+    def _namespace(self) -> Object | None:
+        attempt = self._attempt
+        if attempt.is_namespace or not attempt.namespace:
+            return None
+        found = self._world.get(NAMESPACES, attempt.namespace)
+        if found is None:
+            raise missing_namespace(attempt.namespace)
+        return found
+
+    def _draw(self, binding: Binding, judgement: Judgement) -> None:
+        for finding in judgement.findings:
+            if not finding.admits:
+                self._act(binding, finding)
+        for note in judgement.notes:
+            if note.kind == "publish":
+                kept = self._notes.setdefault(note.key, [])
+                text = note.text.encode()[:_LONGEST_NOTE].decode(errors="ignore")
+                if text not in kept:
+                    kept.append(text)
+            elif note.kind == "error":
+                self._outcome.denials.append(Denial(self._policy.name, binding.name, note.text))
+
+    def _act(self, binding: Binding, finding: Finding) -> None:
+        policy, outcome = self._policy.name, self._outcome
+        for action in binding.actions:
+            if action == "Deny":
+                reason = finding.reason or "Invalid"
+                outcome.denials.append(Denial(policy, binding.name, finding.message, reason))
+            elif action == "Warn":
+                outcome.warnings.append(
+                    f"Validation failed for ValidatingAdmissionPolicy '{policy}' "
+                    f"with binding '{binding.name}': {finding.message}"
+                )
+            elif action == "Audit":
+                outcome.annotations.setdefault(_FAILURE_KEY, _failure(policy, binding, finding))
+
+
+def _failure(policy: str, binding: Binding, finding: Finding) -> str:
+    entry = {
+        "message": finding.message,
+        "policy": policy,
+        "binding": binding.name,
+        "expressionIndex": finding.index,
+        "validationActions": list(binding.actions),
+    }
+    return orjson.dumps([entry]).decode()

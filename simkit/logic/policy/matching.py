@@ -1,0 +1,148 @@
+"""Which writes a policy, a binding or a webhook wants to see: rules, selectors, equivalent versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.logic.policy.attempt import NAMESPACES, Attempt, World, equivalents
+from simkit.meta import labels
+from simkit.meta.errors import StatusError, not_found
+from simkit.meta.names import GroupVersionResource
+from simkit.meta.objects import Object, labels_of
+from simkit.schema.catalogue import Resource
+
+Rule = Mapping[str, Any]
+_EXACT: Final = "Exact"
+
+
+def _listed(items: Sequence[str] | None, wanted: str) -> bool:
+    return bool(items) and ("*" in items or wanted in items)  # type: ignore[operator]
+
+
+def names(rule: Rule, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
+    """Whether a rule names the resource and the operation; scopes and names of objects are not looked at.
+
+    Examples
+    --------
+    >>> rule = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods/*"]}
+    >>> names(rule, "CREATE", GroupVersionResource("", "v1", "pods"), "")
+    False
+    """
+    return (
+        _listed(rule.get("operations"), operation)
+        and _listed(rule.get("apiGroups"), resource.group)
+        and _listed(rule.get("apiVersions"), resource.version)
+        and any(_covers(each, resource.resource, subresource) for each in rule.get("resources") or ())
+    )
+
+
+def _covers(item: str, resource: str, subresource: str) -> bool:
+    main, _, part = item.partition("/")
+    return main in ("*", resource) and part in ("*", subresource)
+
+
+def in_scope(rule: Rule, attempt: Attempt) -> bool:
+    """Whether the write is to what the rule's scope takes; namespaces themselves belong to the cluster."""
+    scope = rule.get("scope") or "*"
+    if scope == "*":
+        return True
+    namespaced = not attempt.is_namespace and bool(attempt.namespace)
+    return namespaced == (scope == "Namespaced")
+
+
+class Constraints:
+    """The constraints of a policy or of a binding, read once.
+
+    Parameters
+    ----------
+    spec
+        ``matchConstraints`` or ``matchResources``: rules to match and to exclude, selectors, match policy.
+    """
+
+    def __init__(self, spec: Object | None) -> None:
+        spec = spec or {}
+        self._rules: Sequence[Rule] = spec.get("resourceRules") or ()
+        self._excluded: Sequence[Rule] = spec.get("excludeResourceRules") or ()
+        self._exact = (spec.get("matchPolicy") or _EXACT) == _EXACT
+        self._selectors = Selectors(spec)
+
+    def may_match(self, world: World, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
+        """Whether any write of this kind could match, whatever its object."""
+        if not self._rules:
+            return True
+        places = [resource]
+        if not self._exact:
+            places += [each.gvr for each in equivalents(world.catalogue, resource, subresource)]
+        return any(names(rule, operation, place, subresource) for place in places for rule in self._rules)
+
+    def match(self, attempt: Attempt, world: World) -> Resource | None:
+        """The resource as which the write matches; None where it does not.
+
+        Raises the 404 StatusError of a namespace that is missing.
+        """
+        if not self._selectors.match(attempt, world):
+            return None
+        if self._rule(self._excluded, attempt, world) is not None:
+            return None
+        if not self._rules:
+            return world.catalogue.find(*attempt.resource)
+        return self._rule(self._rules, attempt, world)
+
+    def _rule(self, rules: Sequence[Rule], attempt: Attempt, world: World) -> Resource | None:
+        if _some(rules, attempt, attempt.resource):
+            return world.catalogue.find(*attempt.resource)
+        if self._exact or not rules:
+            return None
+        for rule in rules:
+            for other in equivalents(world.catalogue, attempt.resource, attempt.subresource):
+                if _some((rule,), attempt, other.gvr):
+                    return other
+        return None
+
+
+def _some(rules: Iterable[Rule], attempt: Attempt, resource: GroupVersionResource) -> bool:
+    return any(
+        in_scope(rule, attempt)
+        and names(rule, attempt.operation, resource, attempt.subresource)
+        and (not rule.get("resourceNames") or attempt.name in rule["resourceNames"])
+        for rule in rules
+    )
+
+
+class Selectors:
+    """The selectors for the labels of a write's namespace and of its objects."""
+
+    def __init__(self, spec: Object) -> None:
+        self._namespaces = labels.of_object(spec.get("namespaceSelector") or {})
+        self._objects = labels.of_object(spec.get("objectSelector") or {})
+
+    def match(self, attempt: Attempt, world: World) -> bool:
+        """Whether both select. Raises the 404 StatusError of a namespace that is missing."""
+        if self._objects and not self._selects_object(attempt):
+            return False
+        return self._selects_namespace(attempt, world)
+
+    def _selects_object(self, attempt: Attempt) -> bool:
+        present = [each for each in (attempt.object, attempt.old) if each is not None]
+        return any(self._objects.matches(labels_of(each)) for each in present)
+
+    def _selects_namespace(self, attempt: Attempt, world: World) -> bool:
+        if not self._namespaces or (not attempt.namespace and not attempt.is_namespace):
+            return True
+        return self._namespaces.matches(namespace_labels(attempt, world))
+
+
+def namespace_labels(attempt: Attempt, world: World) -> Mapping[str, str]:
+    """The labels of a write's namespace; those that it is about to have where the namespace itself is written."""
+    if attempt.is_namespace and not attempt.subresource and attempt.operation in ("CREATE", "UPDATE"):
+        return labels_of(attempt.object or {})
+    found = world.get(NAMESPACES, attempt.namespace)
+    if found is None:
+        raise missing_namespace(attempt.namespace)
+    return labels_of(found)
+
+
+def missing_namespace(name: str) -> StatusError:
+    """The 404 of a namespace that a selector asks for and that is not there."""
+    return not_found(NAMESPACES, name)

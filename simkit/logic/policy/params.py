@@ -1,0 +1,70 @@
+"""The parameters with which a binding has a policy evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from simkit.logic.policy.attempt import World
+from simkit.logic.policy.policy import Policy
+from simkit.meta import labels
+from simkit.meta.objects import Object, labels_of
+from simkit.schema.catalogue import Resource
+
+_NONE_FOUND: Final = "no params found for policy binding with `Deny` parameterNotFoundAction"
+
+
+class Misconfigured(Exception):
+    """A policy or binding that cannot be carried out; the text is the real server's."""
+
+
+def param_resource(policy: Policy, world: World) -> Resource | None:
+    """The resource of a policy's parameters; None where it has none. Raises Misconfigured for an unknown kind."""
+    wanted = policy.param_kind
+    if wanted is None:
+        return None
+    found = world.catalogue.kind(wanted)
+    if found is None:
+        shown = f"{wanted.group}/{wanted.version}, Kind={wanted.kind}"
+        raise Misconfigured(f"failed to find resource referenced by paramKind: '{shown}'")
+    return found
+
+
+def params_of(policy: Policy, ref: Object | None, namespace: str, world: World) -> Sequence[Object | None]:
+    """The parameters that a binding refers to: one None where it needs none. Raises Misconfigured."""
+    resource = param_resource(policy, world)
+    if resource is None or ref is None:
+        return (None,)
+    found = [
+        world.convert(each, resource) for each in _selected(resource, ref, _place(resource, ref, namespace), world)
+    ]
+    if not found and ref.get("parameterNotFoundAction") == "Deny":
+        raise Misconfigured(_NONE_FOUND)
+    return found
+
+
+def _place(resource: Resource, ref: Object, namespace: str) -> str:
+    """The namespace in which parameters are looked for."""
+    given: str = ref.get("namespace") or ""
+    if not resource.namespaced:
+        if given:
+            raise Misconfigured("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+        return ""
+    if not given and not namespace:
+        raise Misconfigured("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+    return given or namespace
+
+
+def _selected(resource: Resource, ref: Object, namespace: str, world: World) -> list[Object]:
+    name: str = ref.get("name") or ""
+    selector: Any = ref.get("selector")
+    if name:
+        if selector is not None:
+            raise Misconfigured("paramRef.name and paramRef.selector are mutually exclusive")
+        one = world.get(resource.storage, name, namespace)
+        return [] if one is None else [one]
+    if selector is None:
+        raise Misconfigured("one of name or selector must be provided")
+    chosen = labels.of_object(selector)
+    present = world.scan(resource.storage, namespace if resource.namespaced else None)
+    return [each for each in present if chosen.matches(labels_of(each))]

@@ -1,0 +1,231 @@
+"""One admission policy, compiled: what it says to a write that it sees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal
+
+from simkit.kinds.parts.policy_expressions import AUDIT_TYPES, environment
+from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
+from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
+from simkit.language.cel.types import BOOL, STRING
+from simkit.logic.policy.attempt import Attempt, World
+from simkit.logic.policy.conditions import ConditionsFailed, hold
+from simkit.logic.policy.matching import Constraints
+from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate
+from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.meta.objects import Object, metadata, name_of
+from simkit.schema.catalogue import Resource
+
+_INVALID: Final = "Invalid"
+_SHOWN_METADATA: Final = (
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "finalizers",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one validation says: ``reason`` is empty where it could not be evaluated."""
+
+    index: int
+    admits: bool
+    message: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One audit annotation: a value for the log, nothing, or an error that refuses the write."""
+
+    key: str
+    kind: Literal["publish", "exclude", "error"]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """All that a policy says to one write with one parameter."""
+
+    findings: Sequence[Finding] = ()
+    notes: Sequence[Note] = ()
+
+
+class Policy:
+    """A policy, its expressions compiled when they are first needed. Never changes; may be shared by forks.
+
+    Parameters
+    ----------
+    obj
+        The ValidatingAdmissionPolicy.
+    """
+
+    def __init__(self, obj: Object) -> None:
+        self.object, self.name = obj, name_of(obj)
+        self.spec: Object = obj.get("spec") or {}
+        self.constraints = Constraints(self.spec.get("matchConstraints"))
+        self.fails = (self.spec.get("failurePolicy") or "Fail") != "Ignore"
+        """Whether what cannot be evaluated refuses the write."""
+
+    def __repr__(self) -> str:
+        return f"<Policy {self.name}>"
+
+    @property
+    def param_kind(self) -> GroupVersionKind | None:
+        """The kind of the parameters, where there are any."""
+        given = self.spec.get("paramKind")
+        if given is None:
+            return None
+        return GroupVersionKind(*GroupVersion.parse(given.get("apiVersion") or ""), given.get("kind") or "")
+
+    @cached_property
+    def _parts(self) -> _Parts:
+        return _Parts(self.spec)
+
+    def expressions(self) -> list[tuple[str, Expression]]:
+        """Every expression with the path of its field."""
+        return self._parts.listed()
+
+    def judge(
+        self, attempt: Attempt, matched: Resource, world: World, param: Object | None, namespace: Object | None
+    ) -> Judgement:
+        """What the policy says to a write that it sees as the matched resource."""
+        parts = self._parts
+        bindings = _bindings(attempt, matched, world, param)
+        try:
+            if parts.conditions and not self._concerned(bindings, attempt):
+                return Judgement()
+        except ConditionsFailed as error:
+            return self._failed(str(error))
+        bindings["namespaceObject"] = _shown_namespace(namespace)
+        try:
+            findings = self._findings(bindings)
+            notes = self._notes(bindings)
+        except BudgetSpent as error:
+            return self._failed(str(error))
+        return Judgement(findings, notes)
+
+    def _concerned(self, bindings: Mapping[str, Any], attempt: Attempt) -> bool:
+        request = {**bindings["request"], "resource": bindings["request"]["requestResource"]}
+        mine = {**bindings, "request": request, "namespaceObject": None}
+        return hold(self._parts.conditions, mine, fails=self.fails, variables=self._parts.variables)
+
+    def _failed(self, message: str) -> Judgement:
+        return Judgement((Finding(0, not self.fails, message),))
+
+    def _findings(self, bindings: Mapping[str, Any]) -> list[Finding]:
+        parts = self._parts
+        values, left = evaluate(parts.validations, parts.variables, bindings, OBJECT_BUDGET)
+        messages: Sequence[Value | None] = ()
+        if any(parts.messages):
+            unasked = {name: value for name, value in bindings.items() if not name.startswith("authorizer")}
+            try:
+                messages, _ = evaluate(parts.messages, parts.variables, unasked, left)
+            except BudgetSpent as error:
+                return [Finding(index, not self.fails, str(error)) for index in range(len(values))]
+        return [self._finding(index, value, messages) for index, value in enumerate(values) if value is not None]
+
+    def _finding(self, index: int, value: Value, messages: Sequence[Value | None]) -> Finding:
+        if value.error:
+            return Finding(index, not self.fails, value.error)
+        if value.value is True:
+            return Finding(index, True)
+        row = self.spec["validations"][index]
+        message = _message(row, messages[index] if messages else None)
+        return Finding(index, False, message, row.get("reason") or _INVALID)
+
+    def _notes(self, bindings: Mapping[str, Any]) -> list[Note]:
+        parts = self._parts
+        if not parts.annotations:
+            return []
+        values, _ = evaluate(parts.annotations, parts.variables, bindings, OBJECT_BUDGET)
+        keys = [row.get("key") or "" for row in self.spec["auditAnnotations"]]
+        return [self._note(key, value) for key, value in zip(keys, values) if value is not None]
+
+    def _note(self, key: str, value: Value) -> Note:
+        if value.error:
+            return Note(key, "error" if self.fails else "exclude", value.error)
+        text = value.value.strip() if isinstance(value.value, str) else ""
+        return Note(key, "publish", text) if text else Note(key, "exclude")
+
+
+class _Parts:
+    """The compiled expressions of a policy."""
+
+    def __init__(self, spec: Object) -> None:
+        self._spec = spec
+        params = spec.get("paramKind") is not None
+        self.variables, types = compiled_variables(spec.get("variables") or (), params=params)
+        asking = environment(params=params, variables=types)
+        telling = environment(params=params, variables=types, authorizer=False)
+        validations: Sequence[Object] = spec.get("validations") or ()
+        self.conditions = [
+            compiled(row.get("expression") or "", asking, BOOL) for row in spec.get("matchConditions") or ()
+        ]
+        self.validations = [compiled(row.get("expression") or "", asking, BOOL) for row in validations]
+        self.messages = [
+            compiled(row["messageExpression"], telling, STRING) if row.get("messageExpression") else None
+            for row in validations
+        ]
+        self.annotations = [
+            compiled(row.get("valueExpression") or "", asking, AUDIT_TYPES)
+            for row in spec.get("auditAnnotations") or ()
+        ]
+
+    def listed(self) -> list[tuple[str, Expression]]:
+        parts: Sequence[tuple[str, str, Sequence[Expression | None]]] = (
+            ("matchConditions", "expression", self.conditions),
+            ("variables", "expression", list(self.variables.values())),
+            ("validations", "expression", self.validations),
+            ("validations", "messageExpression", self.messages),
+            ("auditAnnotations", "valueExpression", self.annotations),
+        )
+        return [
+            (f"spec.{part}[{index}].{field}", expression)
+            for part, field, expressions in parts
+            for index, expression in enumerate(expressions)
+            if expression is not None
+        ]
+
+
+def _bindings(attempt: Attempt, matched: Resource, world: World, param: Object | None) -> dict[str, Any]:
+    return {
+        "object": None if attempt.object is None else world.convert(attempt.object, matched),
+        "oldObject": None if attempt.old is None else world.convert(attempt.old, matched),
+        "request": attempt.request(matched),
+        "params": param,
+        "authorizer": AuthorizerValue(attempt.identity, world.ask),
+        "authorizer.requestResource": ResourceCheck(attempt.asks(), world.ask),
+    }
+
+
+def _shown_namespace(namespace: Object | None) -> Object | None:
+    """The namespace as expressions see it: without owners and managers."""
+    if namespace is None:
+        return None
+    given = metadata(namespace)
+    shown = {name: given[name] for name in _SHOWN_METADATA if name in given}
+    return {"metadata": shown, "spec": namespace.get("spec") or {}, "status": namespace.get("status") or {}}
+
+
+def _message(row: Object, computed: Value | None) -> str:
+    """The text of a denial: the computed one if it can be used, else the fixed one, else the expression."""
+    message = ""
+    if computed is not None and not computed.error and isinstance(computed.value, str):
+        message = computed.value.strip()
+        if len(message.encode()) > MESSAGE_BYTES or "\n" in message:
+            message = ""
+    fixed: str = (row.get("message") or "").strip()
+    return message or fixed or f"failed expression: {row['expression'].strip()}"
