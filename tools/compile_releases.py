@@ -104,8 +104,16 @@ def compiled(facts: Path, folder: Path, datasets: Path) -> Iterator[tuple[str, b
         resources, load(facts / "lifecycle-tags.json"), first_seen(facts / "served-versions.csv"), overrides
     )
     yield "lifecycle.json", table(dict(sorted(life.items())))
+    yield f"gates-1.{BASE}.json", table(gates(load(facts / f"flags-1.{BASE}.json")))
     yield "releases.json", table(dict(sorted(known["releaseDates"].items(), key=lambda each: served.number(each[0]))))
     yield from schema_tables(packages.schemas(folder), base)
+
+
+def gates(facts: Any) -> dict[str, Any]:
+    """Feature gates with stage, default and whether the value is locked, in alphabetical order."""
+    found = {**facts["featureGatesShownByHelp"], **facts["featureGatesGAOrDeprecatedNotShown"]}
+    kept = ("stage", "default", "locked")
+    return {name: {key: row[key] for key in kept if key in row} for name, row in sorted(found.items())}
 
 
 def check_served(resources: Mapping[str, Any], known: dict[str, Any]) -> None:

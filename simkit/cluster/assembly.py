@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Final
 
 from simkit.cluster import bootstrap
 from simkit.cluster.options import Options
-from simkit.cluster.plugins import Needs, plugins
+from simkit.cluster.plugins import PLUGINS, Needs, plugins
 from simkit.cluster.recording import audit_of
+from simkit.cluster.releases import absent_plugins, catalogue_of, migrate
 from simkit.cluster.view import StoreSnapshot
 from simkit.engine.admission.chain import Chain, Plugin
 from simkit.engine.authn.config import Authentication, in_process
@@ -37,9 +39,11 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, group_version_of
 from simkit.schema.catalogue import Catalogue
+from simkit.schema.gates import chosen as chosen_gates
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 
+_LOG: Final = logging.getLogger("simkit.cluster")
 MODES: Final = ("AlwaysAllow", "AlwaysDeny", "RBAC")
 _CHECKS: Final = ("ping", "log", "etcd", "informer-sync", "poststarthook/rbac/bootstrap-roles", "shutdown")
 
@@ -66,7 +70,10 @@ class Assembled:
         self.options, self.store, self.captured = options, store, captured
         self._snapshot: StoreSnapshot | None = None
         self.clock = options.clock or SystemClock()
-        self.catalogue = Catalogue.for_release(options.release)
+        self.catalogue = catalogue_of(options)
+        gates = chosen_gates(options.feature_gates)
+        for text in gates.warnings:
+            _LOG.warning(text)
         chance = chance or Chance(options.seed)
         self.token_key = token_key or MadeKey()
         self.roles = RoleAuthorizer(index or AccessIndex.of(self._everything()))
@@ -84,7 +91,7 @@ class Assembled:
                 clock=self.clock,
                 chance=chance,
                 allocation=allocation or _allocation(options, store, chance),
-                gates=options.feature_gates,
+                gates=gates.values,
                 metrics=metrics,
                 limits=Limits(options.max_requests_inflight, options.max_mutating_requests_inflight),
                 audit=audit_of(options, self.clock, metrics, forked=forked),
@@ -109,16 +116,20 @@ class Assembled:
 
     def _plugins(self, authorizer: Authorizer, chance: Chance) -> list[Plugin]:
         needs = Needs(self.store, authorizer, self.clock, chance, lambda: self.engine.catalogue)
-        return plugins(needs, self.options.enable_admission_plugins, self.options.disable_admission_plugins)
+        on, off = self.options.enable_admission_plugins, self.options.disable_admission_plugins
+        later = [name for name in absent_plugins(self.options.release) if name in PLUGINS and name not in on]
+        return plugins(needs, on, (*later, *off))
 
     def _everything(self) -> Snapshot:
         return StoreSnapshot(self.store, self.catalogue)
 
-    def fork(self) -> Assembled:
-        """The same server over a fork of the store; what is derived from it forks too."""
+    def fork(self, options: Options | None = None) -> Assembled:
+        """The same server over a fork of the store, or one with other options; what is derived from it forks too."""
         store, chance = self.store.fork(), self.engine.chance.child()
+        if options is not None and options.release != self.options.release:
+            migrate(store, self.catalogue, catalogue_of(options))
         return Assembled(
-            self.options,
+            options or self.options,
             store,
             index=self.roles.index.fork(),
             chance=chance,
@@ -166,7 +177,7 @@ def fresh(options: Options) -> Assembled:
 
 def loaded(options: Options, dump: Dump) -> Assembled:
     """A server over the objects of a dump, just as they are: nothing is created, defaulted or reconciled."""
-    store, catalogue = new_store(options), Catalogue.for_release(options.release)
+    store, catalogue = new_store(options), Catalogue.for_release(options.release, everything=True)
     store.seed((key, _stored(catalogue, obj)) for key, obj in dump.keyed.items())
     captured = {dump.index.stored(resource) for resource in dump.captured}
     return Assembled(options, store, captured=captured)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cluster import assembly
 from simkit.cluster.manifests import manifests
 from simkit.cluster.options import Options
+from simkit.cluster.releases import at_release
+from simkit.cluster.without import switched_off
 from simkit.engine.pipeline.road import travel
 from simkit.meta.attributes import Decision
 from simkit.meta.errors import SimkitError, StatusError
@@ -92,10 +95,16 @@ class Cluster:
         return self._made.snapshot()
 
     def fork(self, *, release: str | None = None) -> Cluster:
-        """An independent copy, in constant time. Raises SimkitError for another release than this one's."""
-        if release not in (None, self.release):
-            raise SimkitError(f"a fork at release {release} is not possible yet; this cluster is at {self.release}")
-        return Cluster._of(self._made.fork(), self.dump)
+        """An independent copy, in constant time; with a release, as a server of that release over the same objects."""
+        options = None if release in (None, self.release) else at_release(self._made.options, str(release))
+        return Cluster._of(self._made.fork(options), self.dump)
+
+    def without(self, *elements: str) -> Cluster:
+        """A fork that no longer serves some versions, groups or resources: ``policy/v1beta1``, ``batch``, ..."""
+        options = self._made.options
+        off = switched_off(self._made.engine.catalogue, elements)
+        settings = {**options.runtime_config, **off}
+        return Cluster._of(self._made.fork(replace(options, runtime_config=settings)), self.dump)
 
     def settle(self) -> int:
         """Run the controllers until nothing is left to do; gives back the number of rounds."""

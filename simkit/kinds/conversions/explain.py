@@ -90,8 +90,8 @@ def differences(before: Any, after: Any, path: str = "") -> Iterator[Difference]
         old_list, new_list = _list(before), _list(after)
         if old_list is not None and new_list is not None:
             for index in range(max(len(old_list), len(new_list))):
-                pair = [each[index] if index < len(each) else None for each in (old_list, new_list)]
-                yield from differences(*pair, f"{path}[{index}]")
+                old_item, new_item = (each[index] if index < len(each) else None for each in (old_list, new_list))
+                yield from differences(old_item, new_item, f"{path}[{index}]")
             return
     if before != after and not (_is_nothing(before) and _is_nothing(after)):
         yield Difference(path, before, after)

@@ -38,7 +38,7 @@ def _change(metric: Part, table: Mapping[str, Callable[[Part], Part]]) -> None:
     for name, change in table.items():
         if isinstance(metric.get(name), dict):
             metric[name] = change(metric[name])
-    ordered = {name: metric[name] for name in ("type", *_ORDER) if name in metric}
+    ordered: Part = {name: metric[name] for name in ("type", *_ORDER) if name in metric}
     metric.clear()
     metric.update(ordered)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.editing import rename
 from simkit.kinds.conversions.family import PLAIN, Family, Form
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft

@@ -36,6 +36,6 @@ def _as_map(text: str) -> dict[str, str]:
 _OLD: Final = Form(_to_hub, _from_hub)
 FAMILIES: Final = {
     "Scale": Family(
-        "Scale", "autoscaling/v1", {each: _OLD for each in ("extensions/v1beta1", "apps/v1beta1", "apps/v1beta2")}
+        "Scale", "autoscaling/v1", dict.fromkeys(("extensions/v1beta1", "apps/v1beta1", "apps/v1beta2"), _OLD)
     )
 }

@@ -1,0 +1,75 @@
+"""Nulls that may not be, and values that were left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simkit.meta.objects import copied
+from simkit.schema.structural import NO_DEFAULT, Schema
+
+
+def drop_nulls(value: Any, schema: Schema) -> None:
+    """Take nulls out of an object, in place, where the schema neither allows them nor has a default for them."""
+    if isinstance(value, dict):
+        for name in list(value):
+            node = schema.field(name)
+            if node is None:
+                continue
+            if value[name] is None:
+                if not node.nullable and node.default is NO_DEFAULT and _typed(node):
+                    del value[name]
+            else:
+                drop_nulls(value[name], node)
+    elif isinstance(value, list) and schema.items is not None:
+        for item in value:
+            drop_nulls(item, schema.items)
+
+
+def _typed(node: Schema) -> bool:
+    """Whether the node says anything: below a map that takes any value, nulls stay."""
+    return bool(node.row)
+
+
+def fill(value: Any, schema: Schema) -> None:
+    """Put defaults into an object, in place: for absent fields and for nulls that are not allowed."""
+    if not needs_filling(schema):
+        return
+    if isinstance(value, dict):
+        _fill_object(value, schema)
+    elif isinstance(value, list) and schema.items is not None:
+        for index, item in enumerate(value):
+            if item is None and _replaces_null(schema.items):
+                value[index] = copied(schema.items.default)
+            fill(value[index], schema.items)
+
+
+def _fill_object(value: dict[str, Any], schema: Schema) -> None:
+    for name, node in schema.fields.items():
+        if node.default is not NO_DEFAULT and (name not in value or (value[name] is None and not node.nullable)):
+            value[name] = copied(node.default)
+    for name, item in value.items():
+        node = schema.field(name)  # type: ignore[assignment]
+        if node is None:
+            continue
+        if item is None and _replaces_null(node):
+            value[name] = copied(node.default)
+        fill(value[name], node)
+
+
+def _replaces_null(node: Schema) -> bool:
+    return not node.nullable and node.default is not NO_DEFAULT
+
+
+def needs_filling(schema: Schema) -> bool:
+    """Whether there is a default anywhere below a node. Found out once for each node; built-in types have none."""
+    known: bool | None = schema.__dict__.get("_needs_filling")
+    if known is None:
+        known = not schema.name and any(
+            node.default is not NO_DEFAULT or needs_filling(node) for node in _children(schema)
+        )
+        schema.__dict__["_needs_filling"] = known
+    return known
+
+
+def _children(schema: Schema) -> list[Schema]:
+    return [node for node in (*schema.fields.values(), schema.items, schema.values) if node is not None]

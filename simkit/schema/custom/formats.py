@@ -1,0 +1,179 @@
+"""String formats that values are held to; a format that is not named here holds nothing."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from typing import Final
+
+Format = Callable[[str], bool]
+
+_TIME: Final = re.compile(r"(\d\d):(\d\d):(\d\d)(\.\d+)?([zZ]|[+-]\d\d:\d\d)", re.ASCII)
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_GO_DURATION: Final = re.compile(r"[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)")
+_UNITS: Final = (
+    "ns|nano|nanos|nanosecond|nanoseconds|us|µs|micro|micros|microsecond|microseconds|ms|milli|millis|millisecond|"
+    "milliseconds|s|sec|secs|second|seconds|m|min|mins|minute|minutes|h|hr|hrs|hour|hours|d|day|days|w|wk|wks|week|weeks"
+)
+_LOOSE_DURATION: Final = re.compile(rf"(\d+\s*({_UNITS})\s*)+", re.IGNORECASE)
+_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
+_MAC: Final = re.compile(
+    r"([0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\2)*[0-9a-fA-F]{2}|(?:[0-9a-fA-F]{4}\.)+[0-9a-fA-F]{4}"
+)
+_EMAIL: Final = re.compile(r"[^\s@<>\"(),:;\[\]\\]+@[^\s@<>\"(),:;\[\]\\]+")
+
+
+def _is_date(text: str) -> bool:
+    if not _DATE.fullmatch(text):
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_moment(text: str) -> bool:
+    day, mark, time = text[:10], text[10:11], text[11:]
+    found = _TIME.fullmatch(time)
+    if mark not in ("t", "T") or found is None or not _is_date(day):
+        return False
+    return int(found[1]) < 24 and int(found[2]) < 60 and int(found[3]) < 60
+
+
+def _is_duration(text: str) -> bool:
+    return bool(_GO_DURATION.fullmatch(text) or _LOOSE_DURATION.fullmatch(text))
+
+
+def _is_address(version: int) -> Format:
+    def check(text: str) -> bool:
+        try:
+            return "%" not in text and ipaddress.ip_address(text).version == version
+        except ValueError:
+            return False
+
+    return check
+
+
+def _is_range(text: str) -> bool:
+    address, mark, length = text.partition("/")
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    return bool(mark) and length.isascii() and length.isdigit() and int(length) <= found.max_prefixlen
+
+
+def _is_uri(text: str) -> bool:
+    """An absolute address, or a path that starts at the root."""
+    if not text or any(ord(letter) <= 0x20 or letter == "\x7f" for letter in text):
+        return False
+    if text.startswith("/"):
+        return True
+    scheme, mark, rest = text.partition(":")
+    if not mark or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
+        return False
+    host = rest[2:].split("/")[0] if rest.startswith("//") else ""
+    port = re.search(r":([^\]:]*)$", host)
+    return port is None or not port[1] or port[1].isdigit()
+
+
+def _is_hostname(text: str) -> bool:
+    labels = text.split(".")
+    if not text or len(text) > 255 or not all(map(_is_host_label, labels)):
+        return False
+    return len(labels) == 1 or (len(labels[-1]) >= 2 and labels[-1].isalpha())
+
+
+def _is_host_label(label: str) -> bool:
+    ends = label[:1].isalnum() and label[-1:].isalnum()
+    return len(label) <= 63 and ends and all(letter.isalnum() or letter == "-" for letter in label)
+
+
+def _is_mac(text: str) -> bool:
+    return bool(_MAC.fullmatch(text)) and len(re.sub(r"[:.-]", "", text)) in (12, 16, 40)
+
+
+def _matches(pattern: str) -> Format:
+    compiled = re.compile(pattern)
+    return lambda text: compiled.fullmatch(text) is not None
+
+
+def _uuid(version: str) -> Format:
+    """Dashes may be left out; versions 4 and 5 also fix the variant."""
+    variant = "[0-9a-f]" if version in ("3", "[0-9a-f]") else "[89ab]"
+    return _matches(rf"(?i)[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}[0-9a-f]{{3}}-?{variant}[0-9a-f]{{3}}-?[0-9a-f]{{12}}")
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"[\s-]", "", text)
+
+
+def _is_isbn10(text: str) -> bool:
+    found = _digits(text)
+    if not re.fullmatch(r"\d{9}[\dXx]", found):
+        return False
+    values = [10 if digit in "Xx" else int(digit) for digit in found]
+    return sum(value * weight for value, weight in zip(values, range(10, 0, -1), strict=True)) % 11 == 0
+
+
+def _is_isbn13(text: str) -> bool:
+    found = _digits(text)
+    return bool(re.fullmatch(r"\d{13}", found)) and (
+        sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(found)) % 10 == 0
+    )
+
+
+def _is_card(text: str) -> bool:
+    found = re.sub(r"\D", "", text)
+    if not 13 <= len(found) <= 19:
+        return False
+    doubled = [int(digit) * (2 if place % 2 else 1) for place, digit in enumerate(reversed(found))]
+    return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
+
+
+def _anything(text: str) -> bool:
+    return True
+
+
+_COLOR: Final = r"(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
+FORMATS: Final[Mapping[str, Format]] = {
+    "datetime": _is_moment,
+    "date": _is_date,
+    "duration": _is_duration,
+    "ipv4": _is_address(4),
+    "ipv6": _is_address(6),
+    "cidr": _is_range,
+    "mac": _is_mac,
+    "uri": _is_uri,
+    "email": lambda text: _EMAIL.fullmatch(text) is not None,
+    "hostname": _is_hostname,
+    "byte": lambda text: _BASE64.fullmatch(text) is not None,
+    "password": _anything,
+    "uuid": _uuid("[0-9a-f]"),
+    "uuid3": _uuid("3"),
+    "uuid4": _uuid("4"),
+    "uuid5": _uuid("5"),
+    "bsonobjectid": _matches("[0-9a-fA-F]{24}"),
+    "isbn": lambda text: _is_isbn10(text) or _is_isbn13(text),
+    "isbn10": _is_isbn10,
+    "isbn13": _is_isbn13,
+    "creditcard": _is_card,
+    "ssn": _matches(r"\d{3}[- ]?\d{2}[- ]?\d{4}"),
+    "hexcolor": _matches("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})"),
+    "rgbcolor": _matches(rf"rgb\(\s*{_COLOR}\s*,\s*{_COLOR}\s*,\s*{_COLOR}\s*\)"),
+}
+"""The formats by name, dashes left out."""
+
+
+def format_named(name: str) -> Format | None:
+    """The check of a format, None for a name that means nothing.
+
+    Examples
+    --------
+    >>> format_named("date-time")("2020-01-01T00:00:00Z"), format_named("unheard-of") is None
+    (True, True)
+    """
+    return FORMATS.get(name.replace("-", ""))

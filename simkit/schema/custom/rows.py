@@ -1,0 +1,92 @@
+"""From the OpenAPI v3 schema of a definition to the rows that schema nodes are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from simkit.schema.pruning import OBJECT_META
+from simkit.schema.structural import Resolver, Schema
+
+Properties = Mapping[str, Any]
+"""One level of an OpenAPI schema as a definition writes it."""
+Row = dict[str, Any]
+
+_COPIED: Final = {
+    "type": "type",
+    "format": "format",
+    "enum": "enum",
+    "required": "required",
+    "nullable": "nullable",
+    "x-kubernetes-list-type": "listType",
+    "x-kubernetes-list-map-keys": "listMapKeys",
+    "x-kubernetes-map-type": "mapType",
+    "x-kubernetes-int-or-string": "intOrString",
+    "x-kubernetes-preserve-unknown-fields": "preserveUnknown",
+    "x-kubernetes-embedded-resource": "embedded",
+    "x-kubernetes-validations": "rules",
+}
+_CHECKS: Final = (
+    "description",
+    "title",
+    "externalDocs",
+    "example",
+    "maximum",
+    "exclusiveMaximum",
+    "minimum",
+    "exclusiveMinimum",
+    "multipleOf",
+    "maxLength",
+    "minLength",
+    "pattern",
+    "maxItems",
+    "minItems",
+    "uniqueItems",
+    "maxProperties",
+    "minProperties",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "not",
+)
+"""What does not shape a value; published as it is, but for the checks among it that values are held to."""
+_IMPLIED: Final[Row] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"ref": OBJECT_META}}
+
+
+def row_of(properties: Properties) -> Row:
+    """The row of one level and of all below it. Linear in the size of the schema.
+
+    Examples
+    --------
+    >>> row_of({"type": "array", "items": {"type": "string", "maxLength": 3}, "x-kubernetes-list-type": "set"})
+    {'type': 'array', 'listType': 'set', 'items': {'type': 'string', 'checks': {'maxLength': 3}}}
+    """
+    row: Row = {_COPIED[name]: value for name, value in properties.items() if name in _COPIED and value}
+    checks = {name: properties[name] for name in _CHECKS if name in properties}
+    if checks:
+        row["checks"] = checks
+    if properties.get("default") is not None:
+        row["default"] = properties["default"]
+    fields = properties.get("properties")
+    if fields or row.get("embedded"):
+        row["fields"] = {name: row_of(inner) for name, inner in (fields or {}).items()}
+        if row.get("embedded"):
+            row["fields"].update(_IMPLIED)
+    items, values = properties.get("items"), properties.get("additionalProperties")
+    if isinstance(items, Mapping):
+        row["items"] = row_of(items)
+    if isinstance(values, Mapping):
+        row["values"] = row_of(values)
+    elif isinstance(values, bool):
+        row["values"] = {}
+    return row
+
+
+def schema_of(properties: Properties, resolve: Resolver) -> Schema:
+    """The schema of a custom kind whose root has these properties; metadata is the built-in type."""
+    row = row_of(properties)
+    return Schema({"type": "object", **row, "fields": {**row.get("fields", {}), **_IMPLIED}}, resolve)
+
+
+ANYTHING: Final[Properties] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+"""What a version without a schema takes, as old definitions may have one."""
