@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from simkit.meta.objects import copied
 from simkit.schema.structural import NO_DEFAULT, Schema
@@ -48,12 +49,12 @@ def _fill_object(value: dict[str, Any], schema: Schema) -> None:
         if node.default is not NO_DEFAULT and (name not in value or (value[name] is None and not node.nullable)):
             value[name] = copied(node.default)
     for name, item in value.items():
-        node = schema.field(name)  # type: ignore[assignment]
-        if node is None:
+        below = schema.field(name)
+        if below is None:
             continue
-        if item is None and _replaces_null(node):
-            value[name] = copied(node.default)
-        fill(value[name], node)
+        if item is None and _replaces_null(below):
+            value[name] = copied(below.default)
+        fill(value[name], below)
 
 
 def _replaces_null(node: Schema) -> bool:
@@ -62,13 +63,15 @@ def _replaces_null(node: Schema) -> bool:
 
 def needs_filling(schema: Schema) -> bool:
     """Whether there is a default anywhere below a node. Found out once for each node; built-in types have none."""
-    known: bool | None = schema.__dict__.get("_needs_filling")
+    known = _KNOWN.get(schema)
     if known is None:
-        known = not schema.name and any(
+        known = _KNOWN[schema] = not schema.name and any(
             node.default is not NO_DEFAULT or needs_filling(node) for node in _children(schema)
         )
-        schema.__dict__["_needs_filling"] = known
     return known
+
+
+_KNOWN: Final[WeakKeyDictionary[Schema, bool]] = WeakKeyDictionary()
 
 
 def _children(schema: Schema) -> list[Schema]:

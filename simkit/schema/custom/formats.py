@@ -104,7 +104,9 @@ def _matches(pattern: str) -> Format:
 def _uuid(version: str) -> Format:
     """Dashes may be left out; versions 4 and 5 also fix the variant."""
     variant = "[0-9a-f]" if version in ("3", "[0-9a-f]") else "[89ab]"
-    return _matches(rf"(?i)[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}[0-9a-f]{{3}}-?{variant}[0-9a-f]{{3}}-?[0-9a-f]{{12}}")
+    return _matches(
+        rf"(?i)[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}[0-9a-f]{{3}}-?{variant}[0-9a-f]{{3}}-?[0-9a-f]{{12}}"
+    )
 
 
 def _digits(text: str) -> str:

@@ -1,0 +1,128 @@
+"""How the real server's schema checks word what is wrong with a value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+import orjson
+
+from simkit.meta.fielderror import (
+    FieldError,
+    Shown,
+    invalid_value,
+    required,
+    show,
+    too_many,
+    unsupported,
+    wrong_type,
+)
+
+NOWHERE: Final = "<nil>"
+"""The field of an error that has no place."""
+NULL: Final = "null"
+"""How a value that is not there is shown, in quotes."""
+
+
+def type_name(value: Any) -> str:
+    """What a JSON value is called."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int):
+        return "integer"
+    if isinstance(value, float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list | tuple) else "object"
+
+
+def number(value: float) -> str:
+    """A number as Go prints it: the shortest digits, with an exponent from a million on unless it is whole by type.
+
+    Examples
+    --------
+    >>> number(1500000), number(1500000.0), number(0.5), number(3.0)
+    ('1500000', '1.5e+06', '0.5', '3')
+    """
+    if isinstance(value, int):
+        return str(value)
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    text = "".join(map(str, digits))
+    power = len(text) - 1 + int(exponent)
+    if -5 < power < 6:
+        return f"{Decimal(repr(value)).normalize():f}"
+    point = f".{text[1:]}" if len(text) > 1 else ""
+    return f"{'-' if sign else ''}{text[0]}{point}e{'-' if power < 0 else '+'}{abs(power):02d}"
+
+
+def shown(value: Any) -> Any:
+    """A value for a field error: numbers as Go prints them, null in quotes."""
+    if value is None:
+        return NULL
+    if isinstance(value, float) and not isinstance(value, bool):
+        return Shown(number(value))
+    if isinstance(value, dict | list | tuple):
+        return Shown(structure(value))
+    return value
+
+
+def structure(value: Any) -> str:
+    """A JSON structure as Go prints it inside of messages.
+
+    Examples
+    --------
+    >>> structure({"b": [1, "x"], "a": None})
+    'map[string]interface {}{"a":interface {}(nil), "b":[]interface {}{1, "x"}}'
+    """
+    if isinstance(value, dict):
+        inner = ", ".join(f"{show(name)}:{structure(value[name])}" for name in sorted(value))
+        return f"map[string]interface {{}}{{{inner}}}"
+    if isinstance(value, list | tuple):
+        return f"[]interface {{}}{{{', '.join(map(structure, value))}}}"
+    if value is None:
+        return "interface {}(nil)"
+    if isinstance(value, float):
+        return number(value)
+    return show(value)
+
+
+def place(path: str) -> str:
+    return path or NOWHERE
+
+
+def mistyped(path: str, wanted: str, found: str, value: Any = None) -> FieldError:
+    """A value of another type; ``found`` is what it is called, unless the value itself is to be shown."""
+    text = found if value is None else value
+    return wrong_type(place(path), text, f"{path} in body must be of type {wanted}: {show(text)}")
+
+
+def against(path: str, value: Any, rule: str) -> FieldError:
+    """A value that breaks a check: ``spec.a in body should be at least 2``."""
+    return invalid_value(place(path), shown(value), f"{path} in body {rule}")
+
+
+def not_listed(path: str, value: Any, choices: Sequence[Any]) -> FieldError:
+    """A value that is none of an enum's."""
+    texts = [choice if isinstance(choice, str) else orjson.dumps(choice).decode() for choice in choices]
+    return unsupported(place(path), shown(value), texts)
+
+
+def too_long_for(path: str, limit: int) -> FieldError:
+    return FieldError("FieldValueTooLong", place(path), None, f"may not be longer than {limit}")
+
+
+def too_many_in(path: str, size: int, limit: int) -> FieldError:
+    return too_many(place(path), size, limit)
+
+
+def lacking(path: str) -> FieldError:
+    return required(place(path))
+
+
+def as_a_whole(text: str) -> FieldError:
+    """What is wrong with combinations of schemas: told without a place."""
+    return invalid_value(NOWHERE, "", text)
