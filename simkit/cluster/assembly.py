@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from simkit.cluster import bootstrap
+from simkit.cluster.extensions import Extensions
 from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS, Needs, plugins
 from simkit.cluster.recording import audit_of
@@ -65,6 +66,7 @@ class Assembled:
         captured: Collection[GroupResource] | None = None,
         allocation: ServiceAllocation | None = None,
         token_key: MadeKey | None = None,
+        extensions: Extensions | None = None,
         forked: bool = False,
     ) -> None:
         self.options, self.store, self.captured = options, store, captured
@@ -76,6 +78,7 @@ class Assembled:
             _LOG.warning(text)
         chance = chance or Chance(options.seed)
         self.token_key = token_key or MadeKey()
+        self.extensions = extensions or Extensions(store)
         self.roles = RoleAuthorizer(index or AccessIndex.of(self._everything()))
         store.listen(self.roles.follow)
         authorizer = _authorizer(options.authorization_mode, self.roles)
@@ -115,7 +118,15 @@ class Assembled:
         return self._snapshot
 
     def _plugins(self, authorizer: Authorizer, chance: Chance) -> list[Plugin]:
-        needs = Needs(self.store, authorizer, self.clock, chance, lambda: self.engine.catalogue)
+        needs = Needs(
+            self.store,
+            authorizer,
+            self.clock,
+            chance,
+            lambda: self.engine.catalogue,
+            lambda obj, resource: self.engine.served(resource).from_storage(obj),
+            self.extensions,
+        )
         on, off = self.options.enable_admission_plugins, self.options.disable_admission_plugins
         later = [name for name in absent_plugins(self.options.release) if name in PLUGINS and name not in on]
         return plugins(needs, on, (*later, *off))
@@ -136,6 +147,7 @@ class Assembled:
             allocation=self.engine.registry.allocation.fork(store, chance),
             captured=self.captured,
             token_key=self.token_key,
+            extensions=self.extensions.fork(store),
             forked=True,
         )
 
@@ -189,18 +201,6 @@ def _stored(catalogue: Catalogue, obj: Object) -> Object:
     if resource is None or resource.gvk == resource.storage_gvk:
         return obj
     return Served(catalogue, resource).to_storage(dict(obj))
-
-
-def _authorizer(modes: Sequence[str], roles: RoleAuthorizer) -> Authorizer:
-    makers: dict[str, Callable[[], Authorizer]] = {
-        "AlwaysAllow": AlwaysAllow,
-        "AlwaysDeny": AlwaysDeny,
-        "RBAC": lambda: roles,
-    }
-    unknown = [mode for mode in modes if mode not in makers]
-    if unknown or not modes:
-        raise SimkitError(f"--authorization-mode: {','.join(unknown)!r} is none of {', '.join(MODES)}")
-    return UnionAuthorizer([PrivilegedGroups(), *(makers[mode]() for mode in modes)])
 
 
 def _controllers(flags: Sequence[str]) -> list[Controller]:

@@ -7,14 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from simkit.cluster.extensions import Extensions
 from simkit.engine.admission.chain import Plugin
 from simkit.engine.admission.default_ingress_class import DefaultIngressClass
 from simkit.engine.admission.default_storage_class import DefaultStorageClass
 from simkit.engine.admission.default_toleration_seconds import DefaultTolerationSeconds
 from simkit.engine.admission.limit_ranger import LimitRanger
+from simkit.engine.admission.matching import Convert, LiveWorld
 from simkit.engine.admission.namespace_lifecycle import NamespaceLifecycle
 from simkit.engine.admission.persistent_volume_claim_resize import PersistentVolumeClaimResize
 from simkit.engine.admission.pod_security import PodSecurity
+from simkit.engine.admission.policy import ValidatingAdmissionPolicy
 from simkit.engine.admission.priority import Priority
 from simkit.engine.admission.runtime_class import RuntimeClass
 from simkit.engine.admission.service_account import ServiceAccount
@@ -36,6 +39,13 @@ class Needs:
     chance: Chance
     catalogue: Callable[[], Catalogue]
     """What is served now."""
+    convert: Convert
+    extensions: Extensions
+
+    @property
+    def world(self) -> LiveWorld:
+        """What is stored now, as policies and webhooks look at it."""
+        return LiveWorld(self.store, self.authorizer, self.catalogue, self.convert)
 
 
 Maker = Callable[[Needs], Plugin]
@@ -53,6 +63,10 @@ PLUGINS: Final[Mapping[str, tuple[bool, Maker | None]]] = {
     "PersistentVolumeClaimResize": (True, lambda needs: PersistentVolumeClaimResize(needs.store)),
     "RuntimeClass": (True, lambda needs: RuntimeClass(needs.store)),
     "DefaultIngressClass": (True, lambda needs: DefaultIngressClass(needs.store)),
+    "ValidatingAdmissionPolicy": (
+        True,
+        lambda needs: ValidatingAdmissionPolicy(needs.world, needs.extensions.policies),
+    ),
 }
 """Every plugin in the order in which it is asked: whether it is on by default, and how it is made."""
 

@@ -31,6 +31,7 @@ EXTENSIONS_GROUP: Final = api_group("apiextensions")
 META_GROUP: Final = api_group("meta")
 EVENTS_GROUP: Final = api_group("events")
 CERTIFICATES_GROUP: Final = api_group("certificates")
+ADMISSION_GROUP: Final = api_group("admissionregistration")
 """Groups that code has to name. A group that only data names stays in the data."""
 NAMESPACE_FINALIZER: Final = "kubernetes"
 """The finalizer that keeps a namespace until it is empty."""

@@ -1,0 +1,54 @@
+"""ValidatingAdmissionPolicy: expressions that refuse writes, warn of them, or note them in the audit log."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.engine.admission.matching import LiveWorld, attempt_of
+from simkit.engine.admission.policy_index import BINDINGS, POLICIES, PolicyIndex
+from simkit.engine.seams import Operation, Review
+from simkit.logic.policy.attempt import Attempt
+from simkit.logic.policy.decide import Denial, decide
+from simkit.meta.errors import StatusError, forbidden
+from simkit.meta.objects import metadata
+
+_CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
+_UNPROCESSABLE: Final = 422
+
+
+class ValidatingAdmissionPolicy:
+    """Asks every policy whose binding applies to the write. Policies themselves are never judged by policies."""
+
+    name = "ValidatingAdmissionPolicy"
+    resources = None
+
+    def __init__(self, world: LiveWorld, index: PolicyIndex) -> None:
+        self._world, self._index = world, index
+
+    def handles(self, operation: Operation) -> bool:
+        return True
+
+    def validate(self, review: Review) -> None:
+        """Raises the refusal of the first policy that denies: 422, 403 or 413 as its reason says."""
+        if not self._index.hooks() or review.resource in (POLICIES, BINDINGS):
+            return
+        attempt = attempt_of(review, self._world.catalogue)
+        kind = (attempt.operation, attempt.resource, attempt.subresource)
+        hooks = self._index.concerned(self._world, *kind)
+        if not hooks:
+            return
+        outcome = decide(attempt, hooks, self._world)
+        review.warnings.extend(outcome.warnings)
+        for key, value in outcome.annotations.items():
+            review.annotations.setdefault(key, value)
+        if outcome.denials:
+            raise refusal(attempt, outcome.denials[0])
+
+
+def refusal(attempt: Attempt, denial: Denial) -> StatusError:
+    """The denial as the client gets it."""
+    given = metadata(attempt.object or {})
+    name = attempt.name or given.get("name") or given.get("generateName") or "Unknown"
+    error = forbidden(attempt.resource.group_resource, name, denial.text, causes=[{"message": denial.text}])
+    code = _CODES.get(denial.reason, _UNPROCESSABLE)
+    return StatusError(code, denial.reason, error.message, details=error.details)

@@ -1,0 +1,97 @@
+"""The policies of a server, compiled once, ready for every write; follows the store without polling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from simkit.engine.seams import Change, Store
+from simkit.logic.policy.attempt import World
+from simkit.logic.policy.decide import Binding, Bound, bound
+from simkit.logic.policy.policy import Policy
+from simkit.meta.domain import ADMISSION_GROUP
+from simkit.meta.names import GroupResource, GroupVersionResource
+from simkit.meta.objects import name_of
+from simkit.schema.catalogue import Catalogue
+
+POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
+BINDINGS: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings")
+_Kind = tuple[str, GroupVersionResource, str]
+
+
+class _View:
+    """The policies as they were at one moment, and which of them kinds of writes could concern."""
+
+    def __init__(self, hooks: Sequence[Bound]) -> None:
+        self.hooks = hooks
+        self._catalogue: Catalogue | None = None
+        self._candidates: dict[_Kind, Sequence[Bound]] = {}
+
+    def candidates(self, world: World, kind: _Kind) -> Sequence[Bound]:
+        catalogue = world.catalogue
+        if self._catalogue is not catalogue:
+            self._candidates, self._catalogue = {}, catalogue
+        found = self._candidates.get(kind)
+        if found is None:
+            found = [each for each in self.hooks if each.policy.constraints.may_match(world, *kind)]
+            self._candidates[kind] = found
+        return found
+
+
+class PolicyIndex:
+    """Policies with their bindings, and which of them a kind of write could concern.
+
+    Reading takes no lock: what is found out anew is put in place as a whole.
+
+    Parameters
+    ----------
+    store
+        The index hears of every change to it.
+    known
+        Compiled policies by name, taken over where they still say the same.
+    """
+
+    def __init__(self, store: Store, known: Mapping[str, Policy] | None = None) -> None:
+        self._store = store
+        self._known: Mapping[str, Policy] = dict(known or {})
+        self._view: _View | None = None
+        self._changes = 0
+        store.listen(self._follow)
+
+    def _follow(self, changes: Sequence[Change]) -> None:
+        if any(change.entry.key.resource in (POLICIES, BINDINGS) for change in changes):
+            self._changes += 1
+            self._view = None
+
+    def fork(self, store: Store) -> PolicyIndex:
+        """The same index over a fork of the store: nothing is compiled again."""
+        return PolicyIndex(store, self._known)
+
+    def hooks(self) -> Sequence[Bound]:
+        """All policies that have bindings, by name."""
+        return self._now().hooks
+
+    def _now(self) -> _View:
+        view = self._view
+        if view is None:
+            before = self._changes
+            view = _View(self._read())
+            if self._changes == before:  # else somebody wrote meanwhile, and the next one reads again
+                self._view = view
+        return view
+
+    def _read(self) -> Sequence[Bound]:
+        known: dict[str, Policy] = {}
+        for entry in self._store.scan(POLICIES):
+            name, found = name_of(entry.object), self._known.get(name_of(entry.object))
+            same = found is not None and found.object.get("spec") == entry.object.get("spec")
+            known[name] = found if found is not None and same else Policy(entry.object)
+        self._known = known
+        return bound(known.values(), [Binding(entry.object) for entry in self._store.scan(BINDINGS)])
+
+    def concerned(
+        self, world: World, operation: str, resource: GroupVersionResource, subresource: str
+    ) -> Sequence[Bound]:
+        """The policies that could see such a write, whatever its object and its names are."""
+        view = self._now()
+        return view.candidates(world, (operation, resource, subresource)) if view.hooks else ()
