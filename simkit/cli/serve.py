@@ -83,7 +83,14 @@ def _add_authentication(group: Any) -> None:
     group.add_argument(
         "--enable-bootstrap-token-auth", type=_flag, default=False, nargs="?", const=True, metavar="BOOL"
     )
-    group.add_argument("--authorization-mode", type=_words, default=("RBAC",), metavar="A,B", help="default RBAC")
+    group.add_argument("--authorization-mode", type=_words, metavar="A,B", help="default RBAC")
+    group.add_argument("--authorization-config", type=Path, metavar="FILE", help="instead of all other of its flags")
+    group.add_argument("--authorization-policy-file", type=Path, metavar="FILE", help="for ABAC: one policy a line")
+    group.add_argument("--authorization-webhook-config-file", type=Path, metavar="FILE", help="kubeconfig of a service")
+    group.add_argument("--authorization-webhook-version", choices=("v1", "v1beta1"), help="default v1beta1")
+    for name, usual in (("authorized", "5m"), ("unauthorized", "30s")):
+        flag = f"--authorization-webhook-cache-{name}-ttl"
+        group.add_argument(flag, type=_seconds, metavar="DURATION", help=f"default {usual}")
     group.add_argument(
         "--service-account-issuer", action="append", default=[], metavar="URL", help=f"default {DEFAULT_ISSUER}"
     )
@@ -225,7 +232,7 @@ def _options(args: argparse.Namespace) -> Options:
     wanted: dict[str, tuple[Any, Any]] = {
         "release": (args.release, "1.30"),
         "storage": (args.storage, "memory"),
-        "authorization_mode": (args.authorization_mode, ("RBAC",)),
+        **_authorization(args),
         "anonymous_auth": (args.anonymous_auth, True),
         "feature_gates": (args.feature_gates, {}),
         "runtime_config": (args.runtime_config, {}),
@@ -245,6 +252,20 @@ def _options(args: argparse.Namespace) -> Options:
         if name not in known and value != default:
             raise SimkitError(f"--{name.replace('_', '-')}: cannot be changed in this version")
     return Options(**{name: value for name, (value, _) in wanted.items() if name in known})
+
+
+def _authorization(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
+    """What the flags of authorization say; those that were not given keep their defaults."""
+    names = ("mode", "policy_file", "webhook_config_file", "webhook_version")
+    ttls = ("webhook_cache_authorized_ttl", "webhook_cache_unauthorized_ttl")
+    given = {f"authorization_{name}": getattr(args, f"authorization_{name}") for name in (*names, *ttls)}
+    given = {name: value for name, value in given.items() if value is not None}
+    if args.authorization_config is not None and given:
+        flags = "--authorization-mode or --authorization-webhook-* flags are defined"
+        raise SimkitError(f"--authorization-config can not be specified when {flags}")
+    return {
+        name: (value, None) for name, value in (*given.items(), ("authorization_config", args.authorization_config))
+    }
 
 
 def _assembled(options: Options, dump: Path | None) -> Assembled:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Final
 
 from simkit.cluster import bootstrap
+from simkit.cluster.access import Access
 from simkit.cluster.extensions import Extensions
 from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS, Needs, plugins
@@ -18,11 +19,9 @@ from simkit.engine.admission.chain import Chain, Plugin
 from simkit.engine.authn.config import Authentication, in_process
 from simkit.engine.authn.lookup import Lookup
 from simkit.engine.authn.madekey import MadeKey
-from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
 from simkit.engine.authz.guard import RoleGuard
-from simkit.engine.authz.privileged import PrivilegedGroups
+from simkit.engine.authz.nodegraph import NodeGraph
 from simkit.engine.authz.rbac import RoleAuthorizer
-from simkit.engine.authz.union import UnionAuthorizer
 from simkit.engine.controllers.aggregation import RoleAggregation
 from simkit.engine.controllers.runner import Controller, Runner, chosen
 from simkit.engine.pipeline.engine import Engine, Parts
@@ -45,7 +44,6 @@ from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.cluster")
-MODES: Final = ("AlwaysAllow", "AlwaysDeny", "RBAC")
 _CHECKS: Final = ("ping", "log", "etcd", "informer-sync", "poststarthook/rbac/bootstrap-roles", "shutdown")
 
 
@@ -66,6 +64,7 @@ class Assembled:
         captured: Collection[GroupResource] | None = None,
         allocation: ServiceAllocation | None = None,
         token_key: MadeKey | None = None,
+        graph: NodeGraph | None = None,
         extensions: Extensions | None = None,
         forked: bool = False,
     ) -> None:
@@ -81,8 +80,9 @@ class Assembled:
         self.extensions = extensions or Extensions(store)
         self.roles = RoleAuthorizer(index or AccessIndex.of(self._everything()))
         store.listen(self.roles.follow)
-        authorizer = _authorizer(options.authorization_mode, self.roles)
         metrics = Metrics()
+        self.access = Access(options, store, self._everything, self.clock, metrics, self.roles, graph, forked)
+        authorizer = self.access.authorizer()
         self.engine = Engine(
             Parts(
                 store=store,
@@ -147,6 +147,7 @@ class Assembled:
             allocation=self.engine.registry.allocation.fork(store, chance),
             captured=self.captured,
             token_key=self.token_key,
+            graph=self.access.graph.fork() if self.access.graph is not None else None,
             extensions=self.extensions.fork(store),
             forked=True,
         )

@@ -11,6 +11,7 @@ from simkit.engine.seams import Authenticator
 from simkit.meta.clock import Clock
 
 if TYPE_CHECKING:
+    from simkit.engine.authz.webhook import ReviewVersion
     from simkit.engine.pipeline.audit_policy import Policy
 
 LATEST = "1.30"
@@ -28,6 +29,16 @@ class Options:
     seed: int | None = None
     """For uids and generated names that repeat."""
     authorization_mode: Sequence[str] = ("RBAC",)
+    authorization_config: str | Path | None = None
+    """A configuration file that says what all other authorization options would say."""
+    authorization_policy_file: str | Path | None = None
+    """For the mode ABAC: one policy a line."""
+    authorization_webhook_config_file: str | Path | None = None
+    """For the mode Webhook: the client configuration of the service."""
+    authorization_webhook_version: ReviewVersion = "v1beta1"
+    authorization_webhook_cache_authorized_ttl: float = 300.0
+    authorization_webhook_cache_unauthorized_ttl: float = 30.0
+    """Seconds for which the service's answers are remembered."""
     anonymous_auth: bool = True
     authenticators: Sequence[Authenticator] = ()
     """Asked in order; none are needed in process, where the caller says who it is."""

@@ -18,7 +18,9 @@ class Road:
         return travel(self._engine, request)
 
     def blocking(self, request: Request) -> bool:
-        """Whether the request waits for a revision that has not come yet."""
+        """Whether the request waits for a service outside, or for a revision that has not come yet."""
+        if self._engine.leaves_process:
+            return True
         if not request.query:
             return False
         version = request.option("resourceVersion")

@@ -70,6 +70,12 @@ class Engine:
         parts.store.listen(self._wake)
 
     @property
+    def leaves_process(self) -> bool:
+        """Whether answering may wait for a service outside; parts that call one say so."""
+        parts = (self.authorizer, self.authenticator, self.admission)
+        return any(getattr(part, "leaves_process", False) for part in parts)
+
+    @property
     def catalogue(self) -> Catalogue:
         """What is served now."""
         return self._catalogue

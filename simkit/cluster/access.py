@@ -1,0 +1,171 @@
+"""The authorizers that the options ask for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, cast
+
+from simkit.cluster.options import Options
+from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
+from simkit.engine.authz.config import FromFile, Module, Modules
+from simkit.engine.authz.node import NodeAuthorizer
+from simkit.engine.authz.nodegraph import NodeGraph
+from simkit.engine.authz.rbac import RoleAuthorizer
+from simkit.engine.authz.webhook import FailurePolicy, Poster, ReviewVersion, Settings, Webhook
+from simkit.engine.outside.call import Caller, CallFailed
+from simkit.engine.outside.clientfile import Endpoint, read
+from simkit.engine.pipeline.metrics import Metrics
+from simkit.engine.seams import Authorizer, Store
+from simkit.meta.clock import Clock
+from simkit.meta.domain import AUTHORIZATION_GROUP, LABEL_DOMAIN
+from simkit.meta.errors import SimkitError
+from simkit.meta.fielderror import quoted
+from simkit.snapshot.protocol import Snapshot
+
+MODES: Final = ("AlwaysAllow", "AlwaysDeny", "ABAC", "Webhook", "RBAC", "Node")
+_MOUNTED: Final = Path("/var/run/secrets") / LABEL_DOMAIN / "serviceaccount"
+
+
+class _Silent:
+    """Stands for a service that a fork does not call."""
+
+    def post(self, body: bytes) -> bytes:
+        raise CallFailed("forks call no services outside")
+
+
+@dataclass
+class Access:
+    """What authorizers are made of, and the ones that follow the store."""
+
+    options: Options
+    store: Store
+    snapshot: Callable[[], Snapshot]
+    clock: Clock
+    metrics: Metrics
+    roles: RoleAuthorizer
+    graph: NodeGraph | None = None
+    """What each node has to do with; made when the mode Node is asked for."""
+    forked: bool = False
+    _nodes: NodeAuthorizer | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if self.graph is not None:
+            self.store.listen(self.graph.follow)
+
+    def authorizer(self) -> Authorizer:
+        """The authorizers in order. Raises SimkitError for options that do not go together."""
+        options = self.options
+        if options.authorization_config:
+            _check_alone(options)
+            return FromFile(options.authorization_config, self._configured, self.clock, self.metrics)
+        _check_modes(options)
+        modules = [Module(mode, mode.lower(), self._maker(mode)()) for mode in options.authorization_mode]
+        return Modules(modules, self.metrics)
+
+    def _maker(self, mode: str) -> Callable[[], Authorizer]:
+        return {
+            "AlwaysAllow": AlwaysAllow,
+            "AlwaysDeny": AlwaysDeny,
+            "RBAC": lambda: self.roles,
+            "Node": self._node,
+            "ABAC": self._policies,
+            "Webhook": self._webhook,
+        }[mode]
+
+    def _node(self) -> NodeAuthorizer:
+        if self._nodes is None:
+            if self.graph is None:
+                self.graph = NodeGraph.of(self.snapshot())
+                self.store.listen(self.graph.follow)
+            self._nodes = NodeAuthorizer(self.graph, self.options.release)
+        return self._nodes
+
+    def _policies(self) -> Authorizer:
+        from simkit.engine.authz.abac import load
+
+        if not self.options.authorization_policy_file:
+            raise SimkitError("authorization-mode ABAC's authorization policy file not passed")
+        return load(self.options.authorization_policy_file)
+
+    def _webhook(self) -> Authorizer:
+        options = self.options
+        settings = Settings(
+            version=options.authorization_webhook_version,
+            authorized_ttl=options.authorization_webhook_cache_authorized_ttl,
+            unauthorized_ttl=options.authorization_webhook_cache_unauthorized_ttl,
+        )
+        poster = self._poster(lambda: read(str(options.authorization_webhook_config_file)), 30.0)
+        return Webhook(poster, settings, self.clock, counters=self.metrics)
+
+    def _poster(self, endpoint: Callable[[], Endpoint], timeout: float) -> Poster:
+        return _Silent() if self.forked else Caller(endpoint(), timeout)
+
+    def _configured(self, content: bytes) -> Sequence[Module]:
+        """The authorizers of a configuration file."""
+        from simkit.engine.authz.files import Chosen, parse
+
+        def made(each: Chosen) -> Authorizer:
+            entry = each.webhook
+            if entry is None:
+                return self._maker(each.type)()
+            settings = Settings(
+                each.name,
+                cast(ReviewVersion, entry.version),
+                entry.authorized_ttl,
+                entry.unauthorized_ttl,
+                cast(FailurePolicy, entry.failure_policy),
+            )
+            named = entry.connection.file
+            poster = self._poster(lambda: read(named) if named else _from_inside(entry.version), entry.timeout)
+            return Webhook(poster, settings, self.clock, conditions=each.conditions, counters=self.metrics)
+
+        chosen = parse(content, str(self.options.authorization_config))
+        return [Module(each.type, each.name, made(each)) for each in chosen]
+
+
+def _check_alone(options: Options) -> None:
+    """A configuration file stands alone."""
+    others = (options.authorization_webhook_config_file, options.authorization_policy_file)
+    if tuple(options.authorization_mode) != ("RBAC",) or any(others):
+        flags = "--authorization-mode or --authorization-webhook-* flags are defined"
+        raise SimkitError(f"--authorization-config can not be specified when {flags}")
+    if not options.feature_gates.get("StructuredAuthorizationConfiguration", True):
+        gate = "StructuredAuthorizationConfiguration feature flag"
+        raise SimkitError(f"--authorization-config cannot be used without enabling {gate}")
+
+
+def _check_modes(options: Options) -> None:
+    modes, errors = list(options.authorization_mode), list[str]()
+    if not modes:
+        errors.append("at least one authorization-mode must be passed")
+    errors += [f"authorization-mode {quoted(mode)} is not a valid mode" for mode in modes if mode not in MODES]
+    for mode, flag, given, what in (
+        ("ABAC", "policy-file", options.authorization_policy_file, "authorization policy file"),
+        ("Webhook", "webhook-config-file", options.authorization_webhook_config_file, "authorization config file"),
+    ):
+        if mode in modes and not given:
+            errors.append(f"authorization-mode {mode}'s {what} not passed")
+        if given and mode not in modes:
+            errors.append(f"cannot specify --authorization-{flag} without mode {mode}")
+    if len(set(modes)) != len(modes):
+        errors.append(f"authorization-mode {' '.join(map(quoted, modes))} has mode specified more than once")
+    if errors:
+        raise SimkitError(f"{'; '.join(errors)} (known modes: {', '.join(MODES)})")
+
+
+def _from_inside(version: str) -> Endpoint:
+    """The review API of the cluster in which this process runs as a pod."""
+    host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
+    if not host or not port:
+        why = "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
+        raise SimkitError(f"unable to load in-cluster configuration, {why}")
+    try:
+        authorities, token = (_MOUNTED / "ca.crt").read_bytes(), (_MOUNTED / "token").read_text().strip()
+    except OSError as error:
+        raise SimkitError(f"unable to load in-cluster configuration: {error}") from error
+    path = f"/apis/{AUTHORIZATION_GROUP}/{version}/subjectaccessreviews"
+    address = f"[{host}]" if ":" in host else host
+    return Endpoint(f"https://{address}:{port}{path}", authorities, token=token)

@@ -1,0 +1,178 @@
+"""The authorizer of kubelets: each may read what its own pods need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from simkit.engine.authz import nodegraph as graph
+from simkit.engine.authz.nodegraph import NodeGraph
+from simkit.engine.seams import RuleList
+from simkit.logic.rbac.defaults import default_objects
+from simkit.logic.rbac.match import rule_allows
+from simkit.logic.rbac.rule import Rule, rules_of
+from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Decision
+from simkit.meta.domain import NODE_LEASE_NAMESPACE, api_group
+from simkit.meta.fielderror import quoted
+from simkit.meta.identity import Identity
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import name_of
+
+NODES_GROUP: Final = "system:nodes"
+NODE_PREFIX: Final = "system:node:"
+_ROLE: Final = "system:node"
+_LEASES: Final = GroupResource(api_group("coordination"), "leases")
+_CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
+_ITS_OWN: Final = ("get", "create", "update", "patch", "delete")
+_ALLOWED: Final = Decision(ALLOW)
+_NOTHING: Final = Decision(NO_OPINION)
+
+
+def node_of(identity: Identity) -> str | None:
+    """The name of the node that an identity is, None where it is none.
+
+    Examples
+    --------
+    >>> node_of(Identity("system:node:n1", ("system:nodes",))), node_of(Identity("system:node:n1"))
+    ('n1', None)
+    """
+    if NODES_GROUP not in identity.groups or not identity.user.startswith(NODE_PREFIX):
+        return None
+    return identity.user[len(NODE_PREFIX) :]
+
+
+class NodeAuthorizer:
+    """Allows what is related to the asking node, and what all nodes need alike.
+
+    Parameters
+    ----------
+    relations
+        What each node has to do with.
+    release
+        Whose default role of nodes says what all of them need.
+    """
+
+    def __init__(self, relations: NodeGraph, release: str) -> None:
+        self.relations = relations
+        self._release = release
+        self._rules: Sequence[Rule] | None = None
+
+    def authorize(self, ask: Attributes) -> Decision:
+        """An opinion about nodes alone; a refusal leaves it to the next authorizer, with its reason."""
+        node = node_of(ask.identity)
+        if node is None:
+            return _NOTHING
+        if not node:
+            return _no(f"unknown node for user {quoted(ask.identity.user)}")
+        if ask.is_resource:
+            special = _SPECIAL.get(GroupResource(ask.group, ask.resource))
+            if special is not None:
+                return special(self, node, ask)
+        return _ALLOWED if any(rule_allows(rule, ask) for rule in self._of_all()) else _NOTHING
+
+    def _of_all(self) -> Sequence[Rule]:
+        """The rules of the role, read at the first question of a node."""
+        if self._rules is None:
+            roles = (obj for obj in default_objects(self._release) if obj["kind"] == "ClusterRole")
+            self._rules = next(rules_of(role) for role in roles if name_of(role) == _ROLE)
+        return self._rules
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        """Nothing; for nodes with the remark that they may do more."""
+        if node_of(identity) is None:
+            return RuleList()
+        return RuleList(incomplete=True, error="node authorizer does not support user rule resolution")
+
+    # What is asked of each resource in particular
+
+    def read(self, node: str, ask: Attributes) -> Decision:
+        """Secrets and config maps: one at a time, also to list and watch it."""
+        if ask.verb not in ("get", "list", "watch"):
+            return _no("can only read resources of this type")
+        if ask.subresource:
+            return _no("cannot read subresource")
+        if not ask.namespace:
+            return _no("can only read namespaced object of this type")
+        return self.related(node, ask)
+
+    def get(self, node: str, ask: Attributes) -> Decision:
+        """Volumes, attachments, resource claims: one at a time."""
+        if ask.verb != "get":
+            return _no("can only get individual resources of this type")
+        if ask.subresource:
+            return _no("cannot get subresource")
+        return self.related(node, ask)
+
+    def claim(self, node: str, ask: Attributes) -> Decision:
+        """Volume claims, and their status, which nodes write."""
+        if ask.subresource != "status":
+            return self.get(node, ask)
+        if ask.verb not in ("update", "patch"):
+            return _no("can only get/update/patch this type")
+        return self.related(node, ask)
+
+    def token(self, node: str, ask: Attributes) -> Decision:
+        """Tokens of the accounts that pods of the node run as."""
+        if ask.verb != "create" or not ask.name:
+            return _no("can only create tokens for individual service accounts")
+        if ask.subresource != "token":
+            return _no("can only create token subresource of serviceaccount")
+        return self.related(node, ask)
+
+    def lease(self, node: str, ask: Attributes) -> Decision:
+        """The node's own lease; admission checks the name of one that is created."""
+        if ask.verb not in _ITS_OWN:
+            return _no("can only get, create, update, patch, or delete a node lease")
+        if ask.namespace != NODE_LEASE_NAMESPACE:
+            return _no(f"can only access leases in the {quoted(NODE_LEASE_NAMESPACE)} system namespace")
+        if ask.verb != "create" and ask.name != node:
+            return _no("can only access node lease with the same name as the requesting node")
+        return _ALLOWED
+
+    def csi_node(self, node: str, ask: Attributes) -> Decision:
+        """The node's own list of storage drivers."""
+        if ask.verb not in _ITS_OWN:
+            return _no("can only get, create, update, patch, or delete a CSINode")
+        if ask.subresource:
+            return _no("cannot authorize CSINode subresources")
+        if ask.verb != "create" and ask.name != node:
+            return _no("can only access CSINode with the same name as the requesting node")
+        return _ALLOWED
+
+    def slice(self, node: str, ask: Attributes) -> Decision:
+        """Resource slices: reading all, changing the node's own."""
+        if ask.subresource:
+            return _no("cannot authorize ResourceSlice subresources")
+        if ask.verb in ("create", "watch", "list", "deletecollection"):
+            return _ALLOWED
+        if ask.verb in ("get", "update", "patch", "delete"):
+            return self.related(node, ask)
+        verbs = "get, watch, list, create, update, patch, delete, deletecollection"
+        return _no(f"only the following verbs are allowed for a ResourceSlice: {verbs}")
+
+    def related(self, node: str, ask: Attributes) -> Decision:
+        """Whether the object has to do with the node."""
+        if not ask.name:
+            return _no("No Object name found")
+        key = Key(GroupResource(ask.group, ask.resource), ask.namespace, ask.name)
+        if self.relations.related(node, key):
+            return _ALLOWED
+        return _no(f"no relationship found between node '{node}' and this object")
+
+
+def _no(reason: str) -> Decision:
+    return Decision(NO_OPINION, reason)
+
+
+_SPECIAL: Final[Mapping[GroupResource, Callable[[NodeAuthorizer, str, Attributes], Decision]]] = {
+    graph.SECRETS: NodeAuthorizer.read,
+    graph.CONFIG_MAPS: NodeAuthorizer.read,
+    graph.CLAIMS: NodeAuthorizer.claim,
+    graph.VOLUMES: NodeAuthorizer.get,
+    graph.RESOURCE_CLAIMS: NodeAuthorizer.get,
+    graph.ATTACHMENTS: NodeAuthorizer.get,
+    graph.ACCOUNTS: NodeAuthorizer.token,
+    _LEASES: NodeAuthorizer.lease,
+    _CSI_NODES: NodeAuthorizer.csi_node,
+    graph.SLICES: NodeAuthorizer.slice,
+}

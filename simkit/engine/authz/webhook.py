@@ -1,0 +1,225 @@
+"""The authorizer that asks a service outside, by subject access reviews."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Final, Literal, Protocol
+
+import orjson
+
+from simkit.engine.authz.conditions import ConditionsFailed
+from simkit.engine.outside.call import CallFailed
+from simkit.engine.seams import RuleList
+from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
+from simkit.meta.clock import Clock
+from simkit.meta.domain import AUTHORIZATION_GROUP
+from simkit.meta.identity import Identity
+
+_LOG: Final = logging.getLogger("simkit.authz")
+REMEMBERED: Final = 8192
+"""How many answers are kept."""
+_LONGEST_KEPT: Final = 10_000
+"""Characters of a question above which its answer is not kept, lest somebody fills the memory."""
+_ATTEMPTS: Final = 5
+ReviewVersion = Literal["v1", "v1beta1"]
+FailurePolicy = Literal["NoOpinion", "Deny"]
+
+
+class Poster(Protocol):
+    """Sends a document to the service. Raises CallFailed."""
+
+    def post(self, body: bytes) -> bytes: ...
+
+
+class Conditions(Protocol):
+    """Says whether the service is to be asked at all. Raises ConditionsFailed where that cannot be told."""
+
+    def hold(self, spec: Mapping[str, Any]) -> bool: ...
+
+
+class Counters(Protocol):
+    """Counts what happens, by family and labels."""
+
+    def count(self, family: str, *labels: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a service is asked. Times are in seconds."""
+
+    name: str = "webhook"
+    version: ReviewVersion = "v1beta1"
+    authorized_ttl: float = 300.0
+    unauthorized_ttl: float = 30.0
+    failure_policy: FailurePolicy = "NoOpinion"
+    backoff: float = 0.5
+
+
+class Webhook:
+    """Asks a service, and remembers what it said for a while.
+
+    Parameters
+    ----------
+    poster
+        How the service is reached.
+    settings
+        Versions, times and what a failure means.
+    clock
+        On which answers are forgotten.
+    conditions
+        Without which all questions are asked.
+    counters
+        Where calls and failures are counted.
+
+    Notes
+    -----
+    A call keeps its caller waiting, so that the HTTP floor runs requests on worker threads (``leaves_process``).
+    """
+
+    leaves_process: Final = True
+
+    def __init__(
+        self,
+        poster: Poster,
+        settings: Settings,
+        clock: Clock,
+        *,
+        conditions: Conditions | None = None,
+        counters: Counters | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._poster, self.settings, self._clock, self._sleep = poster, settings, clock, sleep
+        self._conditions, self._counters = conditions, counters
+        self._kept: OrderedDict[bytes, tuple[float, Mapping[str, Any]]] = OrderedDict()
+        self._lock = Lock()
+
+    def authorize(self, ask: Attributes) -> Decision:
+        """What the service says; what the failure policy says where it cannot be asked or its answer not be used."""
+        spec = spec_of(ask)
+        try:
+            if self._conditions is not None and not self._conditions.hold(spec):
+                self._count("apiserver_authorization_match_condition_exclusions_total", "Webhook", self.settings.name)
+                return Decision(NO_OPINION)
+            status = self._status(spec, ask)
+        except ConditionsFailed as error:
+            self._count(
+                "apiserver_authorization_match_condition_evaluation_errors_total", "Webhook", self.settings.name
+            )
+            return self._failed(str(error))
+        except CallFailed as error:
+            _LOG.warning("the authorization webhook %s failed: %s", self.settings.name, error)
+            self._count_call("timeout" if "deadline" in str(error) else "error")
+            return self._failed(str(error))
+        return _decision(status)
+
+    def _failed(self, why: str) -> Decision:
+        denies = self.settings.failure_policy == "Deny"
+        return Decision(DENY if denies else NO_OPINION, "", error=why)
+
+    def _status(self, spec: Mapping[str, Any], ask: Attributes) -> Mapping[str, Any]:
+        key, now = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), self._clock.now()
+        known = self._kept.get(key)
+        if known is not None and now < known[0]:
+            return known[1]
+        status = self._asked(spec)
+        self._count_call("success")
+        if _size(ask) < _LONGEST_KEPT:
+            ttl = self.settings.authorized_ttl if status.get("allowed") else self.settings.unauthorized_ttl
+            self._keep(key, now + ttl, status)
+        return status
+
+    def _keep(self, key: bytes, until: float, status: Mapping[str, Any]) -> None:
+        with self._lock:
+            self._kept.pop(key, None)
+            self._kept[key] = (until, status)
+            while len(self._kept) > REMEMBERED:
+                self._kept.popitem(last=False)
+
+    def _asked(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        body = orjson.dumps(review_of(spec, self.settings.version))
+        for attempt in range(_ATTEMPTS):
+            try:
+                return _status_in(self._poster.post(body))
+            except CallFailed as error:
+                if not error.worth_repeating or attempt + 1 == _ATTEMPTS:
+                    raise
+                self._sleep(self.settings.backoff * 1.5**attempt)
+        raise AssertionError("the last attempt gives back or raises")
+
+    def rules_for(self, identity: Identity, namespace: str) -> RuleList:
+        """Nothing: a service cannot be asked for everything that somebody may do."""
+        return RuleList(incomplete=True, error="webhook authorizer does not support user rule resolution")
+
+    def _count(self, family: str, *labels: str) -> None:
+        if self._counters is not None:
+            self._counters.count(family, *labels)
+
+    def _count_call(self, result: str) -> None:
+        self._count("apiserver_authorization_webhook_evaluations_total", self.settings.name, result)
+        if result != "success" and self.settings.failure_policy == "NoOpinion":
+            self._count("apiserver_authorization_webhook_evaluations_fail_open_total", self.settings.name, result)
+
+
+def spec_of(ask: Attributes) -> dict[str, Any]:
+    """A question as the spec of a review, in version v1."""
+    identity = ask.identity
+    spec: dict[str, Any] = {}
+    if ask.is_resource:
+        attributes = {
+            "namespace": ask.namespace,
+            "verb": ask.verb,
+            "group": ask.group,
+            "version": ask.version,
+            "resource": ask.resource,
+            "subresource": ask.subresource,
+            "name": ask.name,
+        }
+        spec["resourceAttributes"] = {name: value for name, value in attributes.items() if value}
+    else:
+        spec["nonResourceAttributes"] = {"path": ask.path, "verb": ask.verb}
+    extra = {name: list(values) for name, values in identity.extra.items()}
+    who = {"user": identity.user, "groups": list(identity.groups), "extra": extra, "uid": identity.uid}
+    return {**spec, **{name: value for name, value in who.items() if value}}
+
+
+def review_of(spec: Mapping[str, Any], version: ReviewVersion) -> dict[str, Any]:
+    """The review that is sent. Version v1beta1 calls the groups ``group``."""
+    if version == "v1beta1":
+        spec = {("group" if name == "groups" else name): value for name, value in spec.items()}
+    head = {"kind": "SubjectAccessReview", "apiVersion": f"{AUTHORIZATION_GROUP}/{version}"}
+    return {**head, "metadata": {"creationTimestamp": None}, "spec": spec, "status": {"allowed": False}}
+
+
+def _status_in(answer: bytes) -> Mapping[str, Any]:
+    """The status of an answered review. Raises CallFailed for anything else."""
+    try:
+        document = orjson.loads(answer)
+    except orjson.JSONDecodeError as error:
+        raise CallFailed(f"the answer is no JSON: {error}") from None
+    if not isinstance(document, dict) or document.get("kind") not in (None, "", "SubjectAccessReview"):
+        raise CallFailed("the answer is no SubjectAccessReview")
+    status = document.get("status")
+    if not isinstance(status, dict) or not isinstance(status.get("allowed", False), bool):
+        raise CallFailed("the answer is a SubjectAccessReview without a status")
+    if not isinstance(status.get("denied", False), bool) or not isinstance(status.get("reason", ""), str):
+        raise CallFailed("the answer is a SubjectAccessReview whose status cannot be read")
+    return status
+
+
+def _decision(status: Mapping[str, Any]) -> Decision:
+    reason = status.get("reason") or ""
+    if status.get("denied"):
+        both = "webhook subject access review returned both allow and deny response" if status.get("allowed") else ""
+        return Decision(DENY, reason, error=both)
+    return Decision(ALLOW if status.get("allowed") else NO_OPINION, reason)
+
+
+def _size(ask: Attributes) -> int:
+    """Characters of a question that its sender chose."""
+    parts = (ask.namespace, ask.verb, ask.group, ask.version, ask.resource, ask.subresource, ask.name, ask.path)
+    return sum(map(len, parts))
