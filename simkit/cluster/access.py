@@ -66,14 +66,15 @@ class Access:
         return Modules(modules, self.metrics)
 
     def _maker(self, mode: str) -> Callable[[], Authorizer]:
-        return {
+        makers: dict[str, Callable[[], Authorizer]] = {
             "AlwaysAllow": AlwaysAllow,
             "AlwaysDeny": AlwaysDeny,
             "RBAC": lambda: self.roles,
             "Node": self._node,
             "ABAC": self._policies,
             "Webhook": self._webhook,
-        }[mode]
+        }
+        return makers[mode]
 
     def _node(self) -> NodeAuthorizer:
         if self._nodes is None:

@@ -71,7 +71,7 @@ class WebhookEntry(_Document):
     version: Text = Field("", alias="subjectAccessReviewVersion")
     condition_version: Text = Field("", alias="matchConditionSubjectAccessReviewVersion")
     failure_policy: Text = Field("", alias="failurePolicy")
-    connection: Connection = Field(Connection(), alias="connectionInfo")
+    connection: Connection = Field(default_factory=lambda: Connection.model_validate({}), alias="connectionInfo")
     conditions: tuple[Condition, ...] = Field((), alias="matchConditions")
 
 
