@@ -1,0 +1,268 @@
+"""What has to be there, besides grants, for a primitive to work: each condition by the word that the table uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from simkit.analysis.escalation.holdings import EVERYWHERE
+from simkit.analysis.escalation.place import GROUP, USER
+from simkit.analysis.escalation.solution import Holder, Solution
+from simkit.analysis.escalation.world import CONFIG_MAPS, PERSISTENT_VOLUMES, World
+from simkit.analysis.subject import text_of
+from simkit.logic.rbac.binding import CLUSTER_ROLES
+from simkit.logic.rbac.cover import covers
+from simkit.logic.rbac.question import Question
+from simkit.meta.domain import SYSTEM_NAMESPACE, api_group
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import at, labels_of, name_of
+
+Variables = dict[str, str]
+Condition = Callable[[World, Holder, Solution], Iterator[Variables]]
+HOOKS: Final = api_group("admissionregistration")
+MUTATING: Final = GroupResource(HOOKS, "mutatingwebhookconfigurations")
+VALIDATING: Final = GroupResource(HOOKS, "validatingwebhookconfigurations")
+POLICY_BINDINGS: Final = GroupResource(HOOKS, "validatingadmissionpolicybindings")
+CLUSTER_ADMIN_ROLE: Final = "cluster-admin"
+
+
+def _always(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    yield {}
+
+
+def _never(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    yield from ()
+
+
+def _masters(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    if holder.place.kind == GROUP and holder.place.name == MASTERS:
+        yield {}
+    elif any(one.kind == GROUP and one.name == MASTERS for one in holder.principals):
+        yield {}
+
+
+def _everybody(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    if holder.place.name in (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, ALL_ACCOUNTS) and holder.held:
+        yield {}
+
+
+def _bound_to_cluster_admin(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    if any(key.name == CLUSTER_ADMIN_ROLE and not scope for key, scope in holder.bound):
+        yield {}
+
+
+def _bound_to_role(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    """One role that the holder has and may rewrite; in the whole cluster if there is one."""
+    plural = solution.mets[0].need.any_of[0].permission.resource
+    fitting = [
+        (key, scope)
+        for key, scope in holder.bound
+        if key.resource.resource == plural
+        and solution.allows("role", key.name)
+        and (not key.namespace or solution.namespace in (EVERYWHERE, key.namespace))
+    ]
+    for key, scope in sorted(fitting, key=_width):
+        yield {"role": key.name, "scope": scope, **({"namespace": key.namespace} if key.namespace else {})}
+        if not scope:
+            return
+
+
+def _width(bound: tuple[Any, str]) -> tuple[bool, str, str]:
+    return bool(bound[1]), bound[1], bound[0].name
+
+
+def _role_of_others(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    """A role that others have and the holder has not; those of whole groups first."""
+    own = {key for key, _ in holder.bound}
+    bindings = [
+        (bool(binding.namespace), subject.kind != GROUP, subject, binding)
+        for binding in world.index.bindings()
+        if binding.role.resource == CLUSTER_ROLES and binding.role not in own
+        if solution.allows("role", binding.role.name) and world.index.rules(binding.role) is not None
+        for subject in binding.subjects
+        if subject.kind in (GROUP, USER) and subject.name != MASTERS
+    ]
+    for _, _, subject, binding in sorted(bindings, key=lambda one: one[:3])[:1]:
+        yield {"role": binding.role.name, "beneficiary": text_of(subject), "scope": binding.namespace}
+
+
+def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    """A role whose rules the holder has, and a bound aggregated role that does not have them yet."""
+    bound = {binding.role.name: binding for binding in world.index.bindings() if binding.subjects}
+    targets = [
+        (name, labels, bound[name], have)
+        for name, selectors in world.aggregated
+        for labels in (_labels(selectors),)
+        for have in (world.index.rules(bound[name].role) if name in bound else None,)
+        if labels and have is not None
+    ]
+    for role in world.scan(CLUSTER_ROLES):
+        name = name_of(role)
+        rules = world.index.rules(Key(CLUSTER_ROLES, "", name)) or ()
+        if not rules or not solution.allows("role", name) or not covers(holder.wide_rules, rules):
+            continue
+        for aggregated, labels, binding, have in targets:
+            if aggregated != name and not covers(have, rules) and not _has(labels_of(role), labels):
+                widest = min(binding.subjects, key=lambda one: one.kind != GROUP)
+                yield {
+                    "role": name,
+                    "aggregated": aggregated,
+                    "beneficiary": text_of(widest),
+                    "scope": binding.namespace,
+                }
+                return
+
+
+def _labels(selectors: Any) -> dict[str, str]:
+    """Labels that satisfy the first selector that only asks for labels."""
+    for selector in selectors:
+        if selector.get("matchLabels") and not selector.get("matchExpressions"):
+            return dict(selector["matchLabels"])
+    return {}
+
+
+def _has(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
+    return all(labels.get(key) == value for key, value in wanted.items())
+
+
+def _orphans(cluster: bool) -> Condition:
+    def found(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+        for binding in world.orphans:
+            role = binding.role
+            wide = role.resource == CLUSTER_ROLES
+            if wide != cluster or not solution.allows("role", role.name) or not binding.subjects:
+                continue
+            if wide or solution.namespace in (EVERYWHERE, binding.namespace):
+                own = any(one in holder.principals for one in binding.subjects)
+                yield {
+                    "role": role.name,
+                    "scope": binding.namespace,
+                    "beneficiary": "" if own else text_of(binding.subjects[0]),
+                    **({"namespace": binding.namespace} if binding.namespace else {}),
+                }
+
+    return found
+
+
+def _workload_exists(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    """An object that the holder may rewrite, in each namespace where there is one."""
+    met = solution.mets[0]
+    for namespace in _places(world, solution.namespace):
+        found = next(
+            (
+                {"namespace": namespace, "workload": name_of(obj), "resource": str(_resource(permission))}
+                for permission, hold in met.holds(namespace)
+                for obj in world.scan(_resource(permission), namespace)
+                if hold.names is None or name_of(obj) in hold.names
+            ),
+            None,
+        )
+        if found:
+            yield found
+
+
+def _resource(permission: Any) -> GroupResource:
+    return GroupResource(permission.group, permission.resource.partition("/")[0])
+
+
+def _places(world: World, namespace: str) -> tuple[str, ...]:
+    return tuple(world.enforced) if namespace == EVERYWHERE else (namespace,)
+
+
+def _unrestricted(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    for namespace in world.unrestricted:
+        if solution.namespace in (EVERYWHERE, namespace):
+            yield {"namespace": namespace}
+            return
+
+
+def _restricted(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    for namespace in world.restricted:
+        if solution.namespace in (EVERYWHERE, namespace) and solution.allows("labelled", namespace):
+            yield {"namespace": namespace}
+            return
+
+
+def _restricted_with_accomplice(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    for found in _restricted(world, holder, solution):
+        asked = Question("create", resource="pods", namespace=found["namespace"])
+        others = sorted({answer.grant.subject for answer in world.index.who(asked)} - holder.principals)
+        if others:
+            yield {**found, "accomplice": text_of(others[0])}
+
+
+def _control_plane(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    if holder.place.name in world.control_plane:
+        yield {}
+
+
+def _mutating_webhook(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    for obj in world.scan(MUTATING):
+        if solution.allows("configuration", name_of(obj)):
+            yield {"configuration": name_of(obj)}
+            return
+
+
+def _policy_parameters(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    for binding in world.scan(POLICY_BINDINGS):
+        reference = at(binding, "spec", "paramRef") or {}
+        where = reference.get("namespace") or solution.namespace
+        if reference.get("name") and solution.namespace in (EVERYWHERE, where):
+            yield {"namespace": where, "object": reference["name"]}
+            return
+
+
+def _webhook_namespace(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    for resource in (MUTATING, VALIDATING):
+        for configuration in world.scan(resource):
+            for webhook in configuration.get("webhooks") or ():
+                service = at(webhook, "clientConfig", "service") or {}
+                if service and solution.namespace in (EVERYWHERE, service.get("namespace")):
+                    yield {"namespace": service["namespace"], "object": service.get("name") or ""}
+                    return
+
+
+def _aws_auth(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    if world.get(CONFIG_MAPS, "aws-auth", SYSTEM_NAMESPACE) is not None:
+        yield {"namespace": SYSTEM_NAMESPACE}
+
+
+def _released_volume(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    for volume in world.scan(PERSISTENT_VOLUMES):
+        if at(volume, "status", "phase") in ("Available", "Released"):
+            yield {"volume": name_of(volume)}
+            return
+
+
+def _served(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    options = solution.mets[0].need.any_of
+    if any(world.served(option.permission.group, option.permission.resource) for option in options):
+        yield {}
+
+
+CONDITIONS: Final[Mapping[str, Condition]] = {
+    "": _always,
+    "never": _never,
+    "masters": _masters,
+    "everybody": _everybody,
+    "bound-to-cluster-admin": _bound_to_cluster_admin,
+    "bound-to-role": _bound_to_role,
+    "role-of-others": _role_of_others,
+    "may-label": _may_label,
+    "orphan-cluster-role": _orphans(cluster=True),
+    "orphan-role": _orphans(cluster=False),
+    "workload-exists": _workload_exists,
+    "unrestricted-namespace": _unrestricted,
+    "restricted-namespace": _restricted,
+    "restricted-namespace-with-accomplice": _restricted_with_accomplice,
+    "control-plane-node": _control_plane,
+    "mutating-webhook-exists": _mutating_webhook,
+    "policy-parameters": _policy_parameters,
+    "webhook-namespace": _webhook_namespace,
+    "aws-auth": _aws_auth,
+    "released-volume": _released_volume,
+    "resource-served": _served,
+}
+"""Conditions of primitives that somebody uses. Those on pods and nodes are decided by ``surroundings``."""

@@ -1,0 +1,116 @@
+"""How code in a pod gets to the node that it runs on, read from the pod's specification."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from simkit.meta.objects import Object, at
+
+Specification = Mapping[str, Any]
+_ESCAPING: Final = {"SYS_ADMIN", "SYS_MODULE", "DAC_READ_SEARCH", "SYS_RAWIO", "ALL"}
+_TRACING: Final = {"SYS_PTRACE", "SYS_ADMIN", "ALL"}
+_SOCKETS: Final = ("docker.sock", "containerd.sock", "crio.sock", "cri-dockerd.sock")
+_LEADING: Final = ("/etc", "/proc", "/root", "/var", "/var/lib", "/var/lib/kubelet", "/run", "/var/run", "/sys", "/dev")
+_BELOW: Final = ("/etc/kubernetes", "/var/lib/kubelet/pods", "/var/lib/kubelet/pki", "/var/lib/etcd", "/root/")
+
+
+class Escape(NamedTuple):
+    """A primitive of the K list, and what in the specification allows it."""
+
+    primitive: str
+    because: str
+
+
+def escapes_of(pod: Object) -> tuple[Escape, ...]:
+    """How code in a pod gets to its node.
+
+    Examples
+    --------
+    >>> escapes_of({"spec": {"containers": [{"name": "c", "securityContext": {"privileged": True}}]}})
+    (Escape(primitive='K1', because='container c is privileged'),)
+    """
+    spec = at(pod, "spec") or {}
+    return tuple(dict.fromkeys(Escape(name, because) for name, finder in _FINDERS.items() for because in finder(spec)))
+
+
+def containers_of(spec: Specification) -> Iterator[Specification]:
+    """All containers of a specification."""
+    for kind in ("initContainers", "containers", "ephemeralContainers"):
+        yield from spec.get(kind) or ()
+
+
+def _added(container: Specification) -> set[str]:
+    added = at(container, "securityContext", "capabilities", "add") or ()
+    return {name.upper().removeprefix("CAP_") for name in added}
+
+
+def _privileged(spec: Specification) -> Iterator[str]:
+    for one in containers_of(spec):
+        if at(one, "securityContext", "privileged"):
+            yield f"container {one.get('name')} is privileged"
+
+
+def _host_processes(spec: Specification) -> Iterator[str]:
+    for one in containers_of(spec):
+        added = _added(one) & _TRACING
+        if spec.get("hostPID") and (added or at(one, "securityContext", "privileged")):
+            yield f"hostPID with {', '.join(sorted(added)) or 'privileged'} in container {one.get('name')}"
+
+
+def _host_paths(spec: Specification) -> Iterator[tuple[str, bool]]:
+    """The mounted paths of the host, and whether a container may write them."""
+    for volume in spec.get("volumes") or ():
+        path = at(volume, "hostPath", "path")
+        if path is None:
+            continue
+        mounts = [
+            mount
+            for container in containers_of(spec)
+            for mount in container.get("volumeMounts") or ()
+            if mount.get("name") == volume.get("name")
+        ]
+        if mounts:
+            yield path.rstrip("/") or "/", any(not mount.get("readOnly") for mount in mounts)
+
+
+def _leading_paths(spec: Specification) -> Iterator[str]:
+    for path, writable in _host_paths(spec):
+        if path == "/" or path.startswith(_BELOW) or (path in _LEADING and writable):
+            yield f"hostPath {path}"
+
+
+def _sockets(spec: Specification) -> Iterator[str]:
+    for path, _ in _host_paths(spec):
+        if path.endswith(_SOCKETS):
+            yield f"hostPath {path}"
+
+
+def _capabilities(spec: Specification) -> Iterator[str]:
+    for one in containers_of(spec):
+        for name in sorted(_added(one) & _ESCAPING):
+            yield f"capability {name} in container {one.get('name')}"
+
+
+def _host_process(spec: Specification) -> Iterator[str]:
+    wide = at(spec, "securityContext", "windowsOptions", "hostProcess")
+    for one in containers_of(spec):
+        if at(one, "securityContext", "windowsOptions", "hostProcess") or wide:
+            yield f"hostProcess in container {one.get('name')}"
+
+
+def _git_repositories(spec: Specification) -> Iterator[str]:
+    for volume in spec.get("volumes") or ():
+        if volume.get("gitRepo"):
+            yield f"gitRepo volume {volume.get('name')}"
+
+
+_FINDERS: Final[Mapping[str, Callable[[Specification], Iterator[str]]]] = {
+    "K1": _privileged,
+    "K2": _host_processes,
+    "K3": _leading_paths,
+    "K4": _capabilities,
+    "K11": _host_process,
+    "K12": _git_repositories,
+    "K14": _sockets,
+}

@@ -1,0 +1,246 @@
+"""The escalation graph of a cluster: who gets where, by which primitive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from simkit.analysis.access import NO_MEMBERS, known_subjects, principals_of
+from simkit.analysis.escalation import place as at_place
+from simkit.analysis.escalation.conditions import CONDITIONS
+from simkit.analysis.escalation.edge import Edge
+from simkit.analysis.escalation.holdings import RoleMatches, Source, hold, hold_rules
+from simkit.analysis.escalation.need import Permission
+from simkit.analysis.escalation.place import ALL, CLUSTER_ADMIN, GROUP, SERVICE_ACCOUNT, USER, Place, at_subject, role_of
+from simkit.analysis.escalation.primitive import Primitive, needs_of, primitives
+from simkit.analysis.escalation.solution import Holder, Solution, solutions
+from simkit.analysis.escalation.surroundings import surroundings
+from simkit.analysis.escalation.world import World
+from simkit.analysis.escalation.yields import YIELDS
+from simkit.analysis.remembered import Remembered
+from simkit.analysis.subject import Members, implied_groups
+from simkit.logic.rbac.binding import Subject
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from simkit.meta.names import Key
+from simkit.snapshot.protocol import Snapshot
+
+ALL_IN_NAMESPACE: Final = (Rule(("*",), ("*",), ("*",)),)
+EDGE_KINDS: Final = ("escalation", "sharing", "impact", "deputy", "composite")
+"""Classes of primitives that lead somewhere. The others are only told of."""
+IMPERSONATION: Final = ("A14", "B1", "B2", "B3", "B4", "B5", "B6", "B7")
+"""What an identity that is only impersonated cannot do: requests carry one impersonation."""
+REPEATED: Final = ("A2", "A14", "J9", "J10")
+"""Primitives that name a special case of others; they are told of, but are no edges of their own."""
+
+
+class EscalationGraph:
+    """Places and the steps between them, worked out as they are asked for.
+
+    Notes
+    -----
+    Edges lead to sets ("any service account of ci") whose members are spread once for all who reach the set, so that
+    the whole graph is O(grants + objects), and not O(subjects x service accounts).
+    """
+
+    def __init__(self, snapshot: Snapshot, members: Members = NO_MEMBERS) -> None:
+        self.snapshot, self.members = snapshot, members
+        self.world = World(snapshot)
+        self.release = snapshot.release
+        self._matches = RoleMatches(self.release)
+        self._edges: dict[Place, tuple[Edge, ...]] = {}
+        self._by_permission = _watching(self.release)
+
+    def edges(self, place: Place) -> tuple[Edge, ...]:
+        """The steps from a place."""
+        known = self._edges.get(place)
+        if known is None:
+            known = self._edges[place] = tuple(self._found(place))
+        return known
+
+    def _found(self, place: Place) -> Iterator[Edge]:
+        yield from surroundings(self.world, place)
+        groups = self._groups(place)
+        for group in groups:
+            yield Edge(place, at_subject(Subject(GROUP, group), worn=place.worn))
+        holder = self.holder(place) if self._adds_something(place, groups) else None
+        if holder is not None:
+            yield from self._own(holder, groups)
+
+    def _groups(self, place: Place) -> tuple[str, ...]:
+        """The groups of a user or service account, without those that another of them implies."""
+        if place.kind not in (USER, SERVICE_ACCOUNT) or place.subject is None:
+            return ()
+        found = [one.name for one in principals_of(place.subject, self.members)[1:]]
+        implied = {name for group in found for name in implied_groups(group)}
+        return tuple(name for name in found if name not in implied)
+
+    def _adds_something(self, place: Place, groups: tuple[str, ...]) -> bool:
+        """Whether somebody has more than the one group that it is in."""
+        if place.subject is None or place.kind == GROUP or len(groups) != 1:
+            return True
+        return next(self.world.index.grants_of_subject(place.subject), None) is not None
+
+    def _own(self, holder: Holder, groups: tuple[str, ...]) -> Iterator[Edge]:
+        """The steps of a holder, without those that one of its groups, or all it has in a namespace, is enough for."""
+        closures = [
+            frozenset(Subject(GROUP, name) for name in (group, *implied_groups(group))) for group in groups
+        ]
+        wide = self._wide(holder) if holder.place.kind != at_place.NAMESPACE else {}
+        for edge in self.steps(holder):
+            if edge.primitive not in OF_HOLDER and edge.needs:
+                if any(_enough(edge, closure) for closure in closures):
+                    continue
+                sources = wide.get(edge.value("namespace"))
+                if sources and edge.primitive != WIDE and all(sources & set(need) for need in edge.needs):
+                    continue
+            yield edge
+
+    @staticmethod
+    def _wide(holder: Holder) -> dict[str, set[Source]]:
+        """The sources that give everything in a namespace."""
+        found: dict[str, set[Source]] = {}
+        for one in holder.held.get(ANYTHING, ()):
+            if one.namespace and one.source is not None:
+                found.setdefault(one.namespace, set()).add(one.source)
+        return found
+
+    def holder(self, place: Place) -> Holder | None:
+        """What somebody at a place holds; None where a place is not somebody."""
+        subject = place.subject
+        if subject is not None:
+            return self._subject(place, subject)
+        if place.namespace == ALL:
+            return None
+        if place.kind == at_place.RULES:
+            role = role_of(place)
+            rules = self.world.index.rules(role) or ()
+            held = hold_rules({}, rules, place.namespace, self._matches)
+            wide = () if place.namespace else rules
+            return Holder(place, held, bound=((role, place.namespace),), wide_rules=wide)
+        if place.kind == at_place.NAMESPACE:
+            return Holder(place, hold_rules({}, ALL_IN_NAMESPACE, place.namespace, self._matches))
+        return None
+
+    def _subject(self, place: Place, subject: Subject) -> Holder:
+        principals = principals_of(subject, self.members)
+        grants = [grant for one in principals for grant in self.world.index.grants_of_subject(one)]
+        bound: list[tuple[Key, str]] = [(grant.role, grant.namespace) for grant in grants if not grant.missing]
+        wide = tuple(rule for grant in grants if not grant.namespace for rule in grant.rules)
+        held = hold({}, grants, self._matches)
+        own = None
+        if subject.kind != GROUP and len(self._groups(place)) == 1:
+            own = frozenset(hold({}, self.world.index.grants_of_subject(subject), self._matches))
+        return Holder(place, held, frozenset(principals), tuple(dict.fromkeys(bound)), own, wide)
+
+    def steps(self, holder: Holder, *, kinds: Iterable[str] = EDGE_KINDS) -> Iterator[Edge]:
+        """What a holder can do with what it holds."""
+        for primitive in self.candidates(holder):
+            if primitive.kind not in kinds or primitive.id in REPEATED:
+                continue
+            if holder.place.worn and primitive.id in IMPERSONATION:
+                continue
+            for edge in self.uses(holder, primitive):
+                yield edge
+                if edge.target == CLUSTER_ADMIN and not edge.cost:
+                    return  # there is nothing beyond
+
+    def candidates(self, holder: Holder) -> Iterator[Primitive]:
+        """The primitives of the release of which the holder may meet some need, in the order of the table."""
+        held = holder.held if holder.own is None else holder.own
+        wanted = {AT_ONCE, *(one for permission in held for one in self._by_permission.get(permission, ()))}
+        if any(permission in holder.held for permission in ESCALATE):
+            wanted.update(OF_HOLDER)
+        for primitive in primitives().primitives:
+            if primitive.id in wanted and primitive.holds_in(self.release):
+                yield primitive
+
+    def uses(self, holder: Holder, primitive: Primitive) -> Iterator[Edge]:
+        """How a holder can use one primitive."""
+        for number in range(len(primitive.ways)):
+            for solution, variables in self.found(holder, primitive, number):
+                reached = YIELDS[solution.way.yields](self.world, holder, solution, variables)
+                for target, more in reached:
+                    if target != holder.place:
+                        yield _edge(holder.place, target, solution, {**variables, **more})
+
+    def found(self, holder: Holder, primitive: Primitive, number: int) -> Iterator[tuple[Solution, dict[str, str]]]:
+        """How a holder meets one way of a primitive, with what its condition found."""
+        condition = CONDITIONS.get(primitive.ways[number].when)
+        if condition is None:
+            return
+        for solution in solutions(primitive, number, holder.held, self.release):
+            for variables in condition(self.world, holder, solution):
+                yield solution, variables
+
+    def sources(self) -> tuple[Place, ...]:
+        """Everybody known: users and service accounts, groups that bindings name, and anybody at all."""
+        groups = [Subject(GROUP, AUTHENTICATED), Subject(GROUP, UNAUTHENTICATED), Subject(GROUP, MASTERS)]
+        groups += [subject for subject in self.world.index.subjects() if subject.kind == GROUP]
+        every = (Subject(USER, ANONYMOUS), *known_subjects(self.snapshot), *groups)
+        return tuple(dict.fromkeys(map(at_subject, every)))
+
+    def reachable(self, sources: Iterable[Place]) -> dict[Place, tuple[Edge, ...]]:
+        """All places that can be reached, with their steps."""
+        found: dict[Place, tuple[Edge, ...]] = {}
+        waiting = list(dict.fromkeys(sources))
+        while waiting:
+            place = waiting.pop()
+            if place in found:
+                continue
+            found[place] = self.edges(place)
+            waiting += [edge.target for edge in found[place] if edge.target not in found]
+        return found
+
+
+AT_ONCE: Final = "A3"
+"""The primitive that needs no grant."""
+WIDE: Final = "A1"
+ANYTHING: Final = Permission("*", "*", "*")
+ESCALATE: Final = tuple(Permission(verb, RBAC_GROUP, "clusterroles") for verb in ("update", "patch", "create"))
+OF_HOLDER: Final = ("A5", "A8", "A9", "A10")
+"""Primitives that look at all that a holder has, and not only at what they need."""
+
+
+def _enough(edge: Edge, closure: frozenset[Subject]) -> bool:
+    """Whether grants to these groups meet all needs."""
+    return all(any(source.subject in closure for source in need) for need in edge.needs)
+
+
+def _edge(source: Place, target: Place, solution: Solution, variables: dict[str, str]) -> Edge:
+    variables.setdefault("namespace", solution.namespace)
+    return Edge(
+        source,
+        target,
+        solution.primitive.id,
+        solution.number,
+        tuple(sorted(variables.items())),
+        solution.sources(variables),
+        solution.permissions(variables),
+        solution.way.cost,
+    )
+
+
+def _watching(release: str) -> dict[object, tuple[str, ...]]:
+    """The primitives that need each permission."""
+    found: dict[object, dict[str, None]] = {}
+    for primitive in primitives().primitives:
+        for number in range(len(primitive.ways)):
+            for need in needs_of(primitive.id, number, release):
+                for option in need.any_of:
+                    found.setdefault(option.permission, {})[primitive.id] = None
+    return {permission: tuple(names) for permission, names in found.items()}
+
+
+_graphs: Remembered[EscalationGraph] = Remembered()
+
+
+def graph_of(snapshot: Snapshot, members: Members = NO_MEMBERS) -> EscalationGraph:
+    """The escalation graph of a snapshot, made once. IncompleteSnapshot without roles or bindings."""
+    if members:
+        return EscalationGraph(snapshot, members)
+    return _graphs.of(snapshot, EscalationGraph)
+
+
+

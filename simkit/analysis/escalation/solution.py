@@ -1,0 +1,97 @@
+"""A way of a primitive, met by what somebody holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from simkit.analysis.escalation.holdings import Held, Met, Source, common_namespaces, meet
+from simkit.analysis.escalation.need import Permission
+from simkit.analysis.escalation.place import Place
+from simkit.analysis.escalation.primitive import Primitive, Way, needs_of
+from simkit.logic.rbac.binding import Subject
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.names import Key
+
+
+@dataclass(slots=True)
+class Holder:
+    """Somebody at a place: what they hold of what primitives need, and the roles that they are bound to."""
+
+    place: Place
+    held: Held
+    principals: frozenset[Subject] = frozenset()
+    bound: tuple[tuple[Key, str], ...] = ()
+    """The roles, each with the namespace of the binding."""
+    own: frozenset[Permission] | None = None
+    """What is granted to the holder itself, where the rest is that of its one group; None where that is no matter."""
+    wide_rules: tuple[Rule, ...] = field(default=(), repr=False)
+    """All rules held in the whole cluster, for what is checked against all of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """That a holder meets all needs of a way, in a namespace (``*``: in all)."""
+
+    primitive: Primitive
+    number: int
+    namespace: str
+    mets: tuple[Met, ...]
+
+    @property
+    def way(self) -> Way:
+        return self.primitive.ways[self.number]
+
+    def names(self, label: str) -> tuple[str, ...] | None:
+        """The names that all needs of this label allow; None for all."""
+        found: tuple[str, ...] | None = None
+        for met in self.mets:
+            if met.need.label == label:
+                names = met.names(self.namespace)
+                if found is None:
+                    found = names
+                elif names is not None:
+                    found = tuple(name for name in found if name in names)
+        return found
+
+    def allows(self, label: str, name: str) -> bool:
+        """Whether the needs of this label allow a name."""
+        names = self.names(label)
+        return names is None or name in names
+
+    def sources(self, variables: dict[str, str]) -> tuple[tuple[Source, ...], ...]:
+        """For each need that a grant meets, the grants that are each enough for the names in the variables.
+
+        A need that something reached on the way meets does not count.
+        """
+        found = []
+        for met in self.mets:
+            name = variables.get(met.need.label, "") if met.need.label else ""
+            where = variables.get("namespace", self.namespace)
+            if not met.free(where, name):
+                found.append(met.sources(where, name))
+        return tuple(found)
+
+    def permissions(self, variables: dict[str, str]) -> tuple[Permission, ...]:
+        """The permission that meets each need, the first of several."""
+        found = []
+        for met in self.mets:
+            name = variables.get(met.need.label, "") if met.need.label else ""
+            holds = met.holds(variables.get("namespace", self.namespace))
+            fitting = [one for one, hold in holds if not name or hold.names is None or name in hold.names]
+            order = [option.permission for option in met.need.any_of]
+            found.append(min(fitting or [one for one, _ in holds], key=order.index))
+        return tuple(found)
+
+
+def solutions(primitive: Primitive, number: int, held: Held, release: str) -> Iterator[Solution]:
+    """How the needs of one way are met, once per namespace."""
+    needs = needs_of(primitive.id, number, release)
+    mets: list[Met] = []
+    for need in needs:
+        met = meet(need, held)
+        if met is None:
+            return
+        mets.append(met)
+    for namespace in common_namespaces(mets):
+        yield Solution(primitive, number, namespace, tuple(mets))

@@ -1,0 +1,212 @@
+"""The objects of a cluster that decide where primitives lead: pods, accounts, nodes, labels, things that are missing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from simkit.analysis.access import index_of
+from simkit.analysis.custom import catalogue_of
+from simkit.analysis.escalation.escapes import Escape, escapes_of
+from simkit.analysis.rbacobjects import NAMESPACES, PODS, SERVICE_ACCOUNTS
+from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, SERVICE_ACCOUNT, Binding, Subject
+from simkit.meta.domain import label
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.snapshot.protocol import Snapshot
+
+NODES: Final = GroupResource("", "nodes")
+SECRETS: Final = GroupResource("", "secrets")
+CONFIG_MAPS: Final = GroupResource("", "configmaps")
+PERSISTENT_VOLUMES: Final = GroupResource("", "persistentvolumes")
+ENFORCE: Final = label("enforce", "pod-security")
+CONTROL_PLANE: Final = (label("control-plane", "node-role"), label("master", "node-role"))
+TOKEN_TYPE: Final = label("service-account-token")
+ACCOUNT_ANNOTATION: Final = label("service-account.name")
+UNRESTRICTED: Final = ("", "privileged")
+
+
+class World:
+    """Facts about the objects of a snapshot, each found once, when it is first asked for.
+
+    What was not captured counts as absent, and is told by ``unknown``.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.index = index_of(snapshot)
+        self.catalogue = catalogue_of(snapshot)
+        self._unknown: dict[GroupResource, None] = {}
+
+    @property
+    def unknown(self) -> tuple[GroupResource, ...]:
+        """Resources that were asked about and are not in the snapshot: paths through them are not found."""
+        return tuple(self._unknown)
+
+    def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
+        """The objects of a resource, none where it was not captured."""
+        if resource in self.snapshot.captured():
+            return self.snapshot.scan(resource, namespace)
+        self._unknown[resource] = None
+        return ()
+
+    def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
+        """One object, None where it or its resource is not in the snapshot."""
+        if resource in self.snapshot.captured():
+            return self.snapshot.get(resource, name, namespace)
+        self._unknown[resource] = None
+        return None
+
+    @cached_property
+    def accounts(self) -> Mapping[str, tuple[Subject, ...]]:
+        """The service accounts of each namespace; where they were not captured, those that bindings name."""
+        found: dict[str, dict[Subject, None]] = defaultdict(dict)
+        if SERVICE_ACCOUNTS in self.snapshot.captured():
+            for obj in self.snapshot.scan(SERVICE_ACCOUNTS):
+                found[namespace_of(obj)][Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj))] = None
+        else:
+            self._unknown[SERVICE_ACCOUNTS] = None
+            for subject in self.index.subjects():
+                if subject.kind == SERVICE_ACCOUNT:
+                    found[subject.namespace][subject] = None
+        return {namespace: tuple(names) for namespace, names in found.items()}
+
+    @cached_property
+    def enforced(self) -> Mapping[str, str]:
+        """The pod security level of each namespace, empty where none is enforced."""
+        found = {name_of(obj): labels_of(obj).get(ENFORCE, "") for obj in self.scan(NAMESPACES)}
+        if NAMESPACES not in self.snapshot.captured():
+            found = dict.fromkeys(self.accounts, "")
+        return found
+
+    @cached_property
+    def unrestricted(self) -> tuple[str, ...]:
+        """Namespaces where privileged pods are let in."""
+        return tuple(name for name, level in self.enforced.items() if level in UNRESTRICTED)
+
+    @cached_property
+    def restricted(self) -> tuple[str, ...]:
+        """Namespaces whose label keeps privileged pods out."""
+        return tuple(name for name, level in self.enforced.items() if level not in UNRESTRICTED)
+
+    @cached_property
+    def pods(self) -> Mapping[str, tuple[Object, ...]]:
+        """The pods of each namespace that have not ended."""
+        found: dict[str, list[Object]] = defaultdict(list)
+        for pod in self.scan(PODS):
+            if at(pod, "status", "phase") not in ("Succeeded", "Failed"):
+                found[namespace_of(pod)].append(pod)
+        return {namespace: tuple(pods) for namespace, pods in found.items()}
+
+    @cached_property
+    def pods_on(self) -> Mapping[str, tuple[Object, ...]]:
+        """The pods of each node."""
+        found: dict[str, list[Object]] = defaultdict(list)
+        for pods in self.pods.values():
+            for pod in pods:
+                if at(pod, "spec", "nodeName"):
+                    found[at(pod, "spec", "nodeName")].append(pod)
+        return {node: tuple(pods) for node, pods in found.items()}
+
+    def pod(self, namespace: str, name: str) -> Object | None:
+        """One running pod."""
+        return self._pods_by_name.get((namespace, name))
+
+    @cached_property
+    def _pods_by_name(self) -> Mapping[tuple[str, str], Object]:
+        return {(place, name_of(pod)): pod for place, pods in self.pods.items() for pod in pods}
+
+    def account_of(self, pod: Object) -> Subject | None:
+        """The service account whose token the pod holds; None where it mounts none."""
+        spec = at(pod, "spec") or {}
+        account = Subject(SERVICE_ACCOUNT, spec.get("serviceAccountName") or "default", namespace_of(pod))
+        mounts = spec.get("automountServiceAccountToken")
+        if mounts is None:
+            obj = self.get(SERVICE_ACCOUNTS, account.name, account.namespace)
+            mounts = (obj or {}).get("automountServiceAccountToken")
+        projected = any(
+            "serviceAccountToken" in source
+            for volume in spec.get("volumes") or ()
+            for source in at(volume, "projected", "sources") or ()
+        )
+        return account if projected or mounts is not False else None
+
+    def escapes(self, pod: Object) -> tuple[Escape, ...]:
+        """How code in the pod gets to its node."""
+        return escapes_of(pod)
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """All nodes; those that pods name, where nodes were not captured."""
+        named = tuple(sorted(self.pods_on))
+        return tuple(name_of(node) for node in self.scan(NODES)) or named
+
+    @cached_property
+    def control_plane(self) -> tuple[str, ...]:
+        """The nodes that carry a control-plane label."""
+        return tuple(name_of(node) for node in self.scan(NODES) if any(key in labels_of(node) for key in CONTROL_PLANE))
+
+    @cached_property
+    def secrets(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the secrets of each namespace."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for obj in self.scan(SECRETS):
+            found[namespace_of(obj)].append(name_of(obj))
+        return {namespace: tuple(names) for namespace, names in found.items()}
+
+    @cached_property
+    def token_secrets(self) -> Mapping[tuple[str, str], Subject]:
+        """Secrets that hold a token, with the service account that it belongs to."""
+        found = {}
+        for obj in self.scan(SECRETS):
+            account = (at(obj, "metadata", "annotations") or {}).get(ACCOUNT_ANNOTATION)
+            if obj.get("type") == TOKEN_TYPE and account:
+                found[namespace_of(obj), name_of(obj)] = Subject(SERVICE_ACCOUNT, account, namespace_of(obj))
+        return found
+
+    @cached_property
+    def missing_accounts(self) -> Mapping[str, tuple[Subject, ...]]:
+        """Service accounts that bindings name and nobody made, by namespace."""
+        found: dict[str, list[Subject]] = defaultdict(list)
+        if SERVICE_ACCOUNTS in self.snapshot.captured():
+            for subject in self.index.subjects():
+                if subject.kind == SERVICE_ACCOUNT and subject not in self.accounts.get(subject.namespace, ()):
+                    found[subject.namespace].append(subject)
+        return {namespace: tuple(subjects) for namespace, subjects in found.items()}
+
+    @cached_property
+    def missing_namespaces(self) -> tuple[str, ...]:
+        """Namespaces of missing service accounts that are missing themselves."""
+        if NAMESPACES not in self.snapshot.captured():
+            return ()
+        return tuple(name for name in self.missing_accounts if name not in self.enforced)
+
+    @cached_property
+    def orphans(self) -> tuple[Binding, ...]:
+        """Bindings whose role is missing, and could be made."""
+        return tuple(
+            binding
+            for binding in self.index.bindings()
+            if binding.role.resource in (ROLES, CLUSTER_ROLES) and self.index.rules(binding.role) is None
+        )
+
+    @cached_property
+    def aggregated(self) -> tuple[tuple[str, Sequence[Mapping[str, Any]]], ...]:
+        """Aggregated roles with their selectors."""
+        return tuple(
+            (name_of(role), at(role, "aggregationRule", "clusterRoleSelectors") or ())
+            for role in self.scan(CLUSTER_ROLES)
+            if role.get("aggregationRule")
+        )
+
+    def deputies(self, part: str) -> tuple[Subject, ...]:
+        """The service accounts with this name, or with a name that ends in it."""
+        every = [one for accounts in self.accounts.values() for one in accounts]
+        exact = tuple(one for one in every if one.name == part)
+        return exact or tuple(one for one in every if one.name.endswith(part))
+
+    def served(self, group: str, resource: str) -> bool:
+        """Whether the release or a definition of the snapshot serves a resource."""
+        return any(one.resource == resource.partition("/")[0] for one in self.catalogue.resources(group))

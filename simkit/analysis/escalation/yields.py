@@ -1,0 +1,295 @@
+"""Where a primitive leads: each kind of result by the word that the table uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from simkit.analysis.escalation import place as at_place
+from simkit.analysis.escalation.holdings import EVERYWHERE
+from simkit.analysis.escalation.place import CLUSTER_ADMIN, GROUP, USER, Place, at_subject, rules_place
+from simkit.analysis.escalation.solution import Holder, Solution
+from simkit.analysis.escalation.world import World
+from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, Binding
+from simkit.logic.rbac.cover import EVERYTHING, covers
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.names import Key
+
+Variables = dict[str, str]
+Reached = Iterator[tuple[Place, Variables]]
+Yield = Callable[[World, Holder, Solution, Variables], Reached]
+NODE_PREFIX: Final = "system:node:"
+BOOTSTRAPPERS: Final = "system:bootstrappers"
+WITHOUT_MASTERS: Final = "without-masters"
+FRESH_NAMESPACE: Final = "proof-namespace"
+
+
+def is_everything(rules: tuple[Rule, ...]) -> bool:
+    """Whether rules allow every verb on every resource."""
+    return covers(rules, EVERYTHING[:1])
+
+
+def _everything(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    yield CLUSTER_ADMIN, {}
+
+
+def _namespace(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    if solution.namespace != EVERYWHERE:
+        yield Place(at_place.NAMESPACE, namespace=solution.namespace), {}
+
+
+def _role_names(solution: Solution, world: World, every: str) -> tuple[str, ...]:
+    names = solution.names("role")
+    if names is None:
+        return (every,)
+    return tuple(name for name in names if world.index.rules(Key(CLUSTER_ROLES, "", name)) is not None)
+
+
+def _cluster_role(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    for name in _role_names(solution, world, "cluster-admin"):
+        yield _with_role(world, Key(CLUSTER_ROLES, "", name), ""), {"role": name, "role_kind": "ClusterRole"}
+
+
+def _cluster_role_in_namespace(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    for name in _role_names(solution, world, "cluster-admin"):
+        target = _with_role(world, Key(CLUSTER_ROLES, "", name), solution.namespace)
+        yield target, {"role": name, "role_kind": "ClusterRole"}
+
+
+def _with_role(world: World, role: Key, scope: str) -> Place:
+    """The place of having a role somewhere: everything there, if the role is that wide."""
+    rules = world.index.rules(role) or ()
+    if not is_everything(rules):
+        return rules_place(role, scope)
+    return Place(at_place.NAMESPACE, namespace=scope) if scope else CLUSTER_ADMIN
+
+
+def _role(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    names = solution.names("role")
+    if names is None:
+        yield Place(at_place.ROLES_OF, namespace=solution.namespace), {"role_kind": "Role"}
+        return
+    for namespace in _places(world, solution):
+        for name in names:
+            role = Key(ROLES, namespace, name)
+            if world.index.rules(role) is not None:
+                variables = {"role": name, "role_kind": "Role", "namespace": namespace}
+                yield _with_role(world, role, namespace), variables
+
+
+def _bindings(world: World, solution: Solution, *, cluster: bool) -> Iterator[Binding]:
+    """Existing bindings that may be rewritten, and whose role may be bound."""
+    plural = solution.mets[1].need.any_of[0].permission.resource
+    for binding in world.index.bindings():
+        if bool(binding.namespace) == cluster or binding.role.resource.resource != plural:
+            continue
+        if not cluster and solution.namespace not in (EVERYWHERE, binding.namespace):
+            continue
+        if solution.allows("binding", binding.key.name) and solution.allows("role", binding.role.name):
+            yield binding
+
+
+def _bound(*, cluster: bool) -> Yield:
+    def found(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+        best: dict[Place, Binding] = {}
+        for binding in _bindings(world, solution, cluster=cluster):
+            if world.index.rules(binding.role):
+                best.setdefault(_with_role(world, binding.role, binding.namespace), binding)
+        chosen = {CLUSTER_ADMIN: best[CLUSTER_ADMIN]} if CLUSTER_ADMIN in best else best
+        for target, binding in chosen.items():
+            kind = "ClusterRole" if binding.role.resource == CLUSTER_ROLES else "Role"
+            where = {} if cluster else {"namespace": binding.namespace}
+            yield target, {"binding": binding.key.name, "role": binding.role.name, "role_kind": kind, **where}
+
+    return found
+
+
+def _own_role(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    scope = known.get("scope", "")
+    yield (Place(at_place.NAMESPACE, namespace=scope) if scope else CLUSTER_ADMIN), {}
+
+
+def _orphan_role(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    if known.get("beneficiary"):
+        yield Place(at_place.IMPACT, solution.primitive.id), {}
+    else:
+        yield from _own_role(world, holder, solution, known)
+
+
+def _places(world: World, solution: Solution) -> tuple[str, ...]:
+    return tuple(world.enforced) if solution.namespace == EVERYWHERE else (solution.namespace,)
+
+
+def _accounts(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    yield from _service_accounts(world, solution, known, worn=False)
+
+
+def _impersonated_accounts(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    yield from _service_accounts(world, solution, known, worn=True)
+
+
+def _service_accounts(world: World, solution: Solution, known: Variables, *, worn: bool) -> Reached:
+    names, where = solution.names("account"), known.get("namespace", solution.namespace)
+    if names is None:
+        yield Place(at_place.ACCOUNTS, namespace=where, worn=worn), {}
+        return
+    for namespace in tuple(world.accounts) if where == EVERYWHERE else (where,):
+        for account in world.accounts.get(namespace, ()):
+            if account.name in names:
+                yield at_subject(account, worn=worn), {"namespace": namespace, "account": account.name}
+
+
+def _missing_accounts(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    for namespace, accounts in world.missing_accounts.items():
+        if solution.namespace in (EVERYWHERE, namespace) and namespace not in world.missing_namespaces:
+            for account in accounts:
+                yield at_subject(account), {"namespace": namespace, "account": account.name}
+
+
+def _missing_namespaces(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    for namespace in world.missing_namespaces:
+        for account in world.missing_accounts[namespace]:
+            yield at_subject(account), {"namespace": namespace, "account": account.name}
+
+
+def _users(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    names = solution.names("user")
+    if names is None:
+        yield Place(at_place.USERS, worn=True), {}
+    for name in names or ():
+        yield Place(USER, name, worn=True), {"user": name}
+
+
+def _groups(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    names = solution.names("group")
+    mask = {"user": (solution.names("user") or ("somebody",))[0]}
+    if any(met.need.label == "account" for met in solution.mets):
+        accounts = solution.names("account") or ("default",)
+        where = "default" if solution.namespace == EVERYWHERE else solution.namespace
+        mask = {"user": f"system:serviceaccount:{where}:{accounts[0]}", "account": accounts[0], "namespace": where}
+    if names is None:
+        yield Place(at_place.GROUPS, worn=True), mask
+    for name in names or ():
+        yield Place(GROUP, name, worn=True), {**mask, "group": name}
+
+
+def _node_identities(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    names = solution.names("user")
+    for node in world.nodes:
+        if names is None or NODE_PREFIX + node in names:
+            place = Place(at_place.NODE_IDENTITY, node, worn=True)
+            yield place, {"user": NODE_PREFIX + node, "group": "system:nodes", "node": node}
+
+
+def _secrets(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    names = solution.names("secret")
+    if names is None:
+        yield Place(at_place.SECRETS, namespace=solution.namespace), {}
+        return
+    for namespace in _places(world, solution):
+        for name in names:
+            variables = {"namespace": namespace, "secret": name}
+            yield Place(at_place.SECRETS, name, namespace), variables
+
+
+def _bootstrappers(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    for subject in world.index.subjects():
+        if subject.kind == GROUP and subject.name.startswith(BOOTSTRAPPERS):
+            yield at_subject(subject), {"group": subject.name}
+
+
+def _running_pods(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    names = solution.names("pod")
+    if names is None:
+        yield Place(at_place.PODS, namespace=solution.namespace), {}
+        return
+    for namespace in _places(world, solution):
+        for name in names:
+            if world.pod(namespace, name) is not None:
+                yield Place(at_place.POD, name, namespace), {"namespace": namespace, "pod": name}
+
+
+def _nodes(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    if world.nodes:
+        yield Place(at_place.NODES), {}
+
+
+def _nodes_from_fresh_namespace(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    if world.nodes:
+        yield Place(at_place.NODES), {"namespace": FRESH_NAMESPACE}
+
+
+def _nodes_in_namespace(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    if world.nodes:
+        namespace = next(iter(world.enforced), "default") if solution.namespace == EVERYWHERE else solution.namespace
+        yield Place(at_place.NODES), {"namespace": namespace}
+
+
+def _pods_of_nodes(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    names = solution.names("node")
+    if names is None:
+        yield Place(at_place.PODS, namespace=EVERYWHERE), {}
+    for node in names or ():
+        for pod in world.pods_on.get(node, ()):
+            namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
+            yield Place(at_place.POD, name, namespace), {"node": node, "namespace": namespace, "pod": name}
+
+
+def _anybody(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    yield Place(at_place.USERS), {}
+    yield Place(at_place.GROUPS, WITHOUT_MASTERS), {}
+    yield Place(at_place.ACCOUNTS, namespace=EVERYWHERE), {}
+
+
+def _node_certificates(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    for node in world.nodes:
+        yield Place(at_place.NODE_IDENTITY, node), {"node": node}
+
+
+def _deputy(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    options = solution.mets[0].need.any_of
+    if any(world.served(option.permission.group, option.permission.resource) for option in options):
+        for account in world.deputies(solution.way.deputy):
+            yield at_subject(account, worn=True), {"deputy": account.name, "deputy_namespace": account.namespace}
+
+
+def _impact(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    yield Place(at_place.IMPACT, solution.primitive.id), {}
+
+
+def _nothing(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
+    yield from ()
+
+
+YIELDS: Final[Mapping[str, Yield]] = {
+    "everything": _everything,
+    "namespace": _namespace,
+    "cluster-role": _cluster_role,
+    "cluster-role-in-namespace": _cluster_role_in_namespace,
+    "role": _role,
+    "bound-cluster-role": _bound(cluster=True),
+    "bound-role": _bound(cluster=False),
+    "own-cluster-role": _own_role,
+    "own-role": _own_role,
+    "orphan-role": _orphan_role,
+    "accounts": _accounts,
+    "impersonated-accounts": _impersonated_accounts,
+    "missing-accounts": _missing_accounts,
+    "missing-namespaces": _missing_namespaces,
+    "users": _users,
+    "groups": _groups,
+    "node-identities": _node_identities,
+    "secrets": _secrets,
+    "bootstrappers": _bootstrappers,
+    "running-pods": _running_pods,
+    "nodes": _nodes,
+    "nodes-from-fresh-namespace": _nodes_from_fresh_namespace,
+    "nodes-in-namespace": _nodes_in_namespace,
+    "pods-of-nodes": _pods_of_nodes,
+    "anybody": _anybody,
+    "node-certificates": _node_certificates,
+    "deputy": _deputy,
+    "impact": _impact,
+    "nothing": _nothing,
+}
+"""What primitives that somebody uses lead to. What lies around pods and nodes is in ``surroundings``."""
