@@ -85,6 +85,8 @@ class Deletion:
     """Whether only the time is marked, no grace period."""
     orphans: bool = False
     """Whether dependents stay when the request does not say."""
+    orphan_warning: str = ""
+    """What a request is told that does not say."""
 
 
 @dataclass(frozen=True, slots=True)

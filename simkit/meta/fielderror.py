@@ -29,6 +29,10 @@ class Shown:
         self.text = text
 
 
+OMITTED: Final = Shown("")
+"""The value of an error that shows none."""
+
+
 def quoted(text: str) -> str:
     """The text in double quotes, with the escapes of Go's ``%q``."""
     return json.dumps(text, ensure_ascii=False).replace("\\u007f", "\\x7f")
@@ -57,7 +61,7 @@ class FieldError:
     @property
     def body(self) -> str:
         word = _WORDS[self.kind]
-        if self.kind not in _WITHOUT_VALUE:
+        if self.kind not in _WITHOUT_VALUE and self.value is not OMITTED:
             word = f"{word}: {show(self.value)}"
         return f"{word}: {self.detail}" if self.detail else word
 

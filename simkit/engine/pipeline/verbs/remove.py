@@ -66,6 +66,9 @@ def remove(engine: Engine, exchange: Exchange, served: Served) -> Response:
 
 def _delete(engine: Engine, exchange: Exchange, served: Served, key: Key, options: opt.DeleteOptions) -> Outcome:
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, {})
+    warning = served.rules.deletion.orphan_warning
+    if warning and not options.propagation:
+        exchange.warnings.append(warning)
     removal = Removal(
         served.place,
         key,

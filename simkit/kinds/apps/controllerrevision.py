@@ -1,0 +1,39 @@
+"""ControllerRevision: what a controller's template was at some time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.bounds import below_zero
+from simkit.kinds.parts.cells import NONE, created
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
+from simkit.meta.names import GroupVersion
+from simkit.meta.objects import Object, metadata, name_of
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    errors = []
+    if obj.get("data") is None:
+        errors.append(required("data", "data is mandatory"))
+    errors += below_zero("revision", obj.get("revision") or 0)
+    if old is not None and obj.get("data") != old.get("data"):
+        errors.append(invalid_value("data", Shown("&runtime.Unknown{}"), "field is immutable"))
+    return errors
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    owner = next((one for one in metadata(obj).get("ownerReferences") or () if one.get("controller")), None)
+    return [name_of(obj), _named(owner), obj.get("revision") or 0, created(obj, now)]
+
+
+def _named(owner: Object | None) -> str:
+    if owner is None:
+        return NONE
+    group = GroupVersion.parse(owner.get("apiVersion") or "").group
+    kind = (owner.get("kind") or "").lower()
+    return f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
+
+
+RULES = KindRules(validate=_validate, row=_row)

@@ -1,0 +1,149 @@
+"""DaemonSet: one pod on every node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.cells import created, pairs
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.parts.gotext import number_or_text, pointer, printed, struct
+from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.label_selector import validate_label_selector
+from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.pod.template import (
+    disk_faults,
+    lasting_faults,
+    names_and_images,
+    prepare_template,
+    template_faults,
+)
+from simkit.kinds.parts.pod.warnings import pod_warnings
+from simkit.kinds.parts.selector_text import selector_text
+from simkit.kinds.parts.shares import above_all_faults, share, share_faults
+from simkit.kinds.parts.workload import (
+    MISMATCH,
+    count_faults,
+    decremented,
+    default_missing,
+    immutable_selector,
+    selector_of,
+    shown_labels,
+)
+from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of
+
+GENERATION: Final = "deprecated.daemonset.template.generation"
+_FIRST: Final = {"currentNumberScheduled": 0, "numberMisscheduled": 0, "desiredNumberScheduled": 0, "numberReady": 0}
+_COUNTS: Final = (
+    *_FIRST,
+    "observedGeneration",
+    "updatedNumberScheduled",
+    "numberAvailable",
+    "numberUnavailable",
+    "collisionCount",
+)
+
+
+def _default(draft: Draft) -> None:
+    spec = owned(draft, "spec")
+    default_missing(spec, {"revisionHistoryLimit": 10})
+    strategy = owned(spec, "updateStrategy")
+    strategy["type"] = strategy.get("type") or "RollingUpdate"
+    if strategy["type"] == "RollingUpdate":
+        default_missing(owned(strategy, "rollingUpdate"), {"maxUnavailable": 1, "maxSurge": 0})
+    spec.setdefault("template", {})
+    default_template(spec)
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    prepare_template(owned(draft, "spec"), old.get("spec") or {} if old is not None else None)
+    if old is None:
+        draft["status"] = dict(_FIRST)
+        number = max(_number(draft), 1)
+    else:
+        number = _number(old) + (at(draft, "spec", "template") != at(old, "spec", "template"))
+    draft["metadata"]["annotations"] = {**annotations_of(draft), GENERATION: str(number)}
+
+
+def _number(obj: Object) -> int:
+    text = annotations_of(obj).get(GENERATION, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    spec = obj["spec"]
+    selector, template = spec.get("selector"), spec.get("template") or {}
+    errors = [*validate_label_selector(selector, "spec.selector")]
+    chosen = selector_of(selector)
+    if chosen is not None and not chosen.matches(labels_of(template)):
+        errors.append(invalid_value("spec.template.metadata.labels", shown_labels(template), MISMATCH))
+    if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        text = "empty selector is invalid for daemonset"
+        errors.append(invalid_value("spec.selector", shown_selector(selector), text))
+    errors += template_faults("spec.template", template)
+    errors += disk_faults("spec.template", template)
+    errors += lasting_faults("spec.template", template, "DaemonSet")
+    errors += count_faults("spec", spec, ("minReadySeconds",))
+    errors += _strategy_faults("spec.updateStrategy", spec.get("updateStrategy") or {})
+    errors += count_faults("spec", spec, ("revisionHistoryLimit",))
+    return [*errors, *(immutable_selector(obj, old) if old is not None else ())]
+
+
+def _strategy_faults(path: str, strategy: Object) -> Iterator[FieldError]:
+    kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
+    if kind == "RollingUpdate":
+        if rolling is None:
+            yield required(f"{path}.rollingUpdate")
+        else:
+            yield from _rolling_faults(f"{path}.rollingUpdate", rolling)
+    elif kind != "OnDelete":
+        kept = pointer("apps.RollingUpdateDaemonSet", rolling)
+        shown = struct("apps.DaemonSetUpdateStrategy", ("Type", printed(kind)), ("RollingUpdate", kept))
+        yield unsupported(path, shown, ("RollingUpdate", "OnDelete"))
+
+
+def _rolling_faults(path: str, rolling: Object) -> Iterator[FieldError]:
+    unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
+    both = ((f"{path}.maxUnavailable", unavailable), (f"{path}.maxSurge", surge))
+    for check in (share_faults, above_all_faults):
+        for where, value in both:
+            yield from check(where, value)
+    if share(unavailable) and share(surge):
+        text = "may not be set when maxUnavailable is non-zero"
+        yield invalid_value(f"{path}.maxSurge", number_or_text(surge), text)
+    elif not share(unavailable) and not share(surge):
+        yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
+
+
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    status = obj.get("status") or {}
+    errors = [*count_faults("status", status, _COUNTS)]
+    return [*errors, *decremented(status, (old or {}).get("status") or {})]
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return ()
+    return pod_warnings("spec.template", at(obj, "spec", "template") or {})
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    names = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady")
+    counts = [status.get(name) or 0 for name in (*names, "updatedNumberScheduled", "numberAvailable")]
+    nodes = pairs(at(spec, "template", "spec", "nodeSelector"))
+    listed = names_and_images(spec.get("template"))
+    return [name_of(obj), *counts, nodes, created(obj, now), *listed, selector_text(spec.get("selector"))]
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _validate_status)},
+    warnings=_warnings,
+)

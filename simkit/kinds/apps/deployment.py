@@ -1,0 +1,150 @@
+"""Deployment: equal pods that are replaced step by step when their template changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.parts.gotext import number_or_text, pointer, printed, struct
+from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.pod.template import names_and_images, prepare_template
+from simkit.kinds.parts.pod.warnings import pod_warnings
+from simkit.kinds.parts.selector_text import selector_text
+from simkit.kinds.parts.shares import above_all_faults, share, share_faults
+from simkit.kinds.parts.workload import (
+    count_faults,
+    decremented,
+    default_missing,
+    exceeding_faults,
+    immutable_selector,
+    name_warnings,
+    replicated_faults,
+    selector_faults,
+    selector_of,
+)
+from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_COUNTS: Final = (
+    "observedGeneration",
+    "replicas",
+    "updatedReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "unavailableReplicas",
+    "collisionCount",
+)
+_PARTS: Final = (
+    ("updatedReplicas", "replicas"),
+    ("readyReplicas", "replicas"),
+    ("availableReplicas", "replicas"),
+    ("availableReplicas", "readyReplicas"),
+)
+_TEXTS: Final = {
+    "replicas": "cannot be greater than status.replicas",
+    "readyReplicas": "cannot be greater than readyReplicas",
+}
+_STRATEGIES: Final = ("Recreate", "RollingUpdate")
+
+
+def _default(draft: Draft) -> None:
+    spec = owned(draft, "spec")
+    default_missing(spec, {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600})
+    strategy = owned(spec, "strategy")
+    strategy["type"] = strategy.get("type") or "RollingUpdate"
+    if strategy["type"] == "RollingUpdate":
+        default_missing(owned(strategy, "rollingUpdate"), {"maxUnavailable": "25%", "maxSurge": "25%"})
+    spec.setdefault("template", {})
+    default_template(spec)
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    prepare_template(owned(draft, "spec"), old.get("spec") or {} if old is not None else None)
+    if old is None:
+        draft["status"] = {}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    spec = obj["spec"]
+    selector = spec.get("selector")
+    errors = [*count_faults("spec", spec, ("replicas",))]
+    errors += selector_faults("spec.selector", selector, "deployment")
+    chosen = selector_of(selector)
+    if chosen is None:
+        errors.append(invalid_value("spec.selector", shown_selector(selector), "invalid label selector"))
+    else:
+        errors += replicated_faults("spec.template", spec, "ReplicaSet", chosen)
+    errors += _strategy_faults("spec.strategy", spec.get("strategy") or {})
+    errors += count_faults("spec", spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"))
+    deadline = spec.get("progressDeadlineSeconds")
+    if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
+        errors.append(invalid_value("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"))
+    return [*errors, *(immutable_selector(obj, old) if old is not None else ())]
+
+
+def _strategy_faults(path: str, strategy: Object) -> Iterator[FieldError]:
+    kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
+    if kind == "Recreate":
+        if rolling is not None:
+            text = "may not be specified when strategy `type` is 'Recreate'"
+            yield forbidden_field(f"{path}.rollingUpdate", text)
+    elif kind == "RollingUpdate":
+        if rolling is None:
+            yield required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")
+        else:
+            yield from _rolling_faults(f"{path}.rollingUpdate", rolling)
+    else:
+        kept = pointer("apps.RollingUpdateDeployment", rolling)
+        shown = struct("apps.DeploymentStrategy", ("Type", printed(kind)), ("RollingUpdate", kept))
+        yield unsupported(path, shown, _STRATEGIES)
+
+
+def _rolling_faults(path: str, rolling: Object) -> Iterator[FieldError]:
+    unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
+    yield from share_faults(f"{path}.maxUnavailable", unavailable)
+    yield from share_faults(f"{path}.maxSurge", surge)
+    if not share(unavailable) and not share(surge):
+        yield invalid_value(f"{path}.maxUnavailable", number_or_text(unavailable), "may not be 0 when `maxSurge` is 0")
+    yield from above_all_faults(f"{path}.maxUnavailable", unavailable)
+
+
+def _merge_status(draft: Draft, live: Object) -> None:
+    kept_status(draft, live)
+    draft["metadata"]["labels"] = live["metadata"].get("labels")
+
+
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    status = obj.get("status") or {}
+    errors = [*count_faults("status", status, _COUNTS), *exceeding_faults("status", status, _PARTS, _TEXTS)]
+    return [*errors, *decremented(status, (old or {}).get("status") or {})]
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return ()
+    named = name_warnings(obj) if old is None else ()
+    return [*named, *pod_warnings("spec.template", at(obj, "spec", "template") or {})]
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
+    counts = [status.get("updatedReplicas") or 0, status.get("availableReplicas") or 0]
+    selector = spec.get("selector")
+    shown = "" if selector is not None and not any(selector.values()) else selector_text(selector)
+    return [name_of(obj), ready, *counts, created(obj, now), *names_and_images(spec.get("template")), shown]
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    subresources={"status": Subresource(_merge_status, _validate_status)},
+    warnings=_warnings,
+)

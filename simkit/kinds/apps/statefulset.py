@@ -1,0 +1,188 @@
+"""StatefulSet: pods with names and claims of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.parts.gotext import pointer, printed, struct
+from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.pod.dropped import without
+from simkit.kinds.parts.pod.template import lasting_faults, metadata_faults, names_and_images, prepare_template
+from simkit.kinds.parts.pod.warnings import pod_warnings
+from simkit.kinds.parts.workload import (
+    count_faults,
+    decremented,
+    default_missing,
+    exceeding_faults,
+    mismatch_faults,
+    name_warnings,
+    selector_faults,
+    selector_of,
+)
+from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_CHANGEABLE: Final = (
+    "replicas",
+    "ordinals",
+    "template",
+    "updateStrategy",
+    "persistentVolumeClaimRetentionPolicy",
+    "minReadySeconds",
+)
+_FIXED: Final = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
+    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+_COUNTS: Final = (
+    "replicas",
+    "readyReplicas",
+    "currentReplicas",
+    "updatedReplicas",
+    "availableReplicas",
+    "observedGeneration",
+    "collisionCount",
+)
+_PARTS: Final = (
+    ("readyReplicas", "replicas"),
+    ("currentReplicas", "replicas"),
+    ("updatedReplicas", "replicas"),
+    ("availableReplicas", "replicas"),
+    ("availableReplicas", "readyReplicas"),
+)
+_TEXTS: Final = {
+    "replicas": "cannot be greater than status.replicas",
+    "readyReplicas": "cannot be greater than status.readyReplicas",
+}
+_CLAIM: Final[Mapping[str, Any]] = {"kind": "PersistentVolumeClaim", "apiVersion": "v1"}
+
+
+def _default(draft: Draft) -> None:
+    spec = owned(draft, "spec")
+    default_missing(spec, {"podManagementPolicy": "OrderedReady", "replicas": 1, "revisionHistoryLimit": 10})
+    spec["podManagementPolicy"] = spec["podManagementPolicy"] or "OrderedReady"
+    strategy = owned(spec, "updateStrategy")
+    if not strategy.get("type"):
+        strategy["type"] = "RollingUpdate"
+        owned(strategy, "rollingUpdate")
+    if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
+        default_missing(owned(strategy, "rollingUpdate"), {"partition": 0})
+    policy = owned(spec, "persistentVolumeClaimRetentionPolicy")
+    for name in ("whenDeleted", "whenScaled"):
+        policy[name] = policy.get(name) or "Retain"
+    if spec.get("volumeClaimTemplates"):
+        spec["volumeClaimTemplates"] = [_claim(one) for one in spec["volumeClaimTemplates"]]
+    spec.setdefault("template", {})
+    default_template(spec)
+
+
+def _claim(template: Object) -> Object:
+    made: Draft = {**_CLAIM, **template, **_CLAIM}
+    default_missing(owned(made, "spec"), {"volumeMode": "Filesystem"})
+    status = owned(made, "status")
+    status["phase"] = status.get("phase") or "Pending"
+    return made
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    spec = owned(draft, "spec")
+    prepare_template(spec, old.get("spec") or {} if old is not None else None)
+    rolling = at(spec, "updateStrategy", "rollingUpdate")
+    if rolling is not None and at(old, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable") is None:
+        owned(spec, "updateStrategy")["rollingUpdate"] = without(rolling, ("maxUnavailable",))
+    if old is None:
+        draft["status"] = {"replicas": 0, "availableReplicas": 0}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    spec = obj["spec"]
+    errors = [*_policy_faults(spec), *_strategy_faults("spec.updateStrategy", spec.get("updateStrategy") or {})]
+    retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+    for name in ("whenDeleted", "whenScaled"):
+        if retention.get(name) not in ("Retain", "Delete"):
+            path = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
+            errors.append(unsupported(path, retention.get(name) or "", ("Retain", "Delete")))
+    errors += count_faults("spec", spec, ("replicas", "minReadySeconds"))
+    errors += count_faults("spec.ordinals", spec.get("ordinals") or {}, ("start",))
+    errors += _template_faults(spec)
+    if old is not None and _fixed(spec) != _fixed(old.get("spec") or {}):
+        errors.append(forbidden_field("spec", _FIXED))
+    return errors
+
+
+def _fixed(spec: Object) -> Mapping[str, Any]:
+    return {name: value for name, value in spec.items() if name not in _CHANGEABLE}
+
+
+def _policy_faults(spec: Object) -> Iterator[FieldError]:
+    policy = spec.get("podManagementPolicy") or ""
+    if policy not in ("OrderedReady", "Parallel"):
+        yield invalid_value("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
+
+
+def _strategy_faults(path: str, strategy: Object) -> Iterator[FieldError]:
+    kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
+    if not kind:
+        yield required(path)
+    elif kind == "OnDelete":
+        if rolling is not None:
+            fields = (("Partition", printed(rolling.get("partition") or 0)), ("MaxUnavailable", _NO_SHARE))
+            shown = struct("apps.RollingUpdateStatefulSetStrategy", *fields)
+            yield invalid_value(f"{path}.rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")
+    elif kind == "RollingUpdate":
+        yield from count_faults(f"{path}.rollingUpdate", rolling or {}, ("partition",))
+    else:
+        kept = pointer("apps.RollingUpdateStatefulSetStrategy", rolling)
+        shown = struct("apps.StatefulSetUpdateStrategy", ("Type", printed(kind)), ("RollingUpdate", kept))
+        yield invalid_value(path, shown, "must be 'RollingUpdate' or 'OnDelete'")
+
+
+_NO_SHARE: Final = pointer("intstr.IntOrString", None)
+
+
+def _template_faults(spec: Object) -> Iterator[FieldError]:
+    """Of the template only the labels and annotations are looked at; the rest shows when pods are made."""
+    selector, template = spec.get("selector"), spec.get("template") or {}
+    yield from selector_faults("spec.selector", selector, "statefulset")
+    chosen = selector_of(selector)
+    if chosen is None:
+        yield invalid_value("spec.selector", shown_selector(selector), "")
+    else:
+        yield from mismatch_faults("spec.template", template, chosen)
+        yield from metadata_faults("spec.template", template)
+    yield from lasting_faults("spec.template", template, "StatefulSet")
+
+
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    status = obj.get("status") or {}
+    errors = [*count_faults("status", status, _COUNTS), *exceeding_faults("status", status, _PARTS, _TEXTS)]
+    return [*errors, *decremented(status, (old or {}).get("status") or {})]
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return ()
+    named = name_warnings(obj) if old is None else ()
+    return [*named, *pod_warnings("spec.template", at(obj, "spec", "template") or {})]
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
+    return [name_of(obj), ready, created(obj, now), *names_and_images(spec.get("template"))]
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _validate_status)},
+    warnings=_warnings,
+)

@@ -1,0 +1,162 @@
+"""CronJob: jobs at certain times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Any, Final
+from zoneinfo import available_timezones
+
+from simkit.kinds.batch.job import default_failure_policy, many_warnings
+from simkit.kinds.parts.cells import NONE, UNSET, age, created
+from simkit.kinds.parts.cron import BadSchedule, parse
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.job_spec import DISABLED, job_spec_faults
+from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.pod.dropped import without
+from simkit.kinds.parts.pod.template import names_and_images, prepare_template
+from simkit.kinds.parts.pod.warnings import pod_warnings
+from simkit.kinds.parts.selector_text import selector_text
+from simkit.kinds.parts.workload import count_faults, default_missing, name_warnings
+from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_LONGEST_NAME: Final = 52
+_POLICIES: Final = ("Allow", "Forbid", "Replace")
+_ZONE_PART: Final = re.compile(r"[A-Za-z._0-9+][A-Za-z._0-9+-]{0,13}")
+_DEFAULTS: Final = {"suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1}
+_IN_JOB: Final = "spec.jobTemplate.spec"
+
+
+def _default(draft: Draft) -> None:
+    spec = owned(draft, "spec")
+    spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
+    default_missing(spec, _DEFAULTS)
+    template = owned(spec, "jobTemplate")
+    template.setdefault("metadata", {"creationTimestamp": None})
+    job = owned(template, "spec")
+    job.setdefault("template", {})
+    default_failure_policy(job)
+    default_template(job)
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    template = owned(owned(draft, "spec"), "jobTemplate")
+    before = at(old, "spec", "jobTemplate", "spec") or {}
+    job = dict(without(template.get("spec") or {}, (name for name in DISABLED if name not in before)))
+    template["spec"] = job
+    prepare_template(job, before if old is not None else None)
+    if old is None:
+        draft["status"] = {}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    spec, before = obj["spec"], (old or {}).get("spec") or {}
+    errors = [*_schedule_faults("spec.schedule", spec, before)]
+    errors += count_faults("spec", spec, ("startingDeadlineSeconds",))
+    if old is None or before.get("timeZone") != spec.get("timeZone"):
+        errors += _zone_faults("spec.timeZone", spec.get("timeZone"))
+    policy = spec.get("concurrencyPolicy") or ""
+    if policy not in _POLICIES:
+        errors.append(unsupported("spec.concurrencyPolicy", policy, _POLICIES))
+    errors += _job_faults(at(spec, "jobTemplate", "spec") or {})
+    errors += count_faults("spec", spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
+    if old is None and len(name_of(obj)) > _LONGEST_NAME:
+        text = f"must be no more than {_LONGEST_NAME} characters"
+        errors.append(invalid_value("metadata.name", name_of(obj), text))
+    return errors
+
+
+def _schedule_faults(path: str, spec: Object, old: Object) -> Iterator[FieldError]:
+    schedule = spec.get("schedule") or ""
+    if not schedule:
+        yield required(path)
+        return
+    try:
+        parse(schedule)
+    except BadSchedule as error:
+        yield invalid_value(path, schedule, str(error))
+    if "TZ" not in schedule:
+        return
+    if "TZ" not in (old.get("schedule") or ""):
+        text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        yield invalid_value(path, schedule, text)
+    elif spec.get("timeZone") is not None:
+        text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+        yield invalid_value(path, schedule, text)
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(available_timezones() | {"UTC"})
+
+
+def _zone_faults(path: str, zone: str | None) -> Iterator[FieldError]:
+    if zone is None:
+        return
+    if not zone:
+        yield invalid_value(path, zone, "timeZone must be nil or non-empty string")
+        return
+    if any(part in (".", "..") or not _ZONE_PART.fullmatch(part) for part in zone.split("/")):
+        yield invalid_value(path, zone, f"unknown time zone {zone}")
+        return
+    if zone.lower() == "local":
+        text = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
+        yield invalid_value(path, zone, text)
+    if zone not in _zones() and zone != "Local":
+        yield invalid_value(path, zone, f"unknown time zone {zone}")
+
+
+def _job_faults(job: Object) -> Iterator[FieldError]:
+    yield from job_spec_faults(_IN_JOB, job)
+    if job.get("selector") is not None:
+        shown = shown_selector(job["selector"])
+        yield invalid_value(f"{_IN_JOB}.selector", shown, "`selector` will be auto-generated")
+    if job.get("manualSelector"):
+        yield unsupported(f"{_IN_JOB}.manualSelector", True, ("nil", "false"))
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return ()
+    job = at(obj, "spec", "jobTemplate", "spec") or {}
+    named = name_warnings(obj) if old is None else ()
+    found = [*named, *many_warnings(_IN_JOB, job), *pod_warnings(f"{_IN_JOB}.template", job.get("template") or {})]
+    schedule = at(obj, "spec", "schedule") or ""
+    if old is not None and "TZ" in schedule:
+        text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+        found.append(f'spec.schedule: Invalid value: "{schedule}": {text}')
+    return found
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    suspended = spec.get("suspend")
+    shown = UNSET if suspended is None else str(suspended)
+    last = status.get("lastScheduleTime")
+    job = at(spec, "jobTemplate", "spec") or {}
+    return [
+        name_of(obj),
+        spec.get("schedule") or "",
+        spec.get("timeZone") or NONE,
+        shown,
+        len(status.get("active") or ()),
+        age(last, now) if last else NONE,
+        created(obj, now),
+        *names_and_images(job.get("template")),
+        selector_text(job.get("selector")),
+    ]
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    subresources={"status": Subresource(kept_status)},
+    warnings=_warnings,
+)

@@ -1,0 +1,279 @@
+"""Job: pods that run to an end. Its selector is made from its uid unless the client wants to choose it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.cells import created, duration, seconds
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.gotext import text_map
+from simkit.kinds.parts.job_spec import DISABLED, job_spec_faults
+from simkit.kinds.parts.label_selector import validate_label_selector
+from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.pod.dropped import without
+from simkit.kinds.parts.pod.template import names_and_images, prepare_template
+from simkit.kinds.parts.pod.warnings import pod_warnings
+from simkit.kinds.parts.selector_text import selector_text
+from simkit.kinds.parts.workload import (
+    MISMATCH,
+    count_faults,
+    default_missing,
+    name_warnings,
+    selector_of,
+    shown_labels,
+)
+from simkit.kinds.rules import Deletion, KindRules, Subresource, spec_differs
+from simkit.meta import labels
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
+from simkit.meta.format import dns_label
+from simkit.meta.objects import Draft, Object, at, labels_of, metadata, name_of
+
+CONTROLLER: Final = label("controller-uid", "batch")
+NAME: Final = label("job-name", "batch")
+_OLD_CONTROLLER: Final = "controller-uid"
+_OLD_NAME: Final = "job-name"
+_NO_LIMIT: Final = 2**31 - 1
+_FIXED: Final = "field is immutable"
+_ORPHANS: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
+    "set propagationPolicy=Orphan to suppress this warning"
+)
+
+
+def _default(draft: Draft) -> None:
+    spec = owned(draft, "spec")
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    limit = 6 if spec.get("backoffLimitPerIndex") is None else _NO_LIMIT
+    replacement = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"
+    default_missing(spec, {"parallelism": 1, "backoffLimit": limit, "completionMode": "NonIndexed", "suspend": False})
+    default_missing(spec, {"manualSelector": False, "podReplacementPolicy": replacement})
+    default_failure_policy(spec)
+    spec.setdefault("template", {})
+    default_template(spec)
+    of_pods = labels_of(spec["template"])
+    if of_pods and not labels_of(draft):
+        draft["metadata"]["labels"] = dict(of_pods)
+
+
+def default_failure_policy(spec: Draft) -> None:
+    """Conditions of a failure policy are to be true where it does not say."""
+    rules = at(spec, "podFailurePolicy", "rules") or ()
+    if any(not one.get("status") for rule in rules for one in rule.get("onPodConditions") or ()):
+        spec["podFailurePolicy"] = {**spec["podFailurePolicy"], "rules": [_defaulted_rule(rule) for rule in rules]}
+
+
+def _defaulted_rule(rule: Object) -> Object:
+    conditions = rule.get("onPodConditions")
+    if not conditions:
+        return rule
+    return {**rule, "onPodConditions": [{**one, "status": one.get("status") or "True"} for one in conditions]}
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    spec = owned(draft, "spec")
+    before = (old or {}).get("spec") or {}
+    draft["spec"] = spec = dict(without(spec, (name for name in DISABLED if name not in before)))
+    prepare_template(spec, before if old is not None else None)
+    if old is None:
+        draft["status"] = {}
+        if not spec.get("manualSelector"):
+            _select_own(draft, spec)
+
+
+def _select_own(draft: Draft, spec: Draft) -> None:
+    """Pods get labels with the job's name and uid, and the job looks for its uid."""
+    uid, name = metadata(draft).get("uid") or "", name_of(draft)
+    own = {_OLD_NAME: name, NAME: name, _OLD_CONTROLLER: uid, CONTROLLER: uid}
+    template = spec.get("template") or {}
+    noted = {"creationTimestamp": None, **(template.get("metadata") or {})}
+    spec["template"] = {**template, "metadata": {**noted, "labels": {**own, **labels_of(template)}}}
+    selector = owned(spec, "selector")
+    selector["matchLabels"] = {CONTROLLER: uid, **(selector.get("matchLabels") or {})}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    errors = [*_own_selector_faults(obj), *_whole_spec_faults(obj["spec"]), *_hostname_faults(obj)]
+    if old is not None:
+        before = old.get("spec") or {}
+        errors += [*_whole_spec_faults(obj["spec"]), *_change_faults(obj["spec"], before, old)]
+    return errors
+
+
+def _own_selector_faults(obj: Object) -> Iterator[FieldError]:
+    """A selector that should have been made, and was not, or pods that it would not find."""
+    spec = obj["spec"]
+    if spec.get("manualSelector") or spec.get("selector") is None:
+        return
+    uid, name = metadata(obj).get("uid") or "", name_of(obj)
+    if not uid:
+        yield required("metadata.uid")
+    expected = {_OLD_CONTROLLER: uid, _OLD_NAME: name, CONTROLLER: uid, NAME: name}
+    for key, value in expected.items():
+        yield from _label_faults(f"spec.template.metadata.labels[{key}]", spec.get("template") or {}, key, value)
+    chosen = selector_of(spec["selector"])
+    if chosen is not None and not chosen.matches(expected):
+        yield invalid_value("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated")
+
+
+def _label_faults(path: str, template: Object, key: str, expected: str) -> Iterator[FieldError]:
+    present = labels_of(template)
+    if key not in present:
+        yield required(path, f"must be '{expected}'")
+    elif present[key] != expected:
+        yield invalid_value(path, text_map(present), f"must be '{expected}'")
+
+
+def _whole_spec_faults(spec: Object) -> Iterator[FieldError]:
+    yield from job_spec_faults("spec", spec)
+    selector, template = spec.get("selector"), spec.get("template") or {}
+    if selector is None:
+        yield required("spec.selector")
+    else:
+        yield from validate_label_selector(selector, "spec.selector")
+    chosen: labels.LabelSelector | None = selector_of(selector)
+    if chosen is not None and not chosen.matches(labels_of(template)):
+        yield invalid_value("spec.template.metadata.labels", shown_labels(template), MISMATCH)
+
+
+def _hostname_faults(obj: Object) -> Iterator[FieldError]:
+    spec = obj["spec"]
+    if spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > 0:
+        host = f"{name_of(obj)}-{spec['completions'] - 1}"
+        if dns_label(host):
+            text = f"will not able to create pod with invalid DNS label: {host}"
+            yield invalid_value("metadata.name", name_of(obj), text)
+
+
+def _change_faults(spec: Object, old: Object, live: Object) -> Iterator[FieldError]:
+    yield from _completion_faults(spec, old)
+    if spec.get("selector") != old.get("selector"):
+        yield invalid_value("spec.selector", shown_selector(spec.get("selector")), _FIXED)
+    template, before = spec.get("template") or {}, old.get("template") or {}
+    started = at(live, "status", "startTime") is not None
+    if old.get("suspend") and not started:
+        before = _directed(template, before)
+    if template != before:
+        yield invalid_value("spec.template", Shown("core.PodTemplateSpec{...}"), _FIXED)
+    for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex"):
+        if spec.get(name) != old.get(name):
+            yield invalid_value(f"spec.{name}", _shown(name, spec.get(name)), _FIXED)
+
+
+def _shown(name: str, value: Any) -> Any:
+    return Shown("batch.PodFailurePolicy{...}") if name == "podFailurePolicy" and value is not None else value
+
+
+def _completion_faults(spec: Object, old: Object) -> Iterator[FieldError]:
+    completions = spec.get("completions")
+    if completions == old.get("completions"):
+        return
+    if spec.get("completionMode") != "Indexed":
+        yield invalid_value("spec.completions", completions, _FIXED)
+    elif completions is not None and completions != spec.get("parallelism"):
+        yield invalid_value("spec.completions", completions, "can only be modified in tandem with spec.parallelism")
+
+
+def _directed(template: Object, old: Object) -> Object:
+    """The old template as it may become before the job first runs: other labels, other nodes."""
+    spec, before = template.get("spec") or {}, dict(old.get("spec") or {})
+    for name in ("nodeSelector", "tolerations", "schedulingGates"):
+        before.pop(name, None)
+        if name in spec:
+            before[name] = spec[name]
+    affinity = {key: value for key, value in (before.get("affinity") or {}).items() if key != "nodeAffinity"}
+    wanted = spec.get("affinity") or {}
+    if "nodeAffinity" in wanted:
+        affinity["nodeAffinity"] = wanted["nodeAffinity"]
+    before.pop("affinity", None)
+    if affinity or "affinity" in spec:
+        before["affinity"] = affinity
+    noted, given = dict(old.get("metadata") or {}), template.get("metadata") or {}
+    for name in ("labels", "annotations"):
+        noted.pop(name, None)
+        if name in given:
+            noted[name] = given[name]
+    return {**old, "metadata": noted, "spec": before}
+
+
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    status = obj.get("status") or {}
+    errors = [*count_faults("status", status, ("active", "succeeded", "failed", "ready", "terminating"))]
+    seen: set[str] = set()
+    for name in ("succeeded", "failed"):
+        for index, uid in enumerate(at(status, "uncountedTerminatedPods", name) or ()):
+            path = f"status.uncountedTerminatedPods.{name}[{index}]"
+            if not uid:
+                errors.append(invalid_value(path, uid, "must not be empty"))
+            elif uid in seen:
+                errors.append(duplicate(path, uid))
+            seen.add(uid)
+    return errors
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    named = name_warnings(obj) if old is None else ()
+    return [*named, *many_warnings("spec", obj["spec"]), *pod_warnings("spec.template", obj["spec"]["template"])]
+
+
+def many_warnings(path: str, spec: Object) -> Iterator[str]:
+    """A warning of jobs that are too large to count well."""
+    completions, parallelism = spec.get("completions"), spec.get("parallelism")
+    if spec.get("completionMode") == "Indexed" and completions is not None and parallelism is not None:
+        if completions > 100_000 and parallelism > 10_000:
+            yield (
+                f"{path}: In Indexed Jobs with a number of completions higher than 100000 and a parallelism higher than "
+                "10000, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+            )
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    listed = names_and_images(spec.get("template"))
+    counted, passed = _completions(spec, status), _passed(status, now)
+    return [name_of(obj), _state(obj), counted, passed, created(obj, now), *listed, selector_text(spec.get("selector"))]
+
+
+def _completions(spec: Object, status: Object) -> str:
+    done, parallelism = status.get("succeeded") or 0, spec.get("parallelism") or 0
+    if spec.get("completions") is not None:
+        return f"{done}/{spec['completions']}"
+    return f"{done}/1 of {parallelism}" if parallelism > 1 else f"{done}/1"
+
+
+def _passed(status: Object, now: float) -> str:
+    start, end = status.get("startTime"), status.get("completionTime")
+    if not start:
+        return ""
+    return duration((seconds(end) if end else now) - seconds(start))
+
+
+def _state(obj: Object) -> str:
+    conditions = at(obj, "status", "conditions") or ()
+    true = {one.get("type") for one in conditions if one.get("status") == "True"}
+    for name in ("Complete", "Failed"):
+        if name in true:
+            return name
+    if metadata(obj).get("deletionTimestamp"):
+        return "Terminating"
+    return next((name for name in ("Suspended", "FailureTarget") if name in true), "Running")
+
+
+def _fields(obj: Object) -> Mapping[str, str]:
+    return {"status.successful": str(at(obj, "status", "succeeded") or 0)}
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    fields=_fields,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _validate_status)},
+    warnings=_warnings,
+    deletion=Deletion(orphans=True, orphan_warning=_ORPHANS),
+)

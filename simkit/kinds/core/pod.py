@@ -1,0 +1,167 @@
+"""Pod: defaults, checks, first status, what may change, how long it takes to go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simkit.kinds.parts.drafts import kept_status
+from simkit.kinds.parts.pod.annotations import (
+    MIRROR,
+    annotation_change_faults,
+    annotation_value_faults,
+    app_armor_agreement_faults,
+    field_agreement_faults,
+    without_init_annotations,
+)
+from simkit.kinds.parts.pod.app_armor import bring_together
+from simkit.kinds.parts.pod.cells import pod_row
+from simkit.kinds.parts.pod.changes import change_faults
+from simkit.kinds.parts.pod.containers import image_faults
+from simkit.kinds.parts.pod.defaults import default_pod_only, defaulted_spec
+from simkit.kinds.parts.pod.dropped import without_disabled
+from simkit.kinds.parts.pod.spec import pod_spec_faults
+from simkit.kinds.parts.pod.status import first_status, fit_status, status_faults
+from simkit.kinds.parts.pod.warnings import pod_warnings
+from simkit.kinds.parts.workload import name_warnings
+from simkit.kinds.rules import Deletion, KindRules, Subresource
+from simkit.meta.fielderror import FieldError, forbidden_field
+from simkit.meta.objects import Draft, Object, annotations_of, at
+
+_ENDED: Final = ("Succeeded", "Failed")
+_SPEC: Final = "spec"
+
+
+def _default(draft: Draft) -> None:
+    draft[_SPEC] = default_pod_only(defaulted_spec(draft.get(_SPEC) or {}))
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    draft[_SPEC] = dict(without_disabled(draft.get(_SPEC) or {}, at(old, _SPEC) if old is not None else None))
+    without_init_annotations(draft)
+    if old is None:
+        draft["status"] = first_status(draft[_SPEC])
+        bring_together(draft)
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    errors = _faults(obj)
+    if old is None:
+        return [*errors, *_creation_faults(obj)]
+    errors += annotation_change_faults("metadata.annotations", obj, old)
+    return [*errors, *change_faults(obj[_SPEC], old.get(_SPEC) or {})]
+
+
+def _faults(obj: Object) -> list[FieldError]:
+    spec = obj[_SPEC]
+    errors = [*annotation_value_faults("metadata.annotations", obj, spec)]
+    errors += pod_spec_faults(_SPEC, spec, obj)
+    if not spec.get("serviceAccountName"):
+        errors += _token_faults(spec)
+    for name in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(name) or ()):
+            errors += image_faults(f"{_SPEC}.{name}[{index}]", container)
+    return errors
+
+
+def _token_faults(spec: Object) -> Iterator[FieldError]:
+    """Tokens of an account in the pod of none."""
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        for number, source in enumerate(at(volume, "projected", "sources") or ()):
+            if source.get("serviceAccountToken") is not None:
+                path = f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken"
+                yield forbidden_field(path, "must not be specified when serviceAccountName is not set")
+
+
+def _creation_faults(obj: Object) -> Iterator[FieldError]:
+    spec = obj[_SPEC]
+    if spec.get("ephemeralContainers"):
+        yield forbidden_field("spec.ephemeralContainers", "cannot be set on create")
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        yield forbidden_field("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+    yield from field_agreement_faults(_SPEC, obj, spec)
+    yield from app_armor_agreement_faults(_SPEC, obj, spec)
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    named = name_warnings(obj, "the Pod's hostname") if old is None else ()
+    return [*named, *pod_warnings("", obj)]
+
+
+def _merge_status(draft: Draft, live: Object) -> None:
+    kept_status(draft, live)
+    owners = live["metadata"].get("ownerReferences")
+    draft["metadata"]["ownerReferences"] = owners
+    if not owners:
+        del draft["metadata"]["ownerReferences"]
+    draft["status"] = fit_status(draft.get("status") or {}, live.get("status") or {})
+
+
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*status_faults(obj, old or {})]
+
+
+_EPHEMERAL: Final = "ephemeralContainers"
+
+
+def _merge_ephemeral(draft: Draft, live: Object) -> None:
+    """Only the list of ephemeral containers is taken, and nothing of the metadata but its version."""
+    wanted = at(draft, _SPEC, _EPHEMERAL)
+    metadata = {**live["metadata"], "managedFields": draft["metadata"].get("managedFields")}
+    version = draft["metadata"].get("resourceVersion")
+    metadata = {name: value for name, value in metadata.items() if name != "resourceVersion" and value is not None}
+    spec = {name: value for name, value in (live.get(_SPEC) or {}).items() if name != _EPHEMERAL}
+    if wanted:
+        spec[_EPHEMERAL] = wanted
+    draft.update({name: value for name, value in live.items() if name not in ("metadata", _SPEC)})
+    draft["metadata"] = {**metadata, "resourceVersion": version} if version else metadata
+    draft[_SPEC] = spec
+
+
+def _validate_ephemeral(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    live = old or {}
+    if MIRROR in annotations_of(live):
+        return [forbidden_field("", "static pods do not support ephemeral containers")]
+    errors = [*_faults(obj), *annotation_change_faults("metadata.annotations", obj, live)]
+    path = f"{_SPEC}.{_EPHEMERAL}"
+    present = {one.get("name"): one for one in at(obj, _SPEC, _EPHEMERAL) or ()}
+    for before in at(live, _SPEC, _EPHEMERAL) or ():
+        name = before.get("name")
+        if name not in present:
+            errors.append(forbidden_field(path, f'existing ephemeral containers "{name}" may not be removed\n'))
+        elif present[name] != before:
+            errors.append(forbidden_field(path, f'existing ephemeral containers "{name}" may not be changed\n'))
+    return errors
+
+
+def grace_seconds(obj: Object, asked: int | None) -> int:
+    """How long a pod has to end: nothing for one that runs nowhere."""
+    seconds = at(obj, _SPEC, "terminationGracePeriodSeconds") or 0 if asked is None else asked
+    if not at(obj, _SPEC, "nodeName") or at(obj, "status", "phase") in _ENDED:
+        return 0
+    return 1 if seconds < 0 else int(seconds)
+
+
+def _fields(obj: Object) -> dict[str, str]:
+    addresses = at(obj, "status", "podIPs") or ()
+    return {
+        "spec.hostNetwork": "true" if at(obj, _SPEC, "hostNetwork") else "false",
+        "status.podIP": (addresses[0].get("ip") if addresses else "") or "",
+        "status.podIPs": "",
+    }
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    fields=_fields,
+    row=pod_row,
+    subresources={
+        "status": Subresource(_merge_status, _validate_status),
+        "ephemeralcontainers": Subresource(_merge_ephemeral, _validate_ephemeral),
+    },
+    warnings=_warnings,
+    delete_returns_object=True,
+    deletion=Deletion(grace=grace_seconds),
+)

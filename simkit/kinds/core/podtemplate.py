@@ -1,0 +1,43 @@
+"""PodTemplate: a template that stands by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.cells import pairs
+from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.pod.template import names_and_images, prepare_template, template_faults
+from simkit.kinds.parts.pod.warnings import pod_warnings
+from simkit.kinds.rules import KindRules, spec_differs
+from simkit.meta.fielderror import FieldError
+from simkit.meta.objects import Draft, Object, labels_of, name_of
+
+
+def _default(draft: Draft) -> None:
+    draft.setdefault("template", {})
+    default_template(draft)
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return template_faults("template", obj["template"])
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    return pod_warnings("template", obj["template"])
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    template = obj.get("template") or {}
+    return [name_of(obj), *names_and_images(template), pairs(labels_of(template))]
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=prepare_template,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    warnings=_warnings,
+    delete_returns_object=True,
+)

@@ -1,0 +1,80 @@
+"""Structures as the real server's language prints them in messages, such as ``v1.LabelSelector{...}``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simkit.meta.fielderror import Shown, quoted
+from simkit.meta.objects import Object
+
+_POINTED: Final = "0xc000000000"
+
+
+def text_map(values: Mapping[str, str] | None) -> Shown:
+    """A map of texts, keys sorted.
+
+    Examples
+    --------
+    >>> text_map({"b": "2", "a": "1"}).text
+    'map[string]string{"a":"1", "b":"2"}'
+    """
+    if values is None:
+        return Shown("map[string]string(nil)")
+    listed = ", ".join(f"{quoted(key)}:{quoted(values[key])}" for key in sorted(values))
+    return Shown(f"map[string]string{{{listed}}}")
+
+
+def texts(values: Sequence[str] | None) -> Shown:
+    """A list of texts."""
+    if values is None:
+        return Shown("[]string(nil)")
+    return Shown(f"[]string{{{', '.join(map(quoted, values))}}}")
+
+
+def whole_numbers(values: Sequence[int], kind: str = "int32") -> Shown:
+    """A list of numbers."""
+    return Shown(f"[]{kind}{{{', '.join(map(str, values))}}}")
+
+
+def selector(value: Object | None) -> Shown:
+    """A label selector; an absent one is ``null``."""
+    if value is None:
+        return Shown("null")
+    expressions = value.get("matchExpressions")
+    if expressions:
+        listed = "{" + ", ".join(_requirement(one) for one in expressions) + "}"
+    else:
+        listed = "(nil)"
+    labels = text_map(value.get("matchLabels") or None).text
+    return Shown(f"v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:[]v1.LabelSelectorRequirement{listed}}}")
+
+
+def _requirement(value: Object) -> str:
+    key, operator = quoted(value.get("key") or ""), quoted(value.get("operator") or "")
+    values = texts(value.get("values") or None).text
+    return f"v1.LabelSelectorRequirement{{Key:{key}, Operator:{operator}, Values:{values}}}"
+
+
+def number_or_text(value: int | str) -> Shown:
+    """A number, or a text such as a percentage in its place."""
+    if isinstance(value, str):
+        return Shown(f"intstr.IntOrString{{Type:1, IntVal:0, StrVal:{quoted(value)}}}")
+    return Shown(f'intstr.IntOrString{{Type:0, IntVal:{value}, StrVal:""}}')
+
+
+def pointer(kind: str, value: Any) -> str:
+    """A reference to a value of a type: only whether there is one can be told."""
+    return f"(*{kind})({'nil' if value is None else _POINTED})"
+
+
+def struct(name: str, *fields: tuple[str, str]) -> Shown:
+    """A structure whose fields are printed already."""
+    return Shown(f"{name}{{{', '.join(f'{key}:{value}' for key, value in fields)}}}")
+
+
+def printed(value: Any) -> str:
+    """A plain value inside a structure; an absent one is the empty text."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else quoted(value or "")

@@ -1,0 +1,94 @@
+"""What is wrong with the spec of a job, in jobs and in templates of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.kinds.parts.bounds import below_zero
+from simkit.kinds.parts.pod.failure_policy import failure_policy_faults
+from simkit.kinds.parts.pod.template import template_faults
+from simkit.kinds.parts.workload import count_faults
+from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.objects import Object, at
+
+_COUNTS: Final = ("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished")
+MODES: Final = ("NonIndexed", "Indexed")
+_MANY: Final = 100_000
+_MOST_FAILED: Final = 10_000
+_ENDING: Final = ("OnFailure", "Never")
+DISABLED: Final = ("successPolicy", "managedBy")
+"""Fields that belong to features which are off in this release."""
+
+
+def job_spec_faults(path: str, spec: Object) -> Iterator[FieldError]:
+    """All that is wrong with the spec of a job, its selector left out."""
+    yield from count_faults(path, spec, (*_COUNTS, "backoffLimitPerIndex"))
+    failed = spec.get("maxFailedIndexes")
+    yield from below_zero(f"{path}.maxFailedIndexes", failed)
+    if failed is not None and spec.get("backoffLimitPerIndex") is None:
+        yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+    yield from _mode_faults(path, spec)
+    if spec.get("podFailurePolicy") is not None:
+        yield from failure_policy_faults(f"{path}.podFailurePolicy", spec)
+    yield from _replacement_faults(f"{path}.podReplacementPolicy", spec)
+    yield from template_faults(f"{path}.template", spec.get("template") or {})
+    yield from _restart_faults(f"{path}.template.spec.restartPolicy", spec)
+
+
+def _mode_faults(path: str, spec: Object) -> Iterator[FieldError]:
+    mode = spec.get("completionMode")
+    if mode not in (None, *MODES):
+        yield unsupported(f"{path}.completionMode", mode, MODES)
+    if mode == "Indexed":
+        yield from _indexed_faults(path, spec)
+    if mode in (None, "NonIndexed"):
+        for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
+            if spec.get(name) is not None:
+                yield invalid_value(f"{path}.{name}", spec[name], "requires indexed completion mode")
+
+
+def _indexed_faults(path: str, spec: Object) -> Iterator[FieldError]:
+    completions, parallelism = spec.get("completions"), spec.get("parallelism")
+    if completions is None:
+        yield required(f"{path}.completions", "when completion mode is Indexed")
+    if parallelism is not None and parallelism > _MANY:
+        text = f"must be less than or equal to {_MANY} when completion mode is Indexed"
+        yield invalid_value(f"{path}.parallelism", parallelism, text)
+    failed, per_index = spec.get("maxFailedIndexes"), spec.get("backoffLimitPerIndex")
+    if completions is not None and failed is not None and failed > completions:
+        text = "must be less than or equal to completions"
+        yield invalid_value(f"{path}.maxFailedIndexes", failed, text)
+    if failed is not None and failed > _MANY:
+        yield invalid_value(f"{path}.maxFailedIndexes", failed, f"must be less than or equal to {_MANY}")
+    if completions is not None and completions > _MANY and per_index is not None:
+        yield from _large_faults(path, spec)
+
+
+def _large_faults(path: str, spec: Object) -> Iterator[FieldError]:
+    failed, parallelism = spec.get("maxFailedIndexes"), spec.get("parallelism")
+    when = f"when completions are above {_MANY} and used with backoff limit per index"
+    if failed is None:
+        yield required(f"{path}.maxFailedIndexes", f"must be specified when completions is above {_MANY}")
+    for name, value in (("parallelism", parallelism), ("maxFailedIndexes", failed)):
+        if value is not None and value > _MOST_FAILED:
+            yield invalid_value(f"{path}.{name}", value, f"must be less than or equal to {_MOST_FAILED} {when}")
+
+
+def _replacement_faults(path: str, spec: Object) -> Iterator[FieldError]:
+    policy = spec.get("podReplacementPolicy")
+    if policy is None:
+        return
+    allowed = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
+    if policy not in allowed:
+        yield unsupported(path, policy, allowed)
+
+
+def _restart_faults(path: str, spec: Object) -> Iterator[FieldError]:
+    policy = at(spec, "template", "spec", "restartPolicy") or ""
+    if policy in ("", "Always"):
+        yield required(path, 'valid values: "OnFailure", "Never"')
+    elif policy not in _ENDING:
+        yield unsupported(path, policy, _ENDING)
+    elif spec.get("podFailurePolicy") is not None and policy != "Never":
+        yield invalid_value(path, policy, 'only "Never" is supported when podFailurePolicy is specified')

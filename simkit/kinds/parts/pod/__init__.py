@@ -1,0 +1,1 @@
+"""Pods, and the pod templates that workloads carry: defaults, checks, states."""

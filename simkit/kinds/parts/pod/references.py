@@ -1,0 +1,105 @@
+"""References from environment variables and files to fields of the pod, to its resources and to other objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simkit.kinds.parts.data_keys import key_faults
+from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.format import qualified_name
+from simkit.meta.objects import Object
+from simkit.meta.quantity import parse
+
+ENVIRONMENT_FIELDS: Final = (
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+)
+FILE_FIELDS: Final = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
+_KNOWN: Final = frozenset(
+    (*ENVIRONMENT_FIELDS, *FILE_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase")
+)
+_SUBSCRIPT: Final = re.compile(r"(.*?)\['(.*)'\]", re.DOTALL)
+_RESOURCES: Final = tuple(
+    f"{side}.{name}" for side in ("limits", "requests") for name in ("cpu", "ephemeral-storage", "memory")
+)
+_HUGE: Final = ("limits.hugepages-", "requests.hugepages-")
+_UNITS: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
+
+
+def field_faults(path: str, reference: Object, fields: Sequence[str]) -> Iterator[FieldError]:
+    """What is wrong with a reference to a field of the pod, of which some may be named."""
+    version, field = reference.get("apiVersion") or "", reference.get("fieldPath") or ""
+    if not version:
+        yield required(f"{path}.apiVersion")
+    elif not field:
+        yield required(f"{path}.fieldPath")
+    else:
+        subscript = _SUBSCRIPT.fullmatch(field)
+        wrong = _unknown(version, field, subscript[1] if subscript else "")
+        if wrong:
+            yield invalid_value(f"{path}.fieldPath", field, f"error converting fieldPath: {wrong}")
+        elif subscript:
+            key = subscript[2].lower() if subscript[1] == "metadata.annotations" else subscript[2]
+            yield from (invalid_value(path, key, text) for text in qualified_name(key))
+        else:
+            field = "spec.nodeName" if field == "spec.host" else field
+            if field not in fields:
+                yield unsupported(f"{path}.fieldPath", field, fields)
+
+
+def _unknown(version: str, field: str, subscripted: str) -> str:
+    if version != "v1":
+        return f"unsupported pod version: {version}"
+    if subscripted:
+        allowed = subscripted in ("metadata.annotations", "metadata.labels")
+        return "" if allowed else f"field label does not support subscript: {field}"
+    return "" if field in _KNOWN or field == "spec.host" else f"field label not supported: {field}"
+
+
+def resource_faults(path: str, reference: Object, *, in_volume: bool) -> Iterator[FieldError]:
+    """What is wrong with a reference to an amount that a container asks for."""
+    resource = reference.get("resource") or ""
+    if in_volume and not reference.get("containerName"):
+        yield required(f"{path}.containerName")
+    elif not resource:
+        yield required(f"{path}.resource")
+    elif resource not in _RESOURCES and not resource.startswith(_HUGE):
+        yield unsupported(f"{path}.resource", resource, _RESOURCES)
+    yield from _divisor_faults(f"{path}.divisor", resource, str(reference.get("divisor") or "0"))
+
+
+def _divisor_faults(path: str, resource: str, divisor: str) -> Iterator[FieldError]:
+    amount = parse(divisor).nano
+    if not amount:
+        return
+    if resource.endswith(".cpu"):
+        units, listed, name = ("1m", "1"), "1m and 1", "cpu"
+    elif resource.endswith(".memory"):
+        units, listed, name = _UNITS, ", ".join(_UNITS), "memory"
+    elif resource.endswith(".ephemeral-storage"):
+        units, listed, name = _UNITS, ", ".join(_UNITS), "local ephemeral storage"
+    elif resource.startswith(_HUGE):
+        units, listed, name = _UNITS, ", ".join(_UNITS), "hugepages"
+    else:
+        return
+    if all(parse(unit).nano != amount for unit in units):
+        yield invalid_value(path, resource, f"only divisor's values {listed} are supported with the {name} resource")
+
+
+def key_reference_faults(path: str, reference: Object) -> Iterator[FieldError]:
+    """What is wrong with a reference to a key of a config map or secret."""
+    if not reference.get("name"):
+        yield required(f"{path}.name")
+    if not reference.get("key"):
+        yield required(f"{path}.key")
+    else:
+        yield from key_faults(f"{path}.key", reference["key"])

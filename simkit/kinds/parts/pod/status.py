@@ -1,0 +1,106 @@
+"""The status of a pod: what it is at first, and how it may change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from ipaddress import IPv6Address
+from typing import Any, Final
+
+from simkit.kinds.parts.addresses import address, address_faults
+from simkit.kinds.parts.pod.annotations import annotation_change_faults
+from simkit.kinds.parts.pod.labels import name_faults
+from simkit.kinds.parts.pod.quality import quality_of_service
+from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value
+from simkit.meta.format import dns_subdomain
+from simkit.meta.objects import Draft, Object
+
+_SYSTEM_CONDITIONS: Final = ("PodScheduled", "Ready", "Initialized")
+_GATED: Final = {
+    "type": "PodScheduled",
+    "status": "False",
+    "lastProbeTime": None,
+    "lastTransitionTime": None,
+    "reason": "SchedulingGated",
+    "message": "Scheduling is blocked due to non-empty scheduling gates",
+}
+
+
+def first_status(spec: Object) -> Draft:
+    """The status of a new pod."""
+    status: Draft = {"phase": "Pending"}
+    if spec.get("schedulingGates"):
+        status["conditions"] = [dict(_GATED)]
+    return {**status, "qosClass": quality_of_service(spec)}
+
+
+def fit_status(status: Object, old: Object) -> Object:
+    """A status that a client wrote: the class of service stays where none is given, addresses agree."""
+    found = status
+    if not found.get("qosClass") and old.get("qosClass"):
+        found = {**found, "qosClass": old["qosClass"]}
+    one, several = found.get("podIP") or "", found.get("podIPs") or ()
+    if one and (not several or several[0].get("ip") != one):
+        found = {**found, "podIPs": [{"ip": one}]}
+    elif several and not one:
+        found = {**found, "podIP": several[0].get("ip") or ""}
+    return found
+
+
+def status_faults(pod: Object, old: Object) -> Iterator[FieldError]:
+    """What is wrong with a written status."""
+    status, before, spec = pod.get("status") or {}, old.get("status") or {}, old.get("spec") or {}
+    yield from annotation_change_faults("metadata.annotations", pod, old)
+    for index, condition in enumerate(status.get("conditions") or ()):
+        kind = condition.get("type") or ""
+        if kind not in _SYSTEM_CONDITIONS:
+            yield from name_faults(f"metadata.conditions[{index}].Type", kind)
+    name = status.get("nominatedNodeName")
+    if name and name != before.get("nominatedNodeName"):
+        yield from (invalid_value("status.nominatedNodeName", name, text) for text in dns_subdomain(name))
+    sidecars = {one.get("name") for one in spec.get("initContainers") or () if one.get("restartPolicy") == "Always"}
+    lists: Sequence[tuple[str, str, set[Any]]] = (
+        ("containerStatuses", spec.get("restartPolicy") or "", set()),
+        ("initContainerStatuses", spec.get("restartPolicy") or "", sidecars),
+        ("ephemeralContainerStatuses", "Never", set()),
+    )
+    for field, policy, restarting in lists:
+        yield from _revived(f"status.{field}", status.get(field) or (), before.get(field) or (), policy, restarting)
+    yield from _addresses(status, "podIPs")
+    hosts = status.get("hostIPs") or ()
+    if hosts and status.get("hostIP", "") != hosts[0].get("ip"):
+        yield invalid_value("status.hostIPs[0].ip", hosts[0].get("ip") or "", "must be equal to `hostIP`")
+    yield from _addresses(status, "hostIPs")
+
+
+def _revived(
+    path: str, new: Sequence[Object], old: Sequence[Object], policy: str, restarting: set[Any]
+) -> Iterator[FieldError]:
+    """Containers that have ended and are said to run again, though nothing restarts them."""
+    if policy == "Always":
+        return
+    for index, status in enumerate(old):
+        ended = (status.get("state") or {}).get("terminated")
+        if ended is None or status.get("name") in restarting:
+            continue
+        if ended.get("exitCode") and policy == "OnFailure":
+            continue
+        for other in new:
+            if other.get("name") == status.get("name") and not (other.get("state") or {}).get("terminated"):
+                yield forbidden_field(f"{path}[{index}].state", "may not be transitioned to non-terminated state")
+
+
+def _addresses(status: Object, name: str) -> Iterator[FieldError]:
+    path, given = f"status.{name}", [one.get("ip") or "" for one in status.get(name) or ()]
+    for index, text in enumerate(given):
+        yield from address_faults(f"{path}[{index}]", text)
+    if len(given) < 2:
+        return
+    families = {isinstance(address(text), IPv6Address) for text in given}
+    if len(families) < 2 or len(given) > 2:
+        kind = "PodIP" if name == "podIPs" else "HostIP"
+        shown = ", ".join(f'core.{kind}{{IP:"{text}"}}' for text in given)
+        detail = "may specify no more than one IP for each IP family"
+        yield invalid_value(path, Shown(f"[]core.{kind}{{{shown}}}"), detail)
+    for index, text in enumerate(given):
+        if text in given[:index]:
+            yield duplicate(f"{path}[{index}]", text)

@@ -1,0 +1,77 @@
+"""Pod templates: what workloads make pods from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.pod.annotations import annotation_value_faults, field_agreement_faults, without_init_annotations
+from simkit.kinds.parts.pod.dropped import without_disabled
+from simkit.kinds.parts.pod.labels import annotation_faults, label_faults
+from simkit.kinds.parts.pod.spec import pod_spec_faults
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, unsupported
+from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
+
+_SHARED_DISK: Final = (
+    "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only"
+)
+
+
+def template_faults(path: str, template: Object) -> list[FieldError]:
+    """All that is wrong with a pod template in itself."""
+    spec = template.get("spec") or {}
+    errors = [*metadata_faults(path, template)]
+    errors += pod_spec_faults(f"{path}.spec", spec, None)
+    errors += field_agreement_faults(f"{path}.spec", template, spec)
+    if spec.get("ephemeralContainers"):
+        text = "ephemeral containers not allowed in pod template"
+        errors.append(forbidden_field(f"{path}.spec.ephemeralContainers", text))
+    return errors
+
+
+def metadata_faults(path: str, template: Object) -> Iterator[FieldError]:
+    """What is wrong with the labels and annotations of a template."""
+    yield from label_faults(f"{path}.labels", labels_of(template))
+    yield from annotation_faults(f"{path}.annotations", annotations_of(template))
+    yield from annotation_value_faults(f"{path}.annotations", template, template.get("spec") or {})
+
+
+def lasting_faults(path: str, template: Object, kind: str) -> Iterator[FieldError]:
+    """What is wrong with a template for pods that are to run for ever."""
+    spec = template.get("spec") or {}
+    policy = spec.get("restartPolicy") or ""
+    if policy != "Always":
+        yield unsupported(f"{path}.spec.restartPolicy", policy, ("Always",))
+    if spec.get("activeDeadlineSeconds") is not None:
+        text = f"activeDeadlineSeconds in {kind} is not Supported"
+        yield forbidden_field(f"{path}.spec.activeDeadlineSeconds", text)
+
+
+def disk_faults(path: str, template: Object) -> Iterator[FieldError]:
+    """Disks that several pods of a template would write to."""
+    for index, volume in enumerate(at(template, "spec", "volumes") or ()):
+        disk = volume.get("gcePersistentDisk")
+        if disk is not None and not disk.get("readOnly"):
+            yield invalid_value(f"{path}.spec.volumes[{index}].gcePersistentDisk.readOnly", False, _SHARED_DISK)
+
+
+def prepare_template(holder: Draft, old: Object | None, name: str = "template") -> None:
+    """Take out of the template what this release does not know; the holder must be the draft's own."""
+    template = holder.get(name)
+    if template is None:
+        return
+    spec = template.get("spec") or {}
+    known = without_disabled(spec, at(old, name, "spec") if old is not None else None)
+    if known is not spec:
+        holder[name] = {**template, "spec": known}
+    made: Draft = dict(holder[name])
+    without_init_annotations(made)
+    if made.get("metadata") is not holder[name].get("metadata"):
+        holder[name] = made
+
+
+def names_and_images(template: Any) -> tuple[str, str]:
+    """The names of the containers and their images, each separated by commas."""
+    containers: Sequence[Object] = at(template, "spec", "containers") or ()
+    names = ",".join(one.get("name") or "" for one in containers)
+    return names, ",".join(one.get("image") or "" for one in containers)

@@ -1,0 +1,221 @@
+"""What the server warns of in pods and pod templates that it takes nevertheless."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.pod.annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
+from simkit.kinds.parts.pod.platform import every_container
+from simkit.kinds.parts.pod.scheduling import PREFERRED, REQUIRED
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, annotations_of, at
+from simkit.meta.quantity import NANO, canonical, parse
+
+_LABELS: Final = {
+    label("arch", "beta"): ("v1.14", label("arch")),
+    label("os", "beta"): ("v1.14", label("os")),
+    label("region", "failure-domain.beta"): ("v1.17", label("region", "topology")),
+    label("zone", "failure-domain.beta"): ("v1.17", label("zone", "topology")),
+    label("instance-type", "beta"): ("v1.17", label("instance-type", "node")),
+}
+_ANNOTATIONS: Final = {
+    label("critical-pod", "scheduler.alpha"): 'non-functional in v1.16+; use the "priorityClassName" field instead',
+    label("sysctls", "security.alpha"): 'non-functional in v1.11+; use the "sysctls" field instead',
+    label("unsafe-sysctls", "security.alpha"): 'non-functional in v1.11+; use the "sysctls" field instead',
+}
+_VOLUMES: Final = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+_SHOWN_VOLUMES: Final = {"storageos": "storageOS"}
+_SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+_BYTES: Final = ("memory", "ephemeral-storage")
+
+
+def pod_warnings(path: str, holder: Object) -> list[str]:
+    """All warnings about a pod (with an empty path) or a template."""
+    spec = holder.get("spec") or {}
+    at_spec, at_notes = _below(path, "spec"), _below(path, "metadata.annotations")
+    found = [*_label_warnings(at_spec, spec), *_spread_warnings(at_spec, spec)]
+    notes = annotations_of(holder)
+    found += [f"{at_notes}[{key}]: {text}" for key, text in _ANNOTATIONS.items() if key in notes]
+    if spec.get("volumes"):
+        found += _volume_warnings(f"{at_spec}.volumes", spec["volumes"])
+    found += _repeated(at_spec, spec)
+    found += _fractions(f"{at_spec}.overhead", spec.get("overhead") or {})
+    if SECCOMP_POD in notes and at(spec, "securityContext", "seccompProfile") is None:
+        found.append(f"{at_notes}[{SECCOMP_POD}]: {_SECCOMP}")
+    for place, container in every_container(at_spec, spec):
+        found += _profile_warnings(at_notes, notes, spec, container, template=bool(path))
+        found += _container_warnings(place, container)
+    found += _port_warnings(at_spec, spec)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        text = "must be >= 0; negative values are invalid and will be treated as 1"
+        found.append(f"{at_spec}.terminationGracePeriodSeconds: {text}")
+    return [*found, *_affinity_warnings(f"{at_spec}.affinity", spec.get("affinity") or {})]
+
+
+def _below(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _label_warnings(path: str, spec: Object) -> Iterator[str]:
+    for key in spec.get("nodeSelector") or ():
+        if key in _LABELS:
+            yield f"{path}.nodeSelector[{key}]: {_deprecation(key)}"
+    node = at(spec, "affinity", "nodeAffinity") or {}
+    where = f"{path}.affinity.nodeAffinity"
+    for index, term in enumerate((node.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()):
+        yield from _term_warnings(f"{where}.{REQUIRED}.nodeSelectorTerms[{index}]", term)
+    for index, term in enumerate(node.get(PREFERRED) or ()):
+        yield from _term_warnings(f"{where}.{PREFERRED}[{index}].preference", term.get("preference") or {})
+
+
+def _deprecation(key: str) -> str:
+    since, instead = _LABELS[key]
+    return f'deprecated since {since}; use "{instead}" instead'
+
+
+def _term_warnings(path: str, term: Object) -> Iterator[str]:
+    for index, one in enumerate(term.get("matchExpressions") or ()):
+        key = one.get("key") or ""
+        if key in _LABELS:
+            yield f"{path}.matchExpressions[{index}].key: {key} is {_deprecation(key)}"
+
+
+def _spread_warnings(path: str, spec: Object) -> Iterator[str]:
+    for index, one in enumerate(spec.get("topologySpreadConstraints") or ()):
+        where, key = f"{path}.topologySpreadConstraints[{index}]", one.get("topologyKey") or ""
+        if key in _LABELS:
+            yield f"{where}.topologyKey: {key} is {_deprecation(key)}"
+        if one.get("labelSelector") is None:
+            yield f"{where}.labelSelector: a null labelSelector results in matching no pod"
+
+
+def _volume_warnings(path: str, volumes: Sequence[Object]) -> Iterator[str]:
+    for index, volume in enumerate(volumes):
+        for name, text in _VOLUMES.items():
+            if name in volume:
+                yield f"{path}[{index}].{_SHOWN_VOLUMES.get(name, name)}: {text}"
+        claim = at(volume, "ephemeral", "volumeClaimTemplate", "spec", "resources", "requests", "storage")
+        if claim is not None and parse(claim).nano % NANO:
+            where = f"{path}[{index}].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]"
+            yield f'{where}: fractional byte value "{canonical(claim)}" is invalid, must be an integer'
+    tokens = {path for path, _, _ in _projected(volumes, "serviceAccountToken")}
+    for name, shown in (("configMap", "configMap"), ("secret", "secrets"), ("downwardAPI", "downwardAPI")):
+        for file, index, number in _projected(volumes, name):
+            if file in tokens:
+                where = f"{path}[{index}].projected.sources.{shown}[{number}]"
+                yield f'{where}: has duplicated path with ServiceAccountToken "{file}"'
+
+
+def _projected(volumes: Sequence[Object], name: str) -> Iterator[tuple[str, int, int]]:
+    """Files of projected volumes that come from one type of source: path, index of the volume, index of the item."""
+    for index, volume in enumerate(volumes):
+        for source in at(volume, "projected", "sources") or ():
+            part = source.get(name)
+            if part is not None and name == "serviceAccountToken":
+                yield part.get("path") or "", index, 0
+            elif part is not None:
+                yield from (
+                    (item.get("path") or "", index, number) for number, item in enumerate(part.get("items") or ())
+                )
+
+
+def _repeated(path: str, spec: Object) -> Iterator[str]:
+    for name, key in (("hostAliases", "ip"), ("imagePullSecrets", "name")):
+        seen: set[str] = set()
+        for index, item in enumerate(spec.get(name) or ()):
+            value = item.get(key) or ""
+            if value in seen:
+                yield f'{path}.{name}[{index}].{key}: duplicate {key} "{value}"'
+            seen.add(value)
+    for index, item in enumerate(spec.get("imagePullSecrets") or ()):
+        if not item.get("name"):
+            yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
+
+
+def _fractions(path: str, amounts: Object) -> Iterator[str]:
+    for name in _BYTES:
+        if name in amounts and parse(amounts[name]).nano % NANO:
+            yield f'{path}[{name}]: fractional byte value "{canonical(amounts[name])}" is invalid, must be an integer'
+
+
+def _profile_warnings(path: str, notes: Any, spec: Object, container: Object, *, template: bool) -> Iterator[str]:
+    if not notes:
+        return
+    name, context = container.get("name") or "", container.get("securityContext") or {}
+    if SECCOMP_CONTAINER + name in notes and context.get("seccompProfile") is None:
+        yield f"{path}[{SECCOMP_CONTAINER}{name}]: {_SECCOMP}"
+    fields = context.get("appArmorProfile") or at(spec, "securityContext", "appArmorProfile")
+    if template and APP_ARMOR + name in notes and fields is None:
+        yield f'{path}[{APP_ARMOR}{name}]: deprecated since v1.30; use the "appArmorProfile" field instead'
+
+
+def _container_warnings(path: str, container: Object) -> Iterator[str]:
+    resources = container.get("resources") or {}
+    if resources:
+        for name in _BYTES:
+            for side in ("limits", "requests"):
+                amounts = resources.get(side) or {}
+                yield from _fractions(f"{path}.resources.{side}", {name: amounts[name]} if name in amounts else {})
+    seen: set[str] = set()
+    for index, variable in enumerate(container.get("env") or ()):
+        name, value = variable.get("name") or "", variable.get("value") or ""
+        reference = f"$({name})"
+        if name not in seen:
+            seen.add(name)
+        elif variable.get("valueFrom") is not None or value == reference or reference not in value:
+            text = f'hides previous definition of "{name}", which may be dropped when using apply'
+            yield f"{path}.env[{index}]: {text}"
+
+
+def _port_warnings(path: str, spec: Object) -> Iterator[str]:
+    known: dict[tuple[Any, Any], list[tuple[str, Object]]] = {}
+    for place, container in every_container(path, spec):
+        for index, port in enumerate(container.get("ports") or ()):
+            where = f"{place}.ports[{index}]"
+            if port.get("hostIP") and not port.get("hostPort"):
+                yield f"{where}: hostIP set without hostPort: {_shown_port(port)}"
+            same = known.setdefault((port.get("containerPort"), port.get("protocol")), [])
+            for other_place, other in same:
+                how = _conflict(port, other)
+                if how:
+                    yield f"{where}: {how} port definition with {other_place}"
+            same.append((where, port))
+
+
+def _shown_port(port: Object) -> str:
+    names = (("Name", "name"), ("HostPort", "hostPort"), ("ContainerPort", "containerPort"))
+    shown = [f"{name}:{port.get(key, '' if key == 'name' else 0)}" for name, key in names]
+    return f"{{{' '.join(shown)} Protocol:{port.get('protocol', '')} HostIP:{port.get('hostIP', '')}}}"
+
+
+def _conflict(port: Object, other: Object) -> str:
+    host, other_host = port.get("hostPort") or 0, other.get("hostPort") or 0
+    address, other_address = port.get("hostIP") or "", other.get("hostIP") or ""
+    if (address, host) == (other_address, other_host):
+        return "duplicate"
+    if not host or not other_host:
+        return "overlapping"
+    return "dangerously ambiguous" if host == other_host and bool(address) != bool(other_address) else ""
+
+
+def _affinity_warnings(path: str, affinity: Object) -> Iterator[str]:
+    text = "a null labelSelector results in matching no pod"
+    for name in ("podAffinity", "podAntiAffinity"):
+        terms = affinity.get(name) or {}
+        for index, term in enumerate(terms.get(REQUIRED) or ()):
+            if term.get("labelSelector") is None:
+                yield f"{path}.{name}.{REQUIRED}[{index}].labelSelector: {text}"
+        for index, term in enumerate(terms.get(PREFERRED) or ()):
+            if at(term, "podAffinityTerm", "labelSelector") is None:
+                yield f"{path}.{name}.{PREFERRED}[{index}].podAffinityTerm.labelSelector: {text}"
