@@ -46,6 +46,8 @@ class Options:
     runtime_config: Mapping[str, bool] = field(default_factory=dict)
     enable_admission_plugins: Sequence[str] = ()
     disable_admission_plugins: Sequence[str] = ()
+    admission_control_config_file: str | Path | None = None
+    """Settings of admission plugins."""
     controllers: Sequence[str] = ("*",)
     audit_policy: Policy | str | Path | None = None
     """A policy, its file, or a level (``Metadata``) at which every request is recorded; None: nothing is."""

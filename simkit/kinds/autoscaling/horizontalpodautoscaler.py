@@ -1,0 +1,164 @@
+"""HorizontalPodAutoscaler: between how many replicas, by which metrics, how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.autoscaler_versions import first_version, second_version
+from simkit.kinds.parts.bounds import below_zero
+from simkit.kinds.parts.cells import NONE, UNKNOWN, UNSET, created
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.parts.metric_faults import metrics_faults
+from simkit.kinds.parts.object_reference import scaled_reference_faults
+from simkit.kinds.rules import KindRules, Subresource
+from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_V1: Final = "autoscaling/v1"
+_LONGEST_WINDOW, _LONGEST_PERIOD = 3600, 1800
+_SELECT: Final = ("Disabled", "Max", "Min")
+_POLICIES: Final = ("Percent", "Pods")
+_ALL_IN_15: Final = {"type": "Percent", "value": 100, "periodSeconds": 15}
+_UP: Final[Mapping[str, Any]] = {
+    "stabilizationWindowSeconds": 0,
+    "selectPolicy": "Max",
+    "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}, _ALL_IN_15],
+}
+_DOWN: Final[Mapping[str, Any]] = {"selectPolicy": "Max", "policies": [_ALL_IN_15]}
+_SHARE: Final = 80
+
+
+def _default(draft: Draft) -> None:
+    spec = owned(draft, "spec")
+    spec.setdefault("minReplicas", 1)
+    if not spec.get("metrics"):
+        target = {"type": "Utilization", "averageUtilization": _SHARE}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    if spec.get("behavior") is not None:
+        behavior = owned(spec, "behavior")
+        behavior["scaleUp"] = {**_UP, **(behavior.get("scaleUp") or {})}
+        behavior["scaleDown"] = {**_DOWN, **(behavior.get("scaleDown") or {})}
+
+
+def _default_first(draft: Draft) -> None:
+    owned(draft, "spec").setdefault("minReplicas", 1)
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    if old is None:
+        draft["status"] = {"currentMetrics": None, "desiredReplicas": 0}
+    elif "status" in draft and not at(draft, "status", "currentMetrics"):
+        owned(draft, "status")["currentMetrics"] = None
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    least = 0 if old is not None and at(old, "spec", "minReplicas") == 0 else 1
+    return list(_faults(obj["spec"], least))
+
+
+def _faults(spec: Object, least: int) -> Iterator[FieldError]:
+    low, high = spec["minReplicas"], spec.get("maxReplicas") or 0
+    if low < least:
+        yield invalid_value("spec.minReplicas", low, f"must be greater than or equal to {least}")
+    if high < 1:
+        yield invalid_value("spec.maxReplicas", high, "must be greater than 0")
+    if high < low:
+        yield invalid_value("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
+    yield from scaled_reference_faults("spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
+    yield from metrics_faults("spec.metrics", spec["metrics"], low)
+    for side in ("scaleUp", "scaleDown"):
+        rules = at(spec, "behavior", side)
+        if rules is not None:
+            yield from _rule_faults(f"spec.behavior.{side}", rules)
+
+
+def _rule_faults(path: str, rules: Object) -> Iterator[FieldError]:
+    window, select = rules.get("stabilizationWindowSeconds"), rules.get("selectPolicy")
+    where = f"{path}.stabilizationWindowSeconds"
+    if window is not None and window < 0:
+        yield invalid_value(where, window, "must be greater than or equal to zero")
+    if window is not None and window > _LONGEST_WINDOW:
+        yield invalid_value(where, window, f"must be less than or equal to {_LONGEST_WINDOW}")
+    if select is not None and select not in _SELECT:
+        yield unsupported(f"{path}.selectPolicy", select, _SELECT)
+    if not rules.get("policies"):
+        yield required(f"{path}.policies", "must specify at least one Policy")
+    for index, policy in enumerate(rules.get("policies") or ()):
+        yield from _policy_faults(f"{path}.policies[{index}]", policy)
+
+
+def _policy_faults(path: str, policy: Object) -> Iterator[FieldError]:
+    if policy.get("type") not in _POLICIES:
+        yield unsupported(f"{path}.type", policy.get("type") or "", _POLICIES)
+    for name in ("value", "periodSeconds"):
+        number = policy.get(name) or 0
+        if number <= 0:
+            yield invalid_value(f"{path}.{name}", number, "must be greater than zero")
+    if (policy.get("periodSeconds") or 0) > _LONGEST_PERIOD:
+        text = f"must be less than or equal to {_LONGEST_PERIOD}"
+        yield invalid_value(f"{path}.periodSeconds", policy["periodSeconds"], text)
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    status = obj.get("status") or {}
+    names = ("currentReplicas", "desiredReplicas")
+    return [fault for name in names for fault in below_zero(f"status.{name}", status.get(name))]
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    if obj.get("apiVersion") == _V1:
+        obj = second_version(obj)
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    target = spec.get("scaleTargetRef") or {}
+    return [
+        name_of(obj),
+        f"{target.get('kind', '')}/{target.get('name', '')}",
+        _metrics(spec.get("metrics") or (), status.get("currentMetrics") or ()),
+        str(spec["minReplicas"]) if spec.get("minReplicas") is not None else UNSET,
+        spec.get("maxReplicas") or 0,
+        status.get("currentReplicas") or 0,
+        created(obj, now),
+    ]
+
+
+def _metrics(metrics: Sequence[Object], current: Sequence[Object]) -> str:
+    """What is wanted and what is, for the first two metrics, and how many more there are."""
+    if not metrics:
+        return NONE
+    texts = [_metric(metric, current[index] if index < len(current) else {}) for index, metric in enumerate(metrics)]
+    more = len(texts) - 2
+    return ", ".join(texts[:2]) + (f" + {more} more..." if more > 0 else "")
+
+
+def _metric(metric: Object, status: Object) -> str:
+    kind = metric.get("type") or ""
+    field = kind[:1].lower() + kind[1:]
+    target, now = at(metric, field, "target") or {}, at(status, field, "current") or {}
+    if kind in ("Resource", "ContainerResource"):
+        return f"{at(metric, field, 'name') or ''}: {_resource(target, now)}"
+    if kind not in ("Pods", "Object", "External"):
+        return "<unknown type>"
+    if target.get("averageValue") is not None:
+        average = "" if kind == "Pods" else " (avg)"
+        return f"{now.get('averageValue') or UNKNOWN}/{target['averageValue']}{average}"
+    return f"{now.get('value') or UNKNOWN}/{target.get('value') or '0'}"
+
+
+def _resource(target: Object, now: Object) -> str:
+    if target.get("averageValue") is not None:
+        return f"{now.get('averageValue') or UNKNOWN}/{target['averageValue']}"
+    wanted, found = target.get("averageUtilization"), now.get("averageUtilization")
+    return f"{UNKNOWN if found is None else f'{found}%'}/{'<auto>' if wanted is None else f'{wanted}%'}"
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+    to_storage={_V1: second_version},
+    from_storage={_V1: first_version},
+    default_version={_V1: _default_first},
+)

@@ -1,0 +1,155 @@
+"""PersistentVolume: storage that there is."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.bounds import FIXED, text_faults
+from simkit.kinds.parts.cells import UNSET, created
+from simkit.kinds.parts.claim_spec import VOLUME_MODES, access_mode_faults, modes_text, positive_faults
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.parts.gotext import printed
+from simkit.kinds.parts.pod.scheduling import node_selector_faults
+from simkit.kinds.parts.pod.volume_defaults import defaulted_source
+from simkit.kinds.parts.volume_kinds import SOURCES
+from simkit.kinds.rules import Circumstances, KindRules, Subresource
+from simkit.meta.clock import timestamp
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.format import dns_subdomain
+from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
+
+_CLASS: Final = label("storage-class", "volume.beta")
+_POLICIES: Final = ("Delete", "Recycle", "Retain")
+
+
+def _default(draft: Draft) -> None:
+    if not at(draft, "status", "phase"):
+        owned(draft, "status")["phase"] = "Pending"
+    spec = owned(draft, "spec")
+    spec["persistentVolumeReclaimPolicy"] = spec.get("persistentVolumeReclaimPolicy") or "Retain"
+    spec["volumeMode"] = spec.get("volumeMode") or "Filesystem"
+    for name in SOURCES:
+        if spec.get(name) is not None:
+            spec[name] = defaulted_source(name, spec[name])
+
+
+def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> None:
+    """When the phase changed last."""
+    now = timestamp(circumstances.now)
+    if old is None:
+        draft["status"] = {"phase": "Pending", "lastPhaseTransitionTime": now}
+        return
+    before, status = old.get("status") or {}, draft.get("status") or {}
+    moved = status.get("phase") != before.get("phase")
+    told = status.get("lastPhaseTransitionTime") not in (None, before.get("lastPhaseTransitionTime"))
+    if moved and not told:
+        owned(draft, "status")["lastPhaseTransitionTime"] = now
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    faults = list(_faults(obj["spec"]))
+    return faults if old is None else [*faults, *_changes(obj["spec"], old["spec"])]
+
+
+def _faults(spec: Object) -> Iterator[FieldError]:
+    modes = spec.get("accessModes") or ()
+    if not modes:
+        yield required("spec.accessModes")
+    yield from access_mode_faults("spec.accessModes", modes)
+    yield from _capacity_faults(spec.get("capacity") or {})
+    policy = spec["persistentVolumeReclaimPolicy"]
+    if policy not in _POLICIES:
+        yield unsupported("spec.persistentVolumeReclaimPolicy", policy, _POLICIES)
+    if spec.get("nodeAffinity") is not None:
+        yield from _affinity_faults(spec["nodeAffinity"])
+    yield from _source_faults(spec)
+    path = at(spec, "hostPath", "path")
+    if path and posixpath.normpath(path) == "/" and policy == "Recycle":
+        text = "may not be 'recycle' for a hostPath mount of '/'"
+        yield forbidden_field("spec.persistentVolumeReclaimPolicy", text)
+    if spec.get("storageClassName"):
+        yield from text_faults("spec.storageClassName", spec["storageClassName"], dns_subdomain)
+    if spec["volumeMode"] not in VOLUME_MODES:
+        yield unsupported("spec.volumeMode", spec["volumeMode"], VOLUME_MODES)
+
+
+def _capacity_faults(capacity: Object) -> Iterator[FieldError]:
+    path = "spec.capacity"
+    if not capacity:
+        yield required(path)
+    if set(capacity) != {"storage"}:
+        yield unsupported(path, _amounts(capacity), ("storage",))
+    for name in sorted(capacity):
+        yield from positive_faults(f"{path}[{name}]", capacity[name])
+
+
+def _amounts(capacity: Object) -> Shown:
+    listed = ", ".join(f"{printed(name)}:{printed(capacity[name])}" for name in sorted(capacity))
+    return Shown(f"core.ResourceList{{{listed}}}" if capacity else "core.ResourceList(nil)")
+
+
+def _affinity_faults(affinity: Object) -> Iterator[FieldError]:
+    path = "spec.nodeAffinity.required"
+    if affinity.get("required") is None:
+        yield required(path, "must specify required node constraints")
+    else:
+        yield from node_selector_faults(path, affinity["required"], strict=True)
+
+
+def _source_faults(spec: Object) -> Iterator[FieldError]:
+    present = [name for name in SOURCES if spec.get(name) is not None]
+    for index, name in enumerate(present):
+        if index:
+            yield forbidden_field(f"spec.{name}", "may not specify more than 1 volume type")
+        else:
+            yield from SOURCES[name](f"spec.{name}", spec[name])
+    if not present:
+        yield required("spec", "must specify a volume type")
+    if present[:1] == ["local"] and spec.get("nodeAffinity") is None:
+        yield required("spec.nodeAffinity", "Local volume requires node affinity")
+
+
+def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
+    if any(spec.get(name) != old.get(name) for name in SOURCES):
+        yield forbidden_field("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
+    if spec.get("volumeMode") != old.get("volumeMode"):
+        yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
+    if old.get("nodeAffinity") is not None and spec.get("nodeAffinity") != old["nodeAffinity"]:
+        text = "field is immutable, except for updating from beta label to GA"
+        yield invalid_value("nodeAffinity", spec.get("nodeAffinity"), text)
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return ()
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    phase = "Terminating" if metadata(obj).get("deletionTimestamp") else status.get("phase") or ""
+    claim = spec.get("claimRef")
+    return [
+        name_of(obj),
+        at(spec, "capacity", "storage") or "0",
+        modes_text(spec.get("accessModes") or ()),
+        spec.get("persistentVolumeReclaimPolicy") or "",
+        phase,
+        f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
+        annotations_of(obj).get(_CLASS) or spec.get("storageClassName") or "",
+        spec.get("volumeAttributesClassName", UNSET),
+        status.get("reason") or "",
+        created(obj, now),
+        spec.get("volumeMode", UNSET),
+    ]
+
+
+RULES = KindRules(
+    default=_default,
+    stamp=_stamp,
+    validate=_validate,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+    delete_returns_object=True,
+)

@@ -1,0 +1,105 @@
+"""PersistentVolumeClaim: storage that somebody asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.bounds import FIXED
+from simkit.kinds.parts.cells import UNSET, created
+from simkit.kinds.parts.claim_spec import claim_spec_faults, modes_text
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.rules import KindRules, Subresource
+from simkit.meta.domain import api_group, label
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
+from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
+from simkit.meta.quantity import parse
+
+CLASS: Final = label("storage-class", "volume.beta")
+"""The annotation that named the storage class before there was a field."""
+_SNAPSHOTS: Final = (api_group("snapshot.storage"), "VolumeSnapshot")
+_ONCE_BOUND: Final = (
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+)
+
+
+def _default(draft: Draft) -> None:
+    if not at(draft, "status", "phase"):
+        owned(draft, "status")["phase"] = "Pending"
+    spec = owned(draft, "spec")
+    spec["volumeMode"] = spec.get("volumeMode") or "Filesystem"
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    spec = owned(draft, "spec")
+    if old is None:
+        draft["status"] = {"phase": "Pending"}
+        _keep_known_source(spec)
+    elif spec.get("dataSource") != at(old, "spec", "dataSource"):
+        _keep_known_source(spec)
+    _match_sources(spec)
+
+
+def _keep_known_source(spec: Draft) -> None:
+    """The older of the two fields takes claims and snapshots only; anything else in it is left out."""
+    source = spec.get("dataSource")
+    if source is None:
+        return
+    if (source.get("apiGroup") or "", source.get("kind")) not in (("", "PersistentVolumeClaim"), _SNAPSHOTS):
+        del spec["dataSource"]
+
+
+def _match_sources(spec: Draft) -> None:
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and reference is None:
+        spec["dataSourceRef"] = dict(source)
+    elif reference is not None and source is None and not reference.get("namespace"):
+        spec["dataSource"] = {name: value for name, value in reference.items() if name != "namespace"}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    faults = list(claim_spec_faults("spec", obj["spec"]))
+    return faults if old is None else [*faults, *_changes(obj, old)]
+
+
+def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
+    spec, before = dict(obj["spec"]), dict(old["spec"])
+    now_size, old_size = at(spec, "resources", "requests", "storage"), at(before, "resources", "requests", "storage")
+    if not before.get("volumeName") and spec.get("volumeName"):
+        before["volumeName"] = spec["volumeName"]
+    if at(obj, "status", "phase") == "Bound" and at(spec, "resources", "requests") is not None:
+        for each in (spec, before):
+            each["resources"] = {**each["resources"], "requests": {**each["resources"]["requests"], "storage": ""}}
+        spec.pop("volumeAttributesClassName", None)
+        before.pop("volumeAttributesClassName", None)
+    if spec != before:
+        yield forbidden_field("spec", _ONCE_BOUND)
+    if now_size and old_size and parse(now_size).nano < parse(old_size).nano:
+        yield forbidden_field("spec.resources.requests.storage", "field can not be less than previous value")
+    if spec.get("volumeMode") != before.get("volumeMode"):
+        yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return ()
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    phase = "Terminating" if metadata(obj).get("deletionTimestamp") else status.get("phase") or ""
+    volume = spec.get("volumeName") or ""
+    size = at(status, "capacity", "storage") or "0" if volume else ""
+    modes = modes_text(status.get("accessModes") or ()) if volume else ""
+    chosen = annotations_of(obj).get(CLASS) or spec.get("storageClassName") or ""
+    kind = spec.get("volumeAttributesClassName", UNSET)
+    return [name_of(obj), phase, volume, size, modes, chosen, kind, created(obj, now), spec.get("volumeMode", UNSET)]
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+    delete_returns_object=True,
+)

@@ -1,0 +1,46 @@
+"""RuntimeClass: how containers are run, what that costs, and where it is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from simkit.kinds.parts.bounds import changed, text_faults
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.pod.labels import label_faults
+from simkit.kinds.parts.pod.resources import overhead_faults
+from simkit.kinds.parts.pod.scheduling import toleration_faults
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, duplicate
+from simkit.meta.format import dns_label
+from simkit.meta.objects import Object, name_of
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    if old is not None:
+        return list(changed("handler", obj.get("handler") or "", old.get("handler") or ""))
+    return list(_faults(obj))
+
+
+def _faults(obj: Object) -> Iterator[FieldError]:
+    yield from text_faults("handler", obj.get("handler") or "", dns_label)
+    if obj.get("overhead") is not None:
+        yield from overhead_faults("overhead", obj["overhead"].get("podFixed") or {})
+    scheduling = obj.get("scheduling")
+    if scheduling is not None:
+        yield from label_faults("scheduling.nodeSelector", scheduling.get("nodeSelector") or {})
+        yield from _toleration_faults(scheduling.get("tolerations") or ())
+
+
+def _toleration_faults(tolerations: Sequence[Object]) -> Iterator[FieldError]:
+    yield from toleration_faults("scheduling.tolerations", tolerations)
+    for index, one in enumerate(tolerations):
+        if one in tolerations[:index]:
+            yield duplicate(f"scheduling.tolerations[{index}]", "")
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), obj.get("handler") or "", created(obj, now)]
+
+
+RULES = KindRules(validate=_validate, row=_row, put_creates=True, needs_version=True)

@@ -1,0 +1,36 @@
+"""Where storage may be made: terms over the labels of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from simkit.kinds.parts.bounds import text_faults
+from simkit.meta.fielderror import FieldError, duplicate, required
+from simkit.meta.format import qualified_name
+from simkit.meta.objects import Object
+
+
+def topology_faults(path: str, terms: Sequence[Object]) -> Iterator[FieldError]:
+    """What is wrong with terms: each needs keys, told once, with values told once."""
+    seen: list[dict[str, frozenset[str]]] = []
+    for index, term in enumerate(terms):
+        where = f"{path}[{index}]"
+        keys: dict[str, frozenset[str]] = {}
+        for number, one in enumerate(term.get("matchLabelExpressions") or ()):
+            yield from _expression_faults(f"{where}.matchLabelExpressions[{number}]", one, keys)
+        if keys in seen:
+            yield duplicate(f"{where}.matchLabelExpressions", "")
+        seen.append(keys)
+
+
+def _expression_faults(path: str, expression: Object, keys: dict[str, frozenset[str]]) -> Iterator[FieldError]:
+    key, values = expression.get("key") or "", expression.get("values") or ()
+    if not values:
+        yield required(f"{path}.values")
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            yield duplicate(f"{path}.values[{index}]", value)
+    yield from text_faults(f"{path}.key", key, qualified_name)
+    if key in keys:
+        yield duplicate(f"{path}.key", key)
+    keys[key] = frozenset(values)

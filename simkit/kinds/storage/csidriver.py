@@ -1,0 +1,90 @@
+"""CSIDriver: what a storage driver can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.bounds import changed
+from simkit.kinds.parts.cells import NONE, UNSET, created
+from simkit.kinds.parts.drafts import owned
+from simkit.kinds.parts.pod.volume_sources import driver_faults
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value, unsupported
+from simkit.meta.objects import Draft, Object, name_of
+
+_DEFAULTS: Final = {
+    "attachRequired": True,
+    "podInfoOnMount": False,
+    "storageCapacity": False,
+    "fsGroupPolicy": "ReadWriteOnceWithFSType",
+    "requiresRepublish": False,
+    "seLinuxMount": False,
+}
+_FIXED: Final = ("attachRequired", "fsGroupPolicy", "volumeLifecycleModes")
+_GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")
+_MODES: Final = ("Ephemeral", "Persistent")
+_SHORTEST, _LONGEST = 600, 1 << 32
+
+
+def _default(draft: Draft) -> None:
+    spec = owned(draft, "spec")
+    for name, value in _DEFAULTS.items():
+        if spec.get(name) is None:
+            spec[name] = value
+    if not spec.get("volumeLifecycleModes"):
+        spec["volumeLifecycleModes"] = ["Persistent"]
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    faults = [*driver_faults("metadata.name", name_of(obj)), *_faults(obj["spec"])] if old is None else []
+    return faults if old is None else list(_changes(obj["spec"], old["spec"]))
+
+
+def _faults(spec: Object) -> Iterator[FieldError]:
+    yield from _token_faults(spec.get("tokenRequests") or ())
+    policy = spec["fsGroupPolicy"]
+    if policy not in _GROUP_POLICIES:
+        yield unsupported("spec.fsGroupPolicy", policy, _GROUP_POLICIES)
+    for mode in spec["volumeLifecycleModes"]:
+        if mode not in _MODES:
+            yield unsupported("spec.volumeLifecycleModes", mode, _MODES)
+
+
+def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
+    yield from changed("spec.attachedRequired", spec["attachRequired"], old.get("attachRequired"))
+    yield from changed("spec.fsGroupPolicy", spec["fsGroupPolicy"], old.get("fsGroupPolicy"))
+    yield from changed("spec.volumeLifecycleModes", spec["volumeLifecycleModes"], old.get("volumeLifecycleModes"))
+    yield from _token_faults(spec.get("tokenRequests") or ())
+
+
+def _token_faults(requests: Sequence[Object]) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for index, request in enumerate(requests):
+        path, audience, seconds = f"spec.tokenRequests[{index}]", request["audience"], request.get("expirationSeconds")
+        if audience in seen:
+            yield duplicate(f"{path}.audience", audience)
+        seen.add(audience)
+        if seconds is not None and seconds < _SHORTEST:
+            yield invalid_value(f"{path}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")
+        if seconds is not None and seconds > _LONGEST:
+            text = "may not specify a duration larger than 2^32 seconds"
+            yield invalid_value(f"{path}.expirationSeconds", seconds, text)
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec = obj.get("spec") or {}
+    requests = spec.get("tokenRequests")
+    return [
+        name_of(obj),
+        spec.get("attachRequired", True),
+        bool(spec.get("podInfoOnMount")),
+        bool(spec.get("storageCapacity")),
+        UNSET if requests is None else ",".join(request.get("audience") or "" for request in requests),
+        bool(spec.get("requiresRepublish")),
+        ",".join(spec.get("volumeLifecycleModes") or ()) or NONE,
+        created(obj, now),
+    ]
+
+
+RULES = KindRules(default=_default, validate=_validate, row=_row, needs_version=True, delete_returns_object=True)

@@ -1,0 +1,79 @@
+"""CSINode: which storage drivers a node has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.bounds import text_faults
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items
+from simkit.kinds.parts.gotext import printed, struct, texts
+from simkit.kinds.parts.pod.volume_sources import driver_faults
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
+from simkit.meta.format import qualified_name
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_LONGEST_ID: Final = 192
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    spec = owned(draft, "spec")
+    null_where_empty(spec, "drivers")
+    for driver in owned_items(spec, "drivers"):
+        null_where_empty(driver, "topologyKeys")
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    drivers = obj["spec"].get("drivers") or ()
+    faults = list(_faults(drivers))
+    if old is None:
+        return faults
+    before = {driver["name"]: driver for driver in at(old, "spec", "drivers") or ()}
+    changes = [
+        invalid_value("CSINodeDriver", _shown(driver), "field is immutable")
+        for driver in drivers
+        if driver["name"] in before and driver != before[driver["name"]]
+    ]
+    return [*faults, *changes]
+
+
+def _faults(drivers: Sequence[Object]) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for index, driver in enumerate(drivers):
+        path, name, node = f"spec.drivers[{index}]", driver.get("name") or "", driver.get("nodeID") or ""
+        yield from driver_faults(f"{path}.name", name)
+        if not node:
+            yield required(f"{path}.nodeID")
+        if len(node) > _LONGEST_ID:
+            yield invalid_value(f"{path}.nodeID", node, f"must be {_LONGEST_ID} characters or less")
+        count = at(driver, "allocatable", "count")
+        if count is not None and count < 0:
+            yield invalid_value(f"{path}.allocatable.count", count, "must be greater than or equal to 0")
+        if name in seen:
+            yield duplicate(f"{path}.name", name)
+        seen.add(name)
+        yield from _key_faults(driver.get("topologyKeys") or (), f"{path}.topologyKeys")
+
+
+def _key_faults(keys: Sequence[str], path: str) -> Iterator[FieldError]:
+    for index, key in enumerate(keys):
+        if not key:
+            yield required(path)
+        if key in keys[:index]:
+            yield duplicate(path, key)
+        yield from text_faults(path, key, qualified_name)
+
+
+def _shown(driver: Object) -> Shown:
+    keys = texts(driver.get("topologyKeys") or None).text
+    name, node = printed(driver["name"]), printed(driver.get("nodeID"))
+    return struct("storage.CSINodeDriver", ("Name", name), ("NodeID", node), ("TopologyKeys", keys))
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), len(at(obj, "spec", "drivers") or ()), created(obj, now)]
+
+
+RULES = KindRules(prepare=_prepare, validate=_validate, row=_row, needs_version=True, delete_returns_object=True)

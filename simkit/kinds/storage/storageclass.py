@@ -1,0 +1,82 @@
+"""StorageClass: how storage of some kind is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.bounds import changed, text_faults
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.topology import topology_faults
+from simkit.kinds.rules import KindRules
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long, unsupported
+from simkit.meta.format import qualified_name
+from simkit.meta.objects import Draft, Object, annotations_of, name_of
+
+DEFAULT: Final = label("is-default-class", "storageclass")
+_OLDER: Final = label("is-default-class", "storageclass.beta")
+_POLICIES: Final = ("Delete", "Retain")
+_MODES: Final = ("Immediate", "WaitForFirstConsumer")
+_MOST_PARAMETERS: Final = 512
+_LARGEST: Final = 256 * 1024
+
+
+def _default(draft: Draft) -> None:
+    draft.setdefault("reclaimPolicy", "Delete")
+    draft.setdefault("volumeBindingMode", "Immediate")
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj) if old is None else _changes(obj, old))
+
+
+def _faults(obj: Object) -> Iterator[FieldError]:
+    provisioner = obj.get("provisioner") or ""
+    if not provisioner:
+        yield required("provisioner", provisioner)
+    else:
+        yield from text_faults("provisioner", provisioner.lower(), qualified_name)
+    yield from _parameter_faults(obj.get("parameters") or {})
+    if obj["reclaimPolicy"] not in _POLICIES:
+        yield unsupported("reclaimPolicy", obj["reclaimPolicy"], _POLICIES)
+    if obj["volumeBindingMode"] not in _MODES:
+        yield unsupported("volumeBindingMode", obj["volumeBindingMode"], _MODES)
+    yield from topology_faults("allowedTopologies", obj.get("allowedTopologies") or ())
+
+
+def _parameter_faults(parameters: dict[str, str]) -> Iterator[FieldError]:
+    if len(parameters) > _MOST_PARAMETERS:
+        yield too_long("parameters.Provisioner Parameters exceeded max allowed", _MOST_PARAMETERS)
+        return
+    for key in parameters:
+        if not key:
+            yield invalid_value("parameters", key, "field can not be empty.")
+    if sum(len(key) + len(value) for key, value in parameters.items()) > _LARGEST:
+        yield too_long("parameters", _LARGEST)
+
+
+def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
+    if (obj.get("parameters") or {}) != (old.get("parameters") or {}):
+        yield forbidden_field("parameters", "updates to parameters are forbidden.")
+    if obj.get("provisioner") != old.get("provisioner"):
+        yield forbidden_field("provisioner", "updates to provisioner are forbidden.")
+    if obj["reclaimPolicy"] != old.get("reclaimPolicy"):
+        yield forbidden_field("reclaimPolicy", "updates to reclaimPolicy are forbidden.")
+    yield from changed("volumeBindingMode", obj["volumeBindingMode"], old.get("volumeBindingMode"))
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    annotations = annotations_of(obj)
+    chosen = " (default)" if "true" in (annotations.get(DEFAULT), annotations.get(_OLDER)) else ""
+    return [
+        name_of(obj) + chosen,
+        obj.get("provisioner") or "",
+        obj.get("reclaimPolicy") or "Delete",
+        obj.get("volumeBindingMode") or "Immediate",
+        bool(obj.get("allowVolumeExpansion")),
+        created(obj, now),
+    ]
+
+
+RULES = KindRules(default=_default, validate=_validate, row=_row, delete_returns_object=True)

@@ -1,0 +1,40 @@
+"""VolumeAttributesClass: properties of volumes that may be changed while they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from simkit.kinds.parts.bounds import changed
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.pod.volume_sources import driver_faults
+from simkit.kinds.rules import KindRules
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, forbidden_field, required
+from simkit.meta.objects import Object, annotations_of, name_of
+
+_DEFAULT = label("is-default-class", "volumeattributesclass.alpha")
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj) if old is None else _changes(obj, old))
+
+
+def _faults(obj: Object) -> Iterator[FieldError]:
+    yield from driver_faults("driverName", obj.get("driverName") or "")
+    if not obj.get("parameters"):
+        yield required("parameters", "must contain at least one key/value pair")
+
+
+def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
+    yield from changed("driverName", obj.get("driverName") or "", old.get("driverName") or "")
+    if (obj.get("parameters") or {}) != (old.get("parameters") or {}):
+        yield forbidden_field("parameters", "updates to parameters are forbidden.")
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    chosen = " (default)" if annotations_of(obj).get(_DEFAULT) == "true" else ""
+    return [name_of(obj) + chosen, obj.get("driverName") or "", created(obj, now)]
+
+
+RULES = KindRules(validate=_validate, row=_row, needs_version=True)
