@@ -135,6 +135,9 @@ def _add_behaviour(group: Any) -> None:
     )
     group.add_argument("--enable-admission-plugins", type=_words, default=(), metavar="A,B")
     group.add_argument("--disable-admission-plugins", type=_words, default=(), metavar="A,B")
+    group.add_argument(
+        "--admission-control-config-file", type=Path, metavar="FILE", help="settings of admission plugins"
+    )
     group.add_argument("--feature-gates", type=_switches, default={}, metavar="A=true,B=false")
     group.add_argument("--runtime-config", type=_switches, default={}, metavar="GROUP/VERSION=true")
     group.add_argument(
@@ -238,6 +241,7 @@ def _options(args: argparse.Namespace) -> Options:
         "runtime_config": (args.runtime_config, {}),
         "enable_admission_plugins": (args.enable_admission_plugins, ()),
         "disable_admission_plugins": (args.disable_admission_plugins, ()),
+        "admission_control_config_file": (args.admission_control_config_file, None),
         "controllers": (args.controllers, ("*",)),
         "audit_policy": (args.audit_policy_file, None),
         "audit_memory": (0, 0),

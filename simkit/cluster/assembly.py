@@ -11,6 +11,7 @@ from simkit.cluster import bootstrap
 from simkit.cluster.access import Access
 from simkit.cluster.extensions import Extensions
 from simkit.cluster.options import Options
+from simkit.cluster.plugin_settings import read_settings
 from simkit.cluster.plugins import PLUGINS, Needs, plugins
 from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import absent_plugins, catalogue_of, migrate
@@ -24,6 +25,7 @@ from simkit.engine.authz.nodegraph import NodeGraph
 from simkit.engine.authz.rbac import RoleAuthorizer
 from simkit.engine.controllers.aggregation import RoleAggregation
 from simkit.engine.controllers.runner import Controller, Runner, chosen
+from simkit.engine.pipeline.charging import charge
 from simkit.engine.pipeline.engine import Engine, Parts
 from simkit.engine.pipeline.limits import Limits
 from simkit.engine.pipeline.metrics import Metrics
@@ -118,6 +120,7 @@ class Assembled:
         return self._snapshot
 
     def _plugins(self, authorizer: Authorizer, chance: Chance) -> list[Plugin]:
+        settings = self.options.admission_control_config_file
         needs = Needs(
             self.store,
             authorizer,
@@ -126,6 +129,9 @@ class Assembled:
             lambda: self.engine.catalogue,
             lambda obj, resource: self.engine.served(resource).from_storage(obj),
             self.extensions,
+            lambda quota, used: charge(self.engine, quota, used),
+            lambda name: bootstrap.provide(self.engine, name),
+            read_settings(settings) if settings is not None else {},
         )
         on, off = self.options.enable_admission_plugins, self.options.disable_admission_plugins
         later = [name for name in absent_plugins(self.options.release) if name in PLUGINS and name not in on]

@@ -53,6 +53,11 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
         _write(engine, obj, exists=exists)
 
 
+def provide(engine: Engine, namespace: str) -> None:
+    """Create a namespace, if nobody else did in the meantime."""
+    _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+
+
 def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
     resource = engine.catalogue.lookup(f"{obj['kind']}.{obj['apiVersion'].partition('/')[0]}")
     namespace = namespace_of(obj)

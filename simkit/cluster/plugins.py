@@ -4,21 +4,38 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
+from simkit.cluster import plugin_settings as read
 from simkit.cluster.extensions import Extensions
+from simkit.engine.admission.always import AlwaysAdmit, AlwaysDeny
+from simkit.engine.admission.always_pull_images import AlwaysPullImages
+from simkit.engine.admission.certificate_approval import CertificateApproval
+from simkit.engine.admission.certificate_signing import CertificateSigning
+from simkit.engine.admission.certificate_subject_restriction import CertificateSubjectRestriction
 from simkit.engine.admission.chain import Plugin
+from simkit.engine.admission.cluster_trust_bundle_attest import ClusterTrustBundleAttest
 from simkit.engine.admission.default_ingress_class import DefaultIngressClass
 from simkit.engine.admission.default_storage_class import DefaultStorageClass
 from simkit.engine.admission.default_toleration_seconds import DefaultTolerationSeconds
+from simkit.engine.admission.deny_service_external_ips import DenyServiceExternalIPs
+from simkit.engine.admission.event_rate_limit import EventRateLimit
+from simkit.engine.admission.extended_resource_toleration import ExtendedResourceToleration
+from simkit.engine.admission.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from simkit.engine.admission.limit_ranger import LimitRanger
 from simkit.engine.admission.matching import Convert, LiveWorld
+from simkit.engine.admission.namespace_exists import NamespaceAutoProvision, NamespaceExists
 from simkit.engine.admission.namespace_lifecycle import NamespaceLifecycle
+from simkit.engine.admission.node_restriction import NodeRestriction
+from simkit.engine.admission.owner_references_permission_enforcement import OwnerReferencesPermissionEnforcement
 from simkit.engine.admission.persistent_volume_claim_resize import PersistentVolumeClaimResize
+from simkit.engine.admission.pod_node_selector import PodNodeSelector
 from simkit.engine.admission.pod_security import PodSecurity
+from simkit.engine.admission.pod_toleration_restriction import PodTolerationRestriction
 from simkit.engine.admission.policy import ValidatingAdmissionPolicy
 from simkit.engine.admission.priority import Priority
+from simkit.engine.admission.resource_quota import Charge, ResourceQuota
 from simkit.engine.admission.runtime_class import RuntimeClass
 from simkit.engine.admission.service_account import ServiceAccount
 from simkit.engine.admission.storage_object_in_use_protection import StorageObjectInUseProtection
@@ -41,6 +58,16 @@ class Needs:
     """What is served now."""
     convert: Convert
     extensions: Extensions
+    charge: Charge
+    """Writes what is used into a quota's status."""
+    provide: Callable[[str], None]
+    """Makes a namespace."""
+    settings: Mapping[str, read.Settings] = field(default_factory=dict)
+    """What a file says of plugins, by name."""
+
+    def of(self, name: str) -> read.Settings:
+        """The settings of a plugin."""
+        return self.settings.get(name) or {}
 
     @property
     def world(self) -> LiveWorld:
@@ -50,23 +77,62 @@ class Needs:
 
 Maker = Callable[[Needs], Plugin]
 
-PLUGINS: Final[Mapping[str, tuple[bool, Maker | None]]] = {
+
+def _pod_toleration_restriction(needs: Needs) -> Plugin:
+    settings = needs.of("PodTolerationRestriction")
+    return PodTolerationRestriction(needs.store, settings.get("default") or (), settings.get("whitelist") or ())
+
+
+def _pod_node_selector(needs: Needs) -> Plugin:
+    return PodNodeSelector(needs.store, needs.of("PodNodeSelector").get("podNodeSelectorPluginConfig"))
+
+
+def _resource_quota(needs: Needs) -> Plugin:
+    return ResourceQuota(needs.store, needs.clock, needs.charge, read.limited(needs.of("ResourceQuota")))
+
+
+def _owner_references(needs: Needs) -> Plugin:
+    return OwnerReferencesPermissionEnforcement(needs.authorizer, needs.catalogue)
+
+
+PLUGINS: Final[Mapping[str, tuple[bool, Maker]]] = {
+    "AlwaysAdmit": (False, lambda _: AlwaysAdmit()),
+    "NamespaceAutoProvision": (False, lambda needs: NamespaceAutoProvision(needs.store, needs.provide)),
     "NamespaceLifecycle": (True, lambda needs: NamespaceLifecycle(needs.store)),
+    "NamespaceExists": (False, lambda needs: NamespaceExists(needs.store)),
+    "LimitPodHardAntiAffinityTopology": (False, lambda _: LimitPodHardAntiAffinityTopology()),
     "LimitRanger": (True, lambda needs: LimitRanger(needs.store)),
     "ServiceAccount": (True, lambda needs: ServiceAccount(needs.store, needs.chance)),
-    "TaintNodesByCondition": (True, lambda needs: TaintNodesByCondition()),
-    "PodSecurity": (True, lambda needs: PodSecurity(needs.store)),
+    "NodeRestriction": (False, lambda needs: NodeRestriction(needs.store)),
+    "TaintNodesByCondition": (True, lambda _: TaintNodesByCondition()),
+    "AlwaysPullImages": (False, lambda _: AlwaysPullImages()),
+    "PodSecurity": (True, lambda needs: PodSecurity(needs.store, *read.pod_security(needs.of("PodSecurity")))),
+    "PodNodeSelector": (False, _pod_node_selector),
     "Priority": (True, lambda needs: Priority(needs.store)),
-    "DefaultTolerationSeconds": (True, lambda needs: DefaultTolerationSeconds()),
+    "DefaultTolerationSeconds": (True, lambda _: DefaultTolerationSeconds()),
+    "PodTolerationRestriction": (False, _pod_toleration_restriction),
+    "EventRateLimit": (
+        False,
+        lambda needs: EventRateLimit(needs.clock, read.event_limits(needs.of("EventRateLimit"))),
+    ),
+    "ExtendedResourceToleration": (False, lambda _: ExtendedResourceToleration()),
     "DefaultStorageClass": (True, lambda needs: DefaultStorageClass(needs.store)),
-    "StorageObjectInUseProtection": (True, lambda needs: StorageObjectInUseProtection()),
+    "StorageObjectInUseProtection": (True, lambda _: StorageObjectInUseProtection()),
+    "OwnerReferencesPermissionEnforcement": (False, _owner_references),
     "PersistentVolumeClaimResize": (True, lambda needs: PersistentVolumeClaimResize(needs.store)),
     "RuntimeClass": (True, lambda needs: RuntimeClass(needs.store)),
+    "CertificateApproval": (True, lambda needs: CertificateApproval(needs.authorizer)),
+    "CertificateSigning": (True, lambda needs: CertificateSigning(needs.authorizer)),
+    "ClusterTrustBundleAttest": (True, lambda needs: ClusterTrustBundleAttest(needs.authorizer)),
+    "CertificateSubjectRestriction": (True, lambda _: CertificateSubjectRestriction()),
     "DefaultIngressClass": (True, lambda needs: DefaultIngressClass(needs.store)),
+    "DenyServiceExternalIPs": (False, lambda _: DenyServiceExternalIPs()),
     "ValidatingAdmissionPolicy": (
         True,
         lambda needs: ValidatingAdmissionPolicy(needs.world, needs.extensions.policies),
     ),
+    "ResourceQuota": (True, _resource_quota),
+    "AlwaysDeny": (False, lambda _: AlwaysDeny()),
 }
 """Every plugin in the order in which it is asked: whether it is on by default, and how it is made."""
 
@@ -81,7 +147,7 @@ def plugins(needs: Needs, enable: Sequence[str] = (), disable: Sequence[str] = (
         raise SimkitError(f"{', '.join(both)}: in --enable-admission-plugins and --disable-admission-plugins")
     made: list[Plugin] = []
     for name, (by_default, maker) in PLUGINS.items():
-        if maker is not None and name not in disable and (by_default or name in enable):
+        if name not in disable and (by_default or name in enable):
             made.append(maker(needs))
     return made
 

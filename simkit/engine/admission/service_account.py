@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from simkit.engine.admission.asked import PODS, SERVICE_ACCOUNTS, WRITES, refusal, with_spec, written
+from simkit.engine.admission.pod_mentions import env_secrets, mentions_secrets
 from simkit.engine.seams import Operation, Review, Store
 from simkit.meta.clock import Chance
 from simkit.meta.domain import label
@@ -122,53 +123,11 @@ def _check_mirror(review: Review, pod: Object) -> None:
     """A mirror of a static pod names neither account nor secrets: it came to be without the server."""
     if at(pod, "spec", "serviceAccountName"):
         raise refusal(review, "a mirror pod may not reference service accounts")
-    if any(True for _ in _secret_names(pod)):
+    if mentions_secrets(pod):
         raise refusal(review, "a mirror pod may not reference secrets")
     for volume in at(pod, "spec", "volumes") or ():
         if any("serviceAccountToken" in source for source in at(volume, "projected", "sources") or ()):
             raise refusal(review, "a mirror pod may not use ServiceAccountToken volume projections")
-
-
-_VOLUME_SECRETS: Final = (
-    ("azureFile", "secretName"),
-    ("cephfs", "secretRef", "name"),
-    ("cinder", "secretRef", "name"),
-    ("flexVolume", "secretRef", "name"),
-    ("rbd", "secretRef", "name"),
-    ("secret", "secretName"),
-    ("scaleIO", "secretRef", "name"),
-    ("iscsi", "secretRef", "name"),
-    ("storageos", "secretRef", "name"),
-    ("csi", "nodePublishSecretRef", "name"),
-)
-
-
-def _secret_names(pod: Object) -> Iterator[str]:
-    """Every secret that a pod mentions."""
-    for each in at(pod, "spec", "imagePullSecrets") or ():
-        yield each.get("name", "")
-    for field in ("initContainers", "containers", "ephemeralContainers"):
-        for container in at(pod, "spec", field) or ():
-            yield from (name for _, name in _env_secrets(container))
-    for volume in at(pod, "spec", "volumes") or ():
-        for path in _VOLUME_SECRETS:
-            found = at(volume, *path)
-            if found:
-                yield found
-        for source in at(volume, "projected", "sources") or ():
-            if "secret" in source:
-                yield source["secret"].get("name", "")
-
-
-def _env_secrets(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """How a container's environment uses secrets: the words for it, and the secret."""
-    for env in container.get("env") or ():
-        reference = at(env, "valueFrom", "secretKeyRef")
-        if reference is not None:
-            yield f"envVar {env.get('name', '')}", reference.get("name", "")
-    for env in container.get("envFrom") or ():
-        if env.get("secretRef") is not None:
-            yield "envFrom", env["secretRef"].get("name", "")
 
 
 def _secret_problems(account: Object, pod: Object) -> Iterator[str]:
@@ -190,7 +149,7 @@ def _container_problems(account: Object, pod: Object, field: str, word: str) -> 
     mountable = {each.get("name") for each in account.get("secrets") or ()}
     end = f"is not allowed because service account {name_of(account)} does not reference that secret"
     for container in at(pod, "spec", field) or ():
-        for what, name in _env_secrets(container):
+        for what, name in env_secrets(container):
             if name not in mountable:
                 yield f'{word} {container["name"]} with {what} referencing secret.secretName="{name}" {end}'
 

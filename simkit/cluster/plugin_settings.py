@@ -1,0 +1,78 @@
+"""The settings of admission plugins: what the file of ``--admission-control-config-file`` says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, get_args
+
+import yaml
+
+from simkit.engine.admission.event_rate_limit import Limit
+from simkit.engine.admission.pod_security import Exemptions
+from simkit.engine.admission.resource_quota import Limited
+from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
+
+Settings = Mapping[str, Any]
+_LIMIT_TYPES: Final = get_args(Limit.__annotations__["type"]) or ("Server", "Namespace", "User", "SourceAndObject")
+
+
+def read_settings(path: str | Path) -> dict[str, Settings]:
+    """The settings in a file, by plugin. Raises SimkitError for a file that cannot be read."""
+    path = Path(path)
+    found: dict[str, Settings] = {}
+    for plugin in _document(path).get("plugins") or ():
+        settings = plugin.get("configuration")
+        if settings is None and plugin.get("path"):
+            settings = _document(path.parent / plugin["path"])
+        found[plugin.get("name", "")] = settings or {}
+    return found
+
+
+def _document(path: Path) -> Mapping[str, Any]:
+    try:
+        document = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise SimkitError(f"the settings of admission plugins cannot be read from {path}: {error}") from None
+    if not isinstance(document, Mapping):
+        raise SimkitError(f"{path} holds no settings of admission plugins")
+    return document
+
+
+def pod_security(settings: Settings) -> tuple[Policy, Exemptions]:
+    """What namespaces demand that say nothing, and whose pods are not looked at. Raises SimkitError."""
+    defaults = settings.get("defaults") or {}
+    policy, errors = policy_of({PREFIX + name: str(value) for name, value in defaults.items()})
+    if errors:
+        raise SimkitError(f"PodSecurity: {'; '.join(f'{error.value!r} {error.detail}' for error in errors)}")
+    exempt = settings.get("exemptions") or {}
+    parts = ("namespaces", "usernames", "runtimeClasses")
+    return policy, Exemptions(*(frozenset(exempt.get(part) or ()) for part in parts))
+
+
+def limited(settings: Settings) -> list[Limited]:
+    """What may only be used where a quota covers it."""
+    return [
+        Limited(
+            GroupResource(each.get("apiGroup", ""), each.get("resource", "")),
+            each.get("matchContains") or (),
+            each.get("matchScopes") or (),
+        )
+        for each in settings.get("limitedResources") or ()
+    ]
+
+
+def event_limits(settings: Settings) -> Sequence[Limit]:
+    """How many events are taken. Raises SimkitError where nothing is said, or something that is no limit."""
+    found = settings.get("limits") or ()
+    if not found:
+        raise SimkitError("EventRateLimit needs limits: give them in --admission-control-config-file")
+    wrong = [each.get("type") for each in found if each.get("type") not in _LIMIT_TYPES]
+    if wrong:
+        raise SimkitError(f"EventRateLimit: {wrong[0]!r} is no type of limit; known are {', '.join(_LIMIT_TYPES)}")
+    return [
+        Limit(each["type"], float(each.get("qps", 0)), int(each.get("burst", 0)), int(each.get("cacheSize") or 4096))
+        for each in found
+    ]

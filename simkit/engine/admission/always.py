@@ -1,0 +1,39 @@
+"""AlwaysAdmit and AlwaysDeny: for tests, and for nothing else."""
+
+from __future__ import annotations
+
+from simkit.engine.admission.asked import Resources, refusal, written
+from simkit.engine.seams import Operation, Review
+from simkit.meta.objects import Object
+
+
+class AlwaysAdmit:
+    """Has no objection to anything."""
+
+    name = "AlwaysAdmit"
+    resources: Resources = None
+
+    def handles(self, operation: Operation) -> bool:
+        return True
+
+    def validate(self, review: Review) -> None:
+        """Accept it."""
+
+
+class AlwaysDeny:
+    """Objects to everything."""
+
+    name = "AlwaysDeny"
+    resources: Resources = None
+
+    def handles(self, operation: Operation) -> bool:
+        return True
+
+    def mutate(self, review: Review) -> Object:
+        """Raises 403."""
+        self.validate(review)
+        return written(review)
+
+    def validate(self, review: Review) -> None:
+        """Raises 403."""
+        raise refusal(review, "admission control is denying all modifications")

@@ -1,0 +1,56 @@
+"""AlwaysPullImages: no pod starts from an image that somebody else had the right to pull."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from simkit.engine.admission.asked import PODS, WRITES, refusal, with_spec, written
+from simkit.engine.seams import Operation, Review
+from simkit.meta.fielderror import unsupported
+from simkit.meta.objects import Object, at
+
+_FIELDS: Final = ("initContainers", "containers", "ephemeralContainers")
+
+
+class AlwaysPullImages:
+    """Looks at pods whose images are new."""
+
+    name = "AlwaysPullImages"
+    resources = frozenset({PODS})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def mutate(self, review: Review) -> Object:
+        """The pod with the pull policy ``Always`` in every container."""
+        pod = written(review)
+        if _ignored(review):
+            return pod
+        changed: dict[str, Any] = {}
+        for field in _FIELDS:
+            present = at(pod, "spec", field)
+            if present:
+                changed[field] = [{**container, "imagePullPolicy": "Always"} for container in present]
+        return with_spec(pod, **changed)
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 where somebody after this plugin changed a policy."""
+        if _ignored(review):
+            return
+        for field in _FIELDS:
+            for index, container in enumerate(at(written(review), "spec", field) or ()):
+                policy = container.get("imagePullPolicy", "")
+                if policy != "Always":
+                    path = f"spec.{field}[{index}].imagePullPolicy"
+                    raise refusal(review, str(unsupported(path, policy, ["Always"])))
+
+
+def _ignored(review: Review) -> bool:
+    if review.subresource:
+        return True
+    return review.operation == "UPDATE" and _images(written(review)) <= _images(review.old or {})
+
+
+def _images(pod: Mapping[str, Any]) -> set[str]:
+    return {each.get("image", "") for field in _FIELDS for each in at(pod, "spec", field) or ()}

@@ -1,0 +1,31 @@
+"""CertificateSigning: only who may sign for a signer hands out its certificates."""
+
+from __future__ import annotations
+
+from simkit.engine.admission.asked import SIGNING_REQUESTS, refusal, written
+from simkit.engine.admission.signers import may_with_signer
+from simkit.engine.seams import Authorizer, Operation, Review
+from simkit.meta.objects import at
+
+
+class CertificateSigning:
+    """Looks at the status of signing requests."""
+
+    name = "CertificateSigning"
+    resources = frozenset({SIGNING_REQUESTS})
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    def handles(self, operation: Operation) -> bool:
+        return operation == "UPDATE"
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for a changed certificate or condition by somebody who may not sign."""
+        old, new = review.old or {}, written(review)
+        parts = ("certificate", "conditions")
+        if review.subresource != "status" or all(at(old, "status", one) == at(new, "status", one) for one in parts):
+            return
+        signer = at(old, "spec", "signerName") or ""
+        if not may_with_signer(self._authorizer, review.identity, "sign", signer):
+            raise refusal(review, f'user not permitted to sign requests with signerName "{signer}"')

@@ -1,0 +1,46 @@
+"""CertificateSubjectRestriction: no client certificate makes its owner a member of the masters."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Final
+
+from simkit.engine.admission.asked import SIGNING_REQUESTS, refusal, written
+from simkit.engine.seams import Operation, Review
+from simkit.meta.domain import label
+from simkit.meta.identity import MASTERS
+from simkit.meta.objects import at
+
+_SIGNER: Final = label("kube-apiserver-client")
+
+
+class CertificateSubjectRestriction:
+    """Looks at new requests for client certificates."""
+
+    name = "CertificateSubjectRestriction"
+    resources = frozenset({SIGNING_REQUESTS})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation == "CREATE"
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for a request whose subject is in that group."""
+        request = written(review)
+        if review.subresource or at(request, "spec", "signerName") != _SIGNER:
+            return
+        try:
+            groups = organizations(base64.b64decode(at(request, "spec", "request") or "", validate=True))
+        except (ValueError, binascii.Error) as error:
+            raise refusal(review, f"failed to parse CSR: {error}") from None
+        if MASTERS in groups:
+            raise refusal(review, f"use of {_SIGNER} signer with {MASTERS} group is not allowed")
+
+
+def organizations(pem: bytes) -> list[str]:
+    """The groups that the subject of a signing request is in. Raises ValueError for what is no request."""
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    subject = x509.load_pem_x509_csr(pem).subject
+    return [str(name.value) for name in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]

@@ -1,0 +1,27 @@
+"""ClusterTrustBundleAttest: only who may attest for a signer publishes its roots."""
+
+from __future__ import annotations
+
+from simkit.engine.admission.asked import TRUST_BUNDLES, WRITES, refusal, written
+from simkit.engine.admission.signers import may_with_signer
+from simkit.engine.seams import Authorizer, Operation, Review
+from simkit.meta.objects import at
+
+
+class ClusterTrustBundleAttest:
+    """Looks at bundles that belong to a signer."""
+
+    name = "ClusterTrustBundleAttest"
+    resources = frozenset({TRUST_BUNDLES})
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for somebody who may not attest."""
+        signer = at(written(review), "spec", "signerName") or ""
+        if signer and not may_with_signer(self._authorizer, review.identity, "attest", signer):
+            raise refusal(review, f'user not permitted to attest for signerName "{signer}"')

@@ -1,0 +1,23 @@
+"""DenyServiceExternalIPs: no service takes over addresses outside the cluster."""
+
+from __future__ import annotations
+
+from simkit.engine.admission.asked import SERVICES, WRITES, refusal, written
+from simkit.engine.seams import Operation, Review
+from simkit.meta.objects import at
+
+
+class DenyServiceExternalIPs:
+    """Lets services keep the addresses that they have."""
+
+    name = "DenyServiceExternalIPs"
+    resources = frozenset({SERVICES})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for an address more."""
+        wanted = set(at(written(review), "spec", "externalIPs") or ())
+        if not review.subresource and not wanted <= set(at(review.old, "spec", "externalIPs") or ()):
+            raise refusal(review, "Use of external IPs is denied by admission control")

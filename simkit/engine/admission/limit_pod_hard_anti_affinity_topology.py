@@ -1,0 +1,33 @@
+"""LimitPodHardAntiAffinityTopology: pods keep other pods off their node at most."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.engine.admission.asked import PODS, WRITES, refusal, written
+from simkit.engine.seams import Operation, Review
+from simkit.meta.domain import label
+from simkit.meta.objects import at
+
+_HOST: Final = label("hostname")
+
+
+class LimitPodHardAntiAffinityTopology:
+    """Looks at what pods demand of where others are."""
+
+    name = "LimitPodHardAntiAffinityTopology"
+    resources = frozenset({PODS})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for a wider area than a node."""
+        if review.subresource:
+            return
+        terms = at(written(review), "spec", "affinity", "podAntiAffinity") or {}
+        for term in terms.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
+            key = term.get("topologyKey", "")
+            if key != _HOST:
+                why = f"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} but only key {_HOST} is"
+                raise refusal(review, f"{why} allowed")

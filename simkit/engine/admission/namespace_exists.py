@@ -1,0 +1,54 @@
+"""NamespaceExists and NamespaceAutoProvision: what happens to a write into a namespace that does not exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from simkit.engine.admission.asked import NAMESPACES, Resources, written
+from simkit.engine.seams import Operation, Review, Store
+from simkit.meta.errors import not_found
+from simkit.meta.names import Key
+from simkit.meta.objects import Object
+
+
+def _missing(store: Store, review: Review) -> bool:
+    if not review.namespace or review.resource == NAMESPACES:
+        return False
+    return store.get(Key(NAMESPACES, "", review.namespace)) is None
+
+
+class NamespaceExists:
+    """Refuses it."""
+
+    name = "NamespaceExists"
+    resources: Resources = None
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in ("CREATE", "UPDATE", "DELETE")
+
+    def validate(self, review: Review) -> None:
+        """Raises 404 for a namespace that is missing."""
+        if _missing(self._store, review):
+            raise not_found(NAMESPACES, review.namespace)
+
+
+class NamespaceAutoProvision:
+    """Makes the namespace; ``provide`` does it as the server itself."""
+
+    name = "NamespaceAutoProvision"
+    resources: Resources = None
+
+    def __init__(self, store: Store, provide: Callable[[str], None]) -> None:
+        self._store, self._provide = store, provide
+
+    def handles(self, operation: Operation) -> bool:
+        return operation == "CREATE"
+
+    def mutate(self, review: Review) -> Object:
+        """The object unchanged. On a dry run nothing is made, and later plugins refuse."""
+        if not review.dry_run and _missing(self._store, review):
+            self._provide(review.namespace)
+        return written(review)

@@ -1,0 +1,230 @@
+"""NodeRestriction: a node changes itself and the pods that run on it, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from simkit.engine.admission.asked import CLAIMS, NODES, PODS, SERVICE_ACCOUNTS, refusal, written
+from simkit.engine.admission.pod_mentions import mentions_config_maps, mentions_secrets
+from simkit.engine.seams import Operation, Review, Store
+from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, NODE_LEASE_NAMESPACE, api_group, label
+from simkit.meta.errors import StatusError, not_found
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
+
+_LEASES: Final = GroupResource(api_group("coordination"), "leases")
+_CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
+_NODES_GROUP: Final = "system:nodes"
+_USER_PREFIX: Final = "system:node:"
+_MIRROR: Final = label("config.mirror")
+_RESTRICTED: Final = f"node-restriction.{LABEL_DOMAIN}"
+_OWN_LABELS: Final = frozenset(
+    {
+        *(label("hostname"), label("os"), label("arch"), label("os", "beta"), label("arch", "beta")),
+        *(label(name, "topology") for name in ("zone", "region")),
+        *(label(name, "failure-domain.beta") for name in ("zone", "region")),
+        *(label("instance-type", prefix) for prefix in ("node", "beta")),
+    }
+)
+_OWN_DOMAINS: Final = tuple(f"{prefix}.{LABEL_DOMAIN}" for prefix in ("kubelet", "node"))
+
+
+class NodeRestriction:
+    """Knows nodes by their group, and which one it is by the user name."""
+
+    name = "NodeRestriction"
+    resources = frozenset({PODS, NODES, CLAIMS, SERVICE_ACCOUNTS, _LEASES, _CSI_NODES})
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in ("CREATE", "UPDATE", "DELETE")
+
+    def mutate(self, review: Review) -> Object:
+        """The object unchanged. Raises 403 for what a node may not do."""
+        identity = review.identity
+        if identity.user.startswith(_USER_PREFIX) and _NODES_GROUP in identity.groups:
+            node = identity.user.removeprefix(_USER_PREFIX)
+            if not node:
+                raise refusal(review, f'could not determine node from user "{identity.user}"')
+            self._check(review, node)
+        return written(review)
+
+    def _check(self, review: Review, node: str) -> None:
+        match review.resource:
+            case resource if resource == PODS:
+                self._pod(review, node)
+            case resource if resource == NODES:
+                _node(review, node)
+            case resource if resource == CLAIMS:
+                _claim(review, node)
+            case resource if resource == SERVICE_ACCOUNTS:
+                self._token(review, node)
+            case resource if resource == _LEASES:
+                _lease(review, node)
+            case _:
+                if _named(review) != node:
+                    raise refusal(review, "can only access CSINode with the same name as the requesting node")
+
+    def _pod(self, review: Review, node: str) -> None:
+        part, operation = review.subresource, review.operation
+        if part not in ("", "status", "eviction"):
+            why = f"unexpected pod subresource \"{part}\", only 'status' and 'eviction' are allowed"
+            raise refusal(review, why)
+        if part == "status":
+            _pod_status(review, node)
+        elif part == "eviction":
+            if at(self._live_pod(review, review.name), "spec", "nodeName") != node:
+                raise refusal(review, f"node {node} can only evict pods with spec.nodeName set to itself")
+        elif operation == "CREATE":
+            self._pod_create(review, node)
+        elif operation != "DELETE":
+            why = f'unexpected operation "{operation}", node "{node}" can only create and delete mirror pods'
+            raise refusal(review, why)
+        elif at(self._live_pod(review, review.name), "spec", "nodeName") != node:
+            raise refusal(review, f'node "{node}" can only delete pods with spec.nodeName set to itself')
+
+    def _live_pod(self, review: Review, name: str) -> Object:
+        found = self._store.get(Key(PODS, review.namespace, name))
+        if found is None:
+            raise not_found(PODS, name)
+        return found.object
+
+    def _pod_create(self, review: Review, node: str) -> None:
+        pod = written(review)
+        if _MIRROR not in annotations_of(pod):
+            raise refusal(
+                review, f'pod does not have "{_MIRROR}" annotation, node "{node}" can only create mirror pods'
+            )
+        if at(pod, "spec", "nodeName") != node:
+            raise refusal(review, f'node "{node}" can only create pods with spec.nodeName set to itself')
+        self._owner(review, node, metadata(pod).get("ownerReferences") or ())
+        if at(pod, "spec", "serviceAccountName"):
+            raise refusal(review, f'node "{node}" can not create pods that reference a service account')
+        volumes = at(pod, "spec", "volumes") or ()
+        sources = [source for volume in volumes for source in at(volume, "projected", "sources") or ()]
+        found = {
+            "secrets": mentions_secrets(pod),
+            "configmaps": mentions_config_maps(pod),
+            "clustertrustbundles": any("clusterTrustBundle" in source for source in sources),
+            "persistentvolumeclaims": any("persistentVolumeClaim" in volume for volume in volumes),
+        }
+        for what, mentioned in found.items():
+            if mentioned:
+                raise refusal(review, f'node "{node}" can not create pods that reference {what}')
+
+    def _owner(self, review: Review, node: str, owners: Any) -> None:
+        start = f'node "{node}" can only create pods with'
+        if len(owners) > 1:
+            raise refusal(review, f"{start} a single owner reference set to itself")
+        owner: Mapping[str, Any] = owners[0] if owners else {}
+        if (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != ("v1", "Node", node):
+            raise refusal(review, f"{start} an owner reference set to itself")
+        if not owner.get("controller"):
+            raise refusal(review, f"{start} a controller owner reference set to itself")
+        if owner.get("blockOwnerDeletion"):
+            raise refusal(review, f'node "{node}" must not set blockOwnerDeletion on an owner reference')
+        found = self._store.get(Key(NODES, "", node))
+        if found is None:
+            raise not_found(NODES, node)
+        uid = metadata(found.object).get("uid", "")
+        if owner.get("uid") != uid:
+            raise refusal(review, f"node {node} UID mismatch: expected {owner.get('uid', '')} got {uid}")
+
+    def _token(self, review: Review, node: str) -> None:
+        if review.operation != "CREATE" or review.subresource != "token":
+            return
+        bound = at(written(review), "spec", "boundObjectRef") or {}
+        if (bound.get("apiVersion"), bound.get("kind")) != ("v1", "Pod") or not bound.get("name"):
+            raise refusal(review, "node requested token not bound to a pod")
+        uid = bound.get("uid")
+        if not uid:
+            raise refusal(review, "node requested token with a pod binding without a uid")
+        pod = self._live_pod(review, bound["name"])
+        if metadata(pod).get("uid") != uid:
+            why = f"the UID in the bound object reference ({uid}) does not match the UID in record. "
+            raise refusal(review, f"{why}The object might have been deleted and then recreated")
+        if at(pod, "spec", "nodeName") != node:
+            raise refusal(review, "node requested token bound to a pod scheduled on a different node")
+
+
+def _named(review: Review) -> str:
+    return name_of(written(review)) if review.operation == "CREATE" else review.name
+
+
+def _unexpected(review: Review) -> StatusError:
+    return refusal(review, f'unexpected operation "{review.operation}"')
+
+
+def _pod_status(review: Review, node: str) -> None:
+    if review.operation != "UPDATE":
+        raise _unexpected(review)
+    old, new = review.old or {}, written(review)
+    if at(old, "spec", "nodeName") != node:
+        own = "for pods with spec.nodeName set to itself"
+        raise refusal(review, f'node "{node}" can only update pod status {own}')
+    if labels_of(old) != labels_of(new):
+        raise refusal(review, f'node "{node}" cannot update labels through pod status')
+    if at(old, "status", "resourceClaimStatuses") != at(new, "status", "resourceClaimStatuses"):
+        raise refusal(review, f'node "{node}" cannot update resource claim statues')
+
+
+def _node(review: Review, node: str) -> None:
+    if review.name != node:
+        raise refusal(review, f'node "{node}" is not allowed to modify node "{review.name}"')
+    if review.operation == "DELETE":
+        return
+    new, old = written(review), review.old or {}
+    source = at(new, "spec", "configSource")
+    changed = {key for key, _ in labels_of(new).items() ^ labels_of(old).items()}
+    forbidden = ", ".join(sorted(filter(_forbidden, changed)))
+    if review.operation == "CREATE":
+        if source is not None:
+            raise refusal(review, f'node "{node}" is not allowed to create pods with a non-nil configSource')
+        if forbidden:
+            raise refusal(review, f'node "{node}" is not allowed to set the following labels: {forbidden}')
+        return
+    if source is not None and source != at(old, "spec", "configSource"):
+        raise refusal(review, f'node "{node}" is not allowed to update configSource to a new non-nil configSource')
+    if (at(new, "spec", "taints") or []) != (at(old, "spec", "taints") or []):
+        raise refusal(review, f'node "{node}" is not allowed to modify taints')
+    if forbidden:
+        raise refusal(review, f"is not allowed to modify labels: {forbidden}")
+
+
+def _forbidden(key: str) -> bool:
+    """Whether a label is not for nodes to set: one that steers pods, or an unknown one of the project's own."""
+    domain = key.rpartition("/")[0].split("/")[0]
+    if _within(domain, _RESTRICTED):
+        return True
+    own = _within(domain, LABEL_DOMAIN) or _within(domain, API_DOMAIN)
+    return own and key not in _OWN_LABELS and not any(_within(domain, each) for each in _OWN_DOMAINS)
+
+
+def _within(domain: str, parent: str) -> bool:
+    return domain == parent or domain.endswith(f".{parent}")
+
+
+def _claim(review: Review, node: str) -> None:
+    if review.subresource != "status":
+        raise refusal(review, "may only update PVC status")
+    if review.operation != "UPDATE":
+        raise _unexpected(review)
+    if _unchanging(review.old or {}) != _unchanging(written(review)):
+        why = f'node "{node}" is not allowed to update fields other than status.capacity and status.conditions: '
+        raise refusal(review, why)
+
+
+def _unchanging(claim: Object) -> dict[str, Any]:
+    meta = {key: value for key, value in metadata(claim).items() if key not in ("resourceVersion", "managedFields")}
+    status = {key: value for key, value in (claim.get("status") or {}).items() if key not in ("capacity", "conditions")}
+    return {**claim, "metadata": meta, "status": status}
+
+
+def _lease(review: Review, node: str) -> None:
+    if review.namespace != NODE_LEASE_NAMESPACE:
+        raise refusal(review, f'can only access leases in the "{NODE_LEASE_NAMESPACE}" system namespace')
+    if _named(review) != node:
+        raise refusal(review, "can only access node lease with the same name as the requesting node")

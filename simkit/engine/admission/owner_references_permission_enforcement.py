@@ -1,0 +1,78 @@
+"""OwnerReferencesPermissionEnforcement: who names an owner may remove the object, and hold the owner back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from simkit.engine.admission.asked import PODS, WRITES, Resources, refusal, written
+from simkit.engine.seams import Authorizer, Operation, Review
+from simkit.meta.attributes import Attributes
+from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.meta.objects import Object, metadata
+from simkit.schema.catalogue import Catalogue
+
+_EXEMPT: Final = frozenset({(PODS, "status")})
+_CANNOT_BLOCK: Final = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set"
+
+
+class OwnerReferencesPermissionEnforcement:
+    """Looks at changed owner references."""
+
+    name = "OwnerReferencesPermissionEnforcement"
+    resources: Resources = None
+
+    def __init__(self, authorizer: Authorizer, catalogue: Callable[[], Catalogue]) -> None:
+        self._authorizer, self._catalogue = authorizer, catalogue
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for somebody who lacks the right to delete the object, or to update the owner's finalizers."""
+        if (review.resource, review.subresource) in _EXEMPT:
+            return
+        owners, before = _owners(written(review)), _owners(review.old or {})
+        if owners == before:
+            return
+        if review.operation != "CREATE":
+            self._ask(review, self._deletion(review), "cannot set an ownerRef on a resource you can't delete")
+        for owner in _newly_blocked(owners, before):
+            self._ask(review, self._finalizers(review, owner), f"{_CANNOT_BLOCK} finalizers on")
+
+    def _ask(self, review: Review, ask: Attributes, why: str) -> None:
+        decision = self._authorizer.authorize(ask)
+        if not decision.allowed:
+            raise refusal(review, f"{why}: {decision.reason}, {decision.error or '<nil>'}")
+
+    def _deletion(self, review: Review) -> Attributes:
+        group, resource = review.resource
+        return Attributes(
+            *(review.identity, "delete", group, review.version, resource, review.subresource),
+            review.namespace,
+            review.name,
+        )
+
+    def _finalizers(self, review: Review, owner: Mapping[str, Any]) -> Attributes:
+        group, version = GroupVersion.parse(owner.get("apiVersion", ""))
+        found = self._catalogue().kind(GroupVersionKind(group, version, owner.get("kind", "")))
+        if found is None:
+            where = f"APIVersion {owner.get('apiVersion', '')} Kind {owner.get('kind', '')}"
+            shown = f'no matches for kind "{owner.get("kind", "")}" in version "{owner.get("apiVersion", "")}"'
+            why = f"cannot set blockOwnerDeletion in this case because cannot find RESTMapping for {where}"
+            raise refusal(review, f"{why}: {shown}")
+        namespace = review.namespace if found.namespaced else ""
+        return Attributes(
+            *(review.identity, "update", group, version, found.resource, "finalizers", namespace), owner.get("name", "")
+        )
+
+
+def _owners(obj: Object) -> list[Mapping[str, Any]]:
+    return list(metadata(obj).get("ownerReferences") or ())
+
+
+def _newly_blocked(owners: list[Mapping[str, Any]], before: list[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    blocked = {owner.get("uid") for owner in before if owner.get("blockOwnerDeletion")}
+    for owner in owners:
+        if owner.get("blockOwnerDeletion") and owner.get("uid") not in blocked:
+            yield owner
