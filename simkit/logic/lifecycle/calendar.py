@@ -1,0 +1,136 @@
+"""Releases in order with their days, those that are still to come guessed from the pace so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import date
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+from simkit.meta.errors import SimkitError
+from simkit.schema.releases import dated
+
+_NUMBERED: Final = re.compile(r"(.*?)(\d+)")
+CADENCE: Final = 4
+"""Months between releases where a history does not say: three releases a year."""
+
+
+class Release(NamedTuple):
+    """A release with its day; ``expected`` when it has not come yet."""
+
+    name: str
+    day: date
+    expected: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.name} ({'about ' if self.expected else ''}{self.day:%Y-%m-%d})"
+
+
+class Span(NamedTuple):
+    """A time in releases and in months: both must have passed, whichever is longer."""
+
+    releases: int
+    months: int
+
+    def __str__(self) -> str:
+        return f"{self.releases} releases and {self.months} months"
+
+
+class Calendar:
+    """The releases of a project.
+
+    Examples
+    --------
+    >>> calendar = Calendar([Release("1.0", date(2024, 1, 1)), Release("1.1", date(2024, 5, 1))])
+    >>> str(calendar.after("1.0", Span(3, 9)))
+    '1.3 (about 2025-01-01)'
+    """
+
+    def __init__(self, releases: Iterable[Release], *, cadence: int = CADENCE) -> None:
+        self.releases = tuple(releases)
+        self.cadence = cadence
+        self._places = {release.name: place for place, release in enumerate(self.releases)}
+        if not self.releases:
+            raise SimkitError("a calendar needs at least one release with its date")
+        for before, after in pairwise(self.releases):
+            if after.day <= before.day:
+                raise SimkitError(f"releases must come in order: {after} is not after {before}")
+
+    @classmethod
+    def of_kubernetes(cls) -> Calendar:
+        """The calendar of the releases that simkit knows."""
+        return cls(Release(each.name, each.released) for each in dated())
+
+    @property
+    def last(self) -> Release:
+        return self.releases[-1]
+
+    def place(self, name: str) -> int:
+        """The position of a release, also of one that is still to come. SimkitError for what is no release."""
+        known = self._places.get(name)
+        if known is not None:
+            return known
+        for place in range(len(self.releases), len(self.releases) + 100):
+            if self.at(place).name == name:
+                return place
+        shown = ", ".join(release.name for release in self.releases)
+        raise SimkitError(f"there is no release {name!r}; known: {shown}")
+
+    def at(self, place: int) -> Release:
+        """The release at a position; those after the last known one get the next names and days."""
+        if place < len(self.releases):
+            return self.releases[max(place, 0)]
+        ahead = place - len(self.releases) + 1
+        return Release(_later_name(self.last.name, ahead), add_months(self.last.day, self.cadence * ahead), True)
+
+    def release(self, name: str) -> Release:
+        return self.at(self.place(name))
+
+    def after(self, name: str, span: Span) -> Release:
+        """The earliest release by which both parts of a span have passed since a release."""
+        start = self.place(name)
+        place, day = start + span.releases, add_months(self.at(start).day, span.months)
+        while self.at(place).day < day:
+            place += 1
+        return self.at(place)
+
+    def passed(self, start: str, end: str, span: Span) -> bool:
+        """Whether both parts of a span lie between two releases."""
+        return self.place(end) >= self.place(self.after(start, span).name)
+
+    def within(self, start: str, end: str, span: Span) -> bool:
+        """Whether no more than the longer part of a span lies between two releases."""
+        by_releases = self.place(end) - self.place(start) <= span.releases
+        return by_releases or self.release(end).day <= add_months(self.release(start).day, span.months)
+
+    def describe(self, start: str, end: str) -> str:
+        """How long it is between two releases, in words."""
+        count = self.place(end) - self.place(start)
+        days = (self.release(end).day - self.release(start).day).days
+        return f"{count} release{'' if count == 1 else 's'}, {days / 30.44:.1f} months"
+
+
+def _later_name(name: str, ahead: int) -> str:
+    match = _NUMBERED.fullmatch(name)
+    if match is None:
+        return f"{name}+{ahead}"
+    return f"{match.group(1)}{int(match.group(2)) + ahead}"
+
+
+def add_months(day: date, months: int) -> date:
+    """The same day some months later, or the last day of a month that is too short.
+
+    Examples
+    --------
+    >>> add_months(date(2024, 1, 31), 1)
+    datetime.date(2024, 2, 29)
+    """
+    count = day.month - 1 + months
+    year, month = day.year + count // 12, count % 12 + 1
+    for last in (day.day, 30, 29, 28):
+        try:
+            return date(year, month, last)
+        except ValueError:
+            continue
+    raise AssertionError("every month has 28 days")

@@ -1,0 +1,223 @@
+"""The history of a project's promises: the document that a team writes, and that other sources are turned into."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from simkit.logic.lifecycle.calendar import CADENCE, Calendar, Release
+from simkit.logic.lifecycle.stability import Track, track_of
+from simkit.meta.errors import SimkitError
+
+Stability = Literal["alpha", "beta", "ga", "stable"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def _release(value: Any) -> Any:
+    """Release names may be written as numbers: 1.30 in YAML is 1.3, so texts are asked for where that matters."""
+    return str(value) if isinstance(value, int | float) else value
+
+
+class _Lived(_Part):
+    """Something that comes, may be deprecated, and may go. All three are names of releases."""
+
+    introduced: str = ""
+    deprecated: str = ""
+    removed: str = ""
+
+    _texts = field_validator("introduced", "deprecated", "removed", mode="before")(_release)
+
+
+class Version(_Lived):
+    """A version of a group, or of some kinds of it."""
+
+    name: str
+    kinds: tuple[str, ...] = ()
+    """Kinds that it is about; none: all of the group."""
+    replacement: str = ""
+    """The version to use instead, with its group where that is another one: ``apps/v1``."""
+    decodable_until: str = ""
+    """The first release that cannot read stored objects of it any more; empty: always readable."""
+
+    @property
+    def track(self) -> Track:
+        return track_of(self.name)
+
+
+class Group(_Part):
+    """A group with its versions, and which of them is preferred and stored from which release on."""
+
+    name: str
+    versions: tuple[Version, ...] = ()
+    preferred: dict[str, str] = Field(default_factory=dict)
+    storage: dict[str, str] = Field(default_factory=dict)
+
+
+class Change(_Part):
+    """A change within a version from a release on, in words; ``narrows`` when something that was fine no longer is."""
+
+    release: str
+    what: str
+    narrows: bool = True
+
+
+class Element(_Lived):
+    """A part of a version: a resource, field, annotation, enumerated value or component configuration."""
+
+    sort: Literal["resource", "field", "annotation", "enumerated value", "component configuration"]
+    name: str
+    group: str = ""
+    version: str
+    changes: tuple[Change, ...] = ()
+
+
+class ProtobufField(_Lived):
+    """The number of a field in the binary form of a message."""
+
+    message: str
+    name: str
+    number: int
+
+
+class RoundTrip(_Part):
+    """What a way to another version and back loses, in one release."""
+
+    release: str
+    kind: str
+    between: tuple[str, str]
+    lost: tuple[str, ...] = ()
+
+
+class Replacement(_Part):
+    """What is to be used instead; ``ours`` when the project itself controls it."""
+
+    name: str
+    stability: Stability = "ga"
+    ours: bool = True
+    transition: str = ""
+    """The way there, for a replacement that the project does not control."""
+
+
+class Flag(_Lived):
+    """A flag, command or argument. Unmarked ones are stable."""
+
+    name: str
+    audience: Literal["user", "admin"] = "user"
+    stability: Stability = "ga"
+    replacement: Replacement | None = None
+    warns: bool = True
+    """Whether each use of it warns once it is deprecated."""
+
+
+class Behavior(_Lived):
+    """A feature or way of working that is neither an API nor a flag; ``deprecated`` is when its end was announced."""
+
+    name: str
+    stability: Stability = "ga"
+    significant: bool = True
+    """Whether correctness of workloads or administration depends on it."""
+    replacement: Replacement | None = None
+
+
+class Stage(_Part):
+    """A stage of a feature gate from a release on."""
+
+    release: str
+    stage: Literal["alpha", "beta", "ga", "deprecated"]
+    default: bool
+    locked: bool = False
+
+    _text = field_validator("release", mode="before")(_release)
+
+
+class Gate(_Part):
+    """A feature gate. The three last say whether its deprecation is told as it must be."""
+
+    name: str
+    stages: tuple[Stage, ...]
+    removed: str = ""
+    warns: bool = True
+    release_note: bool = True
+    help: bool = True
+
+    _text = field_validator("removed", mode="before")(_release)
+
+
+class Metric(_Lived):
+    """A metric. ``hidden`` is the first release that shows it on demand alone."""
+
+    name: str
+    stability: Stability = "alpha"
+    hidden: str = ""
+    help: str = ""
+    warns: bool = True
+    """Whether its registration is logged as a warning once it is deprecated."""
+
+    _text = field_validator("hidden", mode="before")(_release)
+
+
+class DatedRelease(_Part):
+    name: str
+    date: date
+
+    _text = field_validator("name", mode="before")(_release)
+
+
+class History(_Part):
+    """Everything that the policy speaks about, for one project.
+
+    ``releases`` may stay empty: then the names are those of Kubernetes releases.
+    """
+
+    name: str = ""
+    releases: tuple[DatedRelease, ...] = ()
+    cadence_months: int = CADENCE
+    groups: tuple[Group, ...] = ()
+    elements: tuple[Element, ...] = ()
+    protobuf: tuple[ProtobufField, ...] = ()
+    round_trips: tuple[RoundTrip, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    behaviors: tuple[Behavior, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    metrics: tuple[Metric, ...] = ()
+
+    @property
+    def calendar(self) -> Calendar:
+        if not self.releases:
+            return Calendar.of_kubernetes()
+        return Calendar([Release(each.name, each.date) for each in self.releases], cadence=self.cadence_months)
+
+
+def read_history(source: str | Path) -> History:
+    """The history in a YAML file, or in YAML text with more than one line.
+
+    Raises
+    ------
+    SimkitError
+        With every place where the document is not as it must be.
+
+    Examples
+    --------
+    >>> text = '''
+    ... groups:
+    ... - name: shop.example.com
+    ...   versions: [{name: v1beta1, introduced: "1.28"}]
+    ... '''
+    >>> read_history(text).groups[0].versions[0].track.name
+    'BETA'
+    """
+    text = source if isinstance(source, str) and "\n" in source else Path(source).read_text(encoding="utf-8")
+    try:
+        return History.model_validate(yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {})  # noqa: S506
+    except yaml.YAMLError as error:
+        raise SimkitError(f"the history is no YAML: {error}") from None
+    except ValidationError as error:
+        places = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        raise SimkitError("the history is not as it must be: " + "; ".join(places)) from None

@@ -1,0 +1,28 @@
+"""What is wrong with a history: which rule, what broke it, and when it would have been fine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from simkit.logic.lifecycle.calendar import Release
+
+Weight = Literal["breach", "overrun", "notice"]
+"""A breach takes away what was promised; an overrun keeps it for longer than it should be; a notice is worth knowing,
+such as what only a later edition of the policy forbids."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One rule that is broken by one element."""
+
+    rule: str
+    element: str
+    evidence: str
+    weight: Weight = "breach"
+    earliest: Release | None = None
+    """The earliest release that would comply; None where none ever would, or where time has nothing to do with it."""
+
+    def __str__(self) -> str:
+        when = f"; complies from {self.earliest}" if self.earliest else ""
+        return f"{self.rule}: {self.element}: {self.evidence}{when}"

@@ -1,0 +1,71 @@
+"""The rules in order, and the editions of the policy that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from simkit.logic.lifecycle import rules_api, rules_command, rules_gates, rules_metrics, rules_versions
+from simkit.logic.lifecycle.calendar import Calendar
+from simkit.logic.lifecycle.document import History
+from simkit.logic.lifecycle.findings import Finding
+from simkit.logic.lifecycle.vintage import Vintage
+from simkit.meta.errors import SimkitError
+
+VINTAGES: Final = {
+    "A": Vintage("A", stable_stays=False, beta_must_end=False),
+    "B": Vintage("B", stable_stays=True, beta_must_end=False),
+    "C": Vintage("C", stable_stays=True, beta_must_end=True),
+}
+"""Editions of the policy: until January 2022, from then on, and the present one, which also limits betas upwards."""
+
+Rule = Callable[[History, Calendar, Vintage], Iterator[Finding]]
+
+RULES: Final[tuple[Rule, ...]] = (
+    rules_api.nothing_goes_within_a_version,
+    rules_api.numbers_are_not_reused,
+    rules_api.round_trips,
+    rules_versions.replacements_are_as_stable,
+    rules_versions.stable_versions_stay,
+    rules_versions.betas_are_deprecated_in_time,
+    rules_versions.betas_are_served_long_enough,
+    rules_versions.stored_versions_stay_readable,
+    rules_versions.preferred_and_stored_versions_overlap,
+    rules_command.flags_work_long_enough,
+    rules_command.flags_have_stable_replacements,
+    rules_command.flags_warn,
+    rules_command.behaviors_work_for_a_year,
+    rules_command.features_have_stable_replacements,
+    rules_gates.gates_work_long_enough,
+    rules_gates.gates_have_the_right_states,
+    rules_gates.deprecated_gates_are_told,
+    rules_metrics.metrics_live_long_enough,
+    rules_metrics.deprecated_metrics_stay_long_enough,
+    rules_metrics.deprecated_metrics_are_told,
+)
+"""Rules 1 to 11b in the order of the policy."""
+
+
+def check(history: History, *, vintage: str = "C") -> list[Finding]:
+    """What a history breaks, in the order of the rules; empty when it complies.
+
+    Parameters
+    ----------
+    vintage
+        The edition of the policy: A, B or C. What was scheduled before 2022 is to be judged under A.
+
+    Examples
+    --------
+    >>> from simkit.logic.lifecycle.document import read_history
+    >>> history = read_history('''
+    ... groups:
+    ... - name: shop.example.com
+    ...   versions: [{name: v1beta1, introduced: "1.28", deprecated: "1.29", removed: "1.30"}]
+    ... ''')
+    >>> print(check(history)[0])  # doctest: +ELLIPSIS
+    4a: shop.example.com/v1beta1: removed 1 release, 4.1 months after its deprecation in 1.29...from 1.32 (2024-12-11)
+    """
+    if vintage not in VINTAGES:
+        raise SimkitError(f"there is no edition {vintage!r} of the policy; choose from {', '.join(VINTAGES)}")
+    calendar = history.calendar
+    return [finding for rule in RULES for finding in rule(history, calendar, VINTAGES[vintage])]

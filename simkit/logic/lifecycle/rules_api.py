@@ -1,0 +1,63 @@
+"""Rules 1 and 2: nothing goes within a version, and nothing is lost between versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from simkit.logic.lifecycle.calendar import Calendar
+from simkit.logic.lifecycle.document import Element, Group, History, Version
+from simkit.logic.lifecycle.findings import Finding
+from simkit.logic.lifecycle.stability import Track, track_of
+from simkit.logic.lifecycle.vintage import Vintage
+
+
+def nothing_goes_within_a_version(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 1: an element is removed only by a new version, and never changed significantly within one."""
+    groups = {group.name: group for group in history.groups}
+    for element in history.elements:
+        if track_of(element.version) is Track.ALPHA or _is_alpha_annotation(element):
+            continue
+        name = f"{element.sort} {element.name} of {_version_name(element)}"
+        if element.removed and not _version_went(groups, element, calendar):
+            yield Finding("1", name, f"removed in {element.removed} while its version is still served")
+        for change in element.changes:
+            if change.narrows:
+                yield Finding("1", name, f"changed in {change.release}: {change.what}")
+
+
+def _version_name(element: Element) -> str:
+    return f"{element.group}/{element.version}" if element.group else element.version
+
+
+def _is_alpha_annotation(element: Element) -> bool:
+    return element.sort == "annotation" and "alpha" in element.name.partition("/")[0].split(".")
+
+
+def _version_went(groups: Mapping[str, Group], element: Element, calendar: Calendar) -> bool:
+    """Whether the element went with its version or after it."""
+    versions = groups[element.group].versions if element.group in groups else ()
+    ends = [version.removed for version in versions if version.name == element.version and _about(version, element)]
+    return any(end and calendar.place(end) <= calendar.place(element.removed) for end in ends)
+
+
+def _about(version: Version, element: Element) -> bool:
+    return not version.kinds or element.name.partition(".")[0] in version.kinds
+
+
+def numbers_are_not_reused(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """The binary side of rule 1: a number means one field forever."""
+    owners: dict[tuple[str, int], str] = {}
+    for field in sorted(history.protobuf, key=lambda each: calendar.place(each.introduced) if each.introduced else 0):
+        owner = owners.setdefault((field.message, field.number), field.name)
+        if owner != field.name:
+            text = f"number {field.number} belonged to {owner}"
+            yield Finding("1", f"protobuf field {field.message}.{field.name}", text)
+
+
+def round_trips(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 2: objects come through other versions of a release and back without loss."""
+    for trip in history.round_trips:
+        if trip.lost:
+            there, back = trip.between
+            what = ", ".join(trip.lost)
+            yield Finding("2", f"{trip.kind} {there} through {back}", f"loses {what} in release {trip.release}")

@@ -1,0 +1,74 @@
+"""Rules 5 to 8: command lines, behaviours and features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simkit.logic.lifecycle.calendar import Calendar, Span, add_months
+from simkit.logic.lifecycle.document import History
+from simkit.logic.lifecycle.findings import Finding
+from simkit.logic.lifecycle.stability import Track
+from simkit.logic.lifecycle.vintage import COMMANDS, Vintage
+
+_YEAR = 12
+
+
+def flags_work_long_enough(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rules 5a and 5b: for users longer than for administrators, alpha ones not at all."""
+    for flag in history.flags:
+        span = COMMANDS.get((flag.audience, Track.named(flag.stability)))
+        if not flag.removed or span is None:
+            continue
+        rule, name = "5a" if flag.audience == "user" else "5b", f"flag {flag.name}"
+        if not flag.deprecated:
+            yield Finding(rule, name, f"removed in {flag.removed} without being deprecated before")
+        elif not calendar.passed(flag.deprecated, flag.removed, span):
+            lasted = calendar.describe(flag.deprecated, flag.removed)
+            text = f"removed {lasted} after its deprecation in {flag.deprecated}, where {span} are due"
+            yield Finding(rule, name, text, earliest=calendar.after(flag.deprecated, span))
+
+
+def flags_have_stable_replacements(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 5c: not deprecated in favour of something less stable."""
+    for flag in history.flags:
+        instead = flag.replacement
+        if flag.deprecated and instead and Track.named(instead.stability) < Track.named(flag.stability):
+            text = f"deprecated in {flag.deprecated} in favour of {instead.name}, which is {instead.stability}"
+            yield Finding("5c", f"flag {flag.name}", text)
+
+
+def flags_warn(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 6: each use of a deprecated element warns."""
+    for flag in history.flags:
+        if flag.deprecated and not flag.warns:
+            yield Finding("6", f"flag {flag.name}", f"deprecated in {flag.deprecated}, and its use does not warn")
+
+
+def behaviors_work_for_a_year(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 7: a significant behaviour works for a year after its end was announced, however many releases that is."""
+    for behavior in history.behaviors:
+        if not behavior.removed or not behavior.significant:
+            continue
+        name = f"behaviour {behavior.name}"
+        if not behavior.deprecated:
+            yield Finding("7", name, f"removed in {behavior.removed} without an announcement")
+            continue
+        announced = calendar.release(behavior.deprecated).day
+        if calendar.release(behavior.removed).day < add_months(announced, _YEAR):
+            lasted = calendar.describe(behavior.deprecated, behavior.removed)
+            text = f"removed {lasted} after the announcement in {behavior.deprecated}, where a year is due"
+            yield Finding("7", name, text, earliest=calendar.after(behavior.deprecated, Span(0, _YEAR)))
+
+
+def features_have_stable_replacements(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 8: not deprecated in favour of something less stable that is ours; what is not ours needs a way there."""
+    for behavior in history.behaviors:
+        instead, name = behavior.replacement, f"behaviour {behavior.name}"
+        if not behavior.deprecated or instead is None:
+            continue
+        if instead.ours and Track.named(instead.stability) < Track.named(behavior.stability):
+            text = f"deprecated in {behavior.deprecated} in favour of {instead.name}, which is {instead.stability}"
+            yield Finding("8", name, text)
+        elif not instead.ours and not instead.transition:
+            text = f"deprecated in favour of {instead.name} of others, with no way there described"
+            yield Finding("8", name, text)

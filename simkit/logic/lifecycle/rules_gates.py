@@ -1,0 +1,61 @@
+"""Rules 9 and 10: feature gates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simkit.logic.lifecycle.calendar import Calendar
+from simkit.logic.lifecycle.document import Gate, History, Stage
+from simkit.logic.lifecycle.findings import Finding
+from simkit.logic.lifecycle.vintage import GATE_TO_END, GATE_TO_STABLE, Vintage
+
+
+def _first(gate: Gate, *stages: str) -> Stage | None:
+    return next((each for each in gate.stages if each.stage in stages), None)
+
+
+def gates_work_long_enough(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 9: a gate is accepted for some time after its feature became stable or was given up."""
+    for gate in history.gates:
+        if not gate.removed:
+            continue
+        end, was_beta = _first(gate, "ga", "deprecated"), _first(gate, "beta") is not None
+        name = f"feature gate {gate.name}"
+        if end is None:
+            if was_beta:
+                yield Finding("9", name, f"removed in {gate.removed} without being deprecated before")
+            continue
+        if end.stage == "deprecated" and not was_beta:
+            continue
+        span = GATE_TO_STABLE if end.stage == "ga" else GATE_TO_END
+        if not calendar.passed(end.release, gate.removed, span):
+            lasted = calendar.describe(end.release, gate.removed)
+            text = f"removed {lasted} after its feature became {end.stage} in {end.release}, where {span} are due"
+            yield Finding("9", name, text, earliest=calendar.after(end.release, span))
+
+
+def gates_have_the_right_states(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 9: alpha off; beta on and free; stable on, without effect, refusing to be switched off."""
+    wanted = {"alpha": (False, False), "beta": (True, False), "ga": (True, True)}
+    for gate in history.gates:
+        for stage in gate.stages:
+            default, locked = wanted.get(stage.stage, (stage.default, stage.locked))
+            name = f"feature gate {gate.name}"
+            if stage.default != default:
+                text = f"{'on' if stage.default else 'off'} by default as {stage.stage} in {stage.release}"
+                yield Finding("9", name, text, "notice" if stage.stage == "beta" else "breach")
+            if stage.locked and not locked:
+                yield Finding("9", name, f"cannot be changed as {stage.stage} in {stage.release}")
+            if locked and not stage.locked:
+                yield Finding("9", name, f"can still be switched off as {stage.stage} in {stage.release}", "notice")
+
+
+def deprecated_gates_are_told(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 10: using one warns, and release notes and help tell of it, and whether it still does something."""
+    for gate in history.gates:
+        if _first(gate, "ga", "deprecated") is None:
+            continue
+        said = {"its use does not warn": gate.warns, "no release note": gate.release_note, "no help": gate.help}
+        missing = [text for text, there in said.items() if not there]
+        if missing:
+            yield Finding("10", f"feature gate {gate.name}", "deprecated, but: " + ", ".join(missing))

@@ -1,0 +1,93 @@
+"""Rules 11a and 11b: metrics; and what a server does with a deprecated one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from simkit.logic.lifecycle.calendar import Calendar
+from simkit.logic.lifecycle.document import History
+from simkit.logic.lifecycle.findings import Finding
+from simkit.logic.lifecycle.stability import Track
+from simkit.logic.lifecycle.vintage import HIDDEN_AFTER, METRIC_END, METRIC_LIFE, Vintage
+from simkit.schema.releases import minor_of
+
+Visibility = Literal["shown", "deprecated", "hidden", "gone"]
+
+
+def metrics_live_long_enough(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 11a: counted from the introduction."""
+    for metric in history.metrics:
+        span = METRIC_LIFE.get(Track.named(metric.stability))
+        if (
+            metric.removed
+            and metric.introduced
+            and span
+            and not calendar.passed(metric.introduced, metric.removed, span)
+        ):
+            lasted = calendar.describe(metric.introduced, metric.removed)
+            text = f"removed {lasted} after its introduction in {metric.introduced}, where {span} are due"
+            yield Finding("11a", f"metric {metric.name}", text, earliest=calendar.after(metric.introduced, span))
+
+
+def deprecated_metrics_stay_long_enough(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 11b: counted from the deprecation, until the metric is hidden or gone, whichever is first."""
+    for metric in history.metrics:
+        span, end = METRIC_END.get(Track.named(metric.stability)), metric.hidden or metric.removed
+        name = f"metric {metric.name}"
+        if not end or span is None:
+            continue
+        if not metric.deprecated:
+            yield Finding("11b", name, f"gone in {end} without being deprecated before")
+        elif not calendar.passed(metric.deprecated, end, span):
+            lasted = calendar.describe(metric.deprecated, end)
+            text = f"gone {lasted} after its deprecation in {metric.deprecated}, where {span} are due"
+            yield Finding("11b", name, text, earliest=calendar.after(metric.deprecated, span))
+        if metric.hidden and metric.removed and calendar.place(metric.removed) <= calendar.place(metric.hidden):
+            yield Finding("11b", name, f"removed in {metric.removed} without having been hidden for a release")
+
+
+def deprecated_metrics_are_told(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 11b: the description says since when, and the registration warns."""
+    for metric in history.metrics:
+        if not metric.deprecated:
+            continue
+        if metric.help and not metric.help.startswith(described("", metric.deprecated).rstrip()):
+            text = f"its description does not start with {described('', metric.deprecated).rstrip()!r}"
+            yield Finding("11b", f"metric {metric.name}", text)
+        if not metric.warns:
+            yield Finding("11b", f"metric {metric.name}", "its registration does not warn")
+
+
+def described(text: str, deprecated: str) -> str:
+    """The description of a metric that is deprecated since a release.
+
+    Examples
+    --------
+    >>> described("Requests so far.", "1.28")
+    '(Deprecated from 1.28) Requests so far.'
+    """
+    return f"(Deprecated from {deprecated}) {text}"
+
+
+def visibility(deprecated: str, current: str, *, show_hidden_for: str = "") -> Visibility:
+    """What a server of a release does with a metric that is deprecated since another one.
+
+    ``show_hidden_for`` is the value of ``--show-hidden-metrics-for-version``: only the release before the current one
+    can be asked for.
+
+    Examples
+    --------
+    >>> [visibility("1.27", release) for release in ("1.26", "1.29", "1.30", "1.31")]
+    ['shown', 'deprecated', 'hidden', 'gone']
+    >>> visibility("1.27", "1.30", show_hidden_for="1.29")
+    'deprecated'
+    """
+    age = minor_of(current) - minor_of(deprecated) if deprecated else -1
+    if age < 0:
+        return "shown"
+    if age < HIDDEN_AFTER:
+        return "deprecated"
+    if age > HIDDEN_AFTER:
+        return "gone"
+    return "deprecated" if show_hidden_for and minor_of(show_hidden_for) == minor_of(current) - 1 else "hidden"

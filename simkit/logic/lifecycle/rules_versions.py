@@ -1,0 +1,174 @@
+"""Rules 3 and 4: when versions may be deprecated, go, and hand over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from simkit.logic.lifecycle.calendar import Calendar, Release
+from simkit.logic.lifecycle.document import Group, History, Version
+from simkit.logic.lifecycle.findings import Finding, Weight
+from simkit.logic.lifecycle.stability import Track, track_of
+from simkit.logic.lifecycle.vintage import BETA, STABLE_ONCE, Vintage
+
+
+def _each(history: History) -> Iterator[tuple[Group, Version]]:
+    for group in history.groups:
+        for version in group.versions:
+            yield group, version
+
+
+def _name(group: Group, version: Version) -> str:
+    text = f"{group.name}/{version.name}" if group.name else version.name
+    return f"{text} {', '.join(version.kinds)}" if version.kinds else text
+
+
+def serves(version: Version, place: int, calendar: Calendar) -> bool:
+    """Whether a release, by its position, serves a version."""
+    start = calendar.place(version.introduced) if version.introduced else 0
+    return start <= place and (not version.removed or place < calendar.place(version.removed))
+
+
+def replacements_are_as_stable(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 3: deprecated in favour of something at least as stable, which is there when that is said."""
+    for group, version in _each(history):
+        if not version.deprecated or not version.replacement:
+            continue
+        home, _, wanted = version.replacement.rpartition("/")
+        if track_of(wanted) < version.track:
+            text = f"deprecated in {version.deprecated} in favour of the less stable {version.replacement}"
+            yield Finding("3", _name(group, version), text)
+        found = _versions(history, home or group.name, wanted, version)
+        place = calendar.place(version.deprecated)
+        if found and not any(serves(each, place, calendar) for each in found):
+            yield _not_there(history, group, version, found, calendar)
+
+
+def _not_there(history: History, group: Group, version: Version, found: list[Version], calendar: Calendar) -> Finding:
+    """A replacement that was not served yet: a notice where another one was, at least as stable."""
+    place = calendar.place(version.deprecated)
+    others = [
+        f"{home.name}/{each.name}"
+        for home, each in _each(history)
+        if each is not version and set(each.kinds) & set(version.kinds) and each.track >= version.track
+        if serves(each, place, calendar) and not (each.deprecated and calendar.place(each.deprecated) <= place)
+    ]
+    ready = min((each.introduced for each in found if each.introduced), key=calendar.place, default="")
+    text = f"deprecated in {version.deprecated}, when {version.replacement} was not served"
+    text += f" but {others[0]} was" if others else ""
+    weight: Weight = "notice" if others else "breach"
+    return Finding("3", _name(group, version), text, weight, calendar.release(ready) if ready else None)
+
+
+def _versions(history: History, group: str, name: str, of: Version) -> list[Version]:
+    """The versions of a name that serve the kinds which another one serves."""
+    found = [each for home, each in _each(history) if home.name == group and each.name == name]
+    return [each for each in found if not of.kinds or not each.kinds or set(of.kinds) & set(each.kinds)]
+
+
+def stable_versions_stay(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 4a, stable: may be deprecated, never removed; the first edition wanted a year and three releases."""
+    for group, version in _each(history):
+        if version.track is not Track.GA or not version.removed:
+            continue
+        if vintage.stable_stays:
+            text = f"a stable version, removed in {version.removed}"
+            yield Finding("4a", _name(group, version), text)
+        elif not version.deprecated:
+            yield Finding("4a", _name(group, version), f"removed in {version.removed} without being deprecated before")
+        elif not calendar.passed(version.deprecated, version.removed, STABLE_ONCE):
+            yield _too_early("4a", _name(group, version), version, calendar)
+
+
+def betas_are_deprecated_in_time(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 4a, beta, upwards: deprecated at most nine months or three releases after its introduction."""
+    weight: Weight = "breach" if vintage.beta_must_end else "notice"
+    for group, version in _each(history):
+        if version.track is not Track.BETA or not version.introduced:
+            continue
+        end = version.deprecated or calendar.last.name
+        if calendar.within(version.introduced, end, BETA):
+            continue
+        due, lasted = calendar.after(version.introduced, BETA), calendar.describe(version.introduced, end)
+        state = f"deprecated in {end}" if version.deprecated else f"not deprecated in {end}"
+        text = f"{state}, {lasted} after its introduction; due by {due}"
+        yield Finding("4a", _name(group, version), text, weight)
+
+
+def betas_are_served_long_enough(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 4a, beta, downwards: served for nine months and three releases after its deprecation, then no longer."""
+    for group, version in _each(history):
+        if version.track is not Track.BETA:
+            continue
+        name = _name(group, version)
+        if version.removed and not version.deprecated:
+            yield Finding("4a", name, f"removed in {version.removed} without being deprecated before")
+        elif version.removed and not calendar.passed(version.deprecated, version.removed, BETA):
+            yield _too_early("4a", name, version, calendar)
+        elif version.deprecated and vintage.beta_must_end:
+            yield from _overrun(name, version, calendar)
+
+
+def _overrun(name: str, version: Version, calendar: Calendar) -> Iterator[Finding]:
+    due = calendar.after(version.deprecated, BETA)
+    until = version.removed or calendar.last.name
+    if calendar.place(until) > calendar.place(due.name) or (not version.removed and until == due.name):
+        text = f"deprecated in {version.deprecated}, to end with {due}, served until {until}"
+        text = text if version.removed else f"deprecated in {version.deprecated}, to end with {due}, still served"
+        yield Finding("4a", name, text, "overrun")
+
+
+def _too_early(rule: str, name: str, version: Version, calendar: Calendar) -> Finding:
+    span = BETA if version.track is Track.BETA else STABLE_ONCE
+    lasted = calendar.describe(version.deprecated, version.removed)
+    text = f"removed {lasted} after its deprecation in {version.deprecated}, where {span} are due"
+    return Finding(rule, name, text, earliest=calendar.after(version.deprecated, span))
+
+
+def stored_versions_stay_readable(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 4a's note: what was ever stored can be read for ever."""
+    for group, version in _each(history):
+        if version.decodable_until and version.name in group.storage.values():
+            text = f"was stored, and cannot be read from {version.decodable_until} on"
+            yield Finding("4a", _name(group, version), text)
+
+
+def preferred_and_stored_versions_overlap(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+    """Rule 4b: they move on only after a release that serves the old and the new one, so that a rollback works.
+
+    Moves away from an alpha are exempt, as in the policy's own table.
+    """
+    for group in history.groups:
+        for what, moves in (("preferred", group.preferred), ("storage", group.storage)):
+            yield from _moves(group, what, moves, calendar)
+
+
+def _moves(group: Group, what: str, moves: Mapping[str, str], calendar: Calendar) -> Iterator[Finding]:
+    ordered = sorted(moves.items(), key=lambda move: calendar.place(move[0]))
+    for (_, old), (release, new) in pairwise(ordered):
+        if old == new or track_of(old) is Track.ALPHA:
+            continue
+        place = calendar.place(release)
+        missing = [
+            f"{calendar.at(each).name} does not serve {name}"
+            for each in (place - 1, place)
+            for name in (old, new)
+            if not any(serves(version, each, calendar) for version in group.versions if version.name == name)
+        ]
+        if missing:
+            name = f"{what} version of {group.name or 'the core group'}"
+            text = f"moves from {old} to {new} in {release}, but {'; '.join(missing)}"
+            yield Finding("4b", name, text, earliest=_overlap(group, old, new, calendar))
+
+
+def _overlap(group: Group, old: str, new: str, calendar: Calendar) -> Release | None:
+    """The first release whose predecessor serves both versions, as it does itself; None where there is none."""
+    for place in range(1, len(calendar.releases)):
+        both = all(
+            any(serves(version, each, calendar) for version in group.versions if version.name == name)
+            for each in (place - 1, place)
+            for name in (old, new)
+        )
+        if both:
+            return calendar.at(place)
+    return None

@@ -1,0 +1,55 @@
+"""Stability levels and the order of versions."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from simkit.schema.versions import VersionRank, version_rank
+
+
+class Track(IntEnum):
+    """How stable something is said to be; more stable ones are greater."""
+
+    ALPHA = 0
+    BETA = 1
+    GA = 2
+
+    @classmethod
+    def named(cls, text: str) -> Track:
+        """The level that a word means; ``stable`` is GA.
+
+        Examples
+        --------
+        >>> Track.named("Stable") is Track.GA
+        True
+        """
+        return cls.GA if text.lower() == "stable" else cls[text.upper()]
+
+
+def track_of(version: str) -> Track:
+    """The level that a version's name promises.
+
+    Examples
+    --------
+    >>> [track_of(version).name for version in ("v1", "v2beta3", "v1alpha1")]
+    ['GA', 'BETA', 'ALPHA']
+    """
+    return Track.ALPHA if "alpha" in version else Track.BETA if "beta" in version else Track.GA
+
+
+def major_of(version: str) -> int:
+    """The number in front: 2 for ``v2beta1``; 0 for a name of another form."""
+    digits = version[1:].partition("alpha")[0].partition("beta")[0]
+    return int(digits) if version.startswith("v") and digits.isascii() and digits.isdigit() else 0
+
+
+def age_order(version: str) -> tuple[int, Track, VersionRank]:
+    """A sort key that puts older versions first: ``v1alpha1``, ``v1beta1``, ``v1``, ``v2alpha1``.
+
+    Examples
+    --------
+    >>> sorted(["v2alpha1", "v1", "v1beta2", "v1beta1", "v1alpha1"], key=age_order)
+    ['v1alpha1', 'v1beta1', 'v1beta2', 'v1', 'v2alpha1']
+    """
+    track, numbers, first, name = version_rank(version)
+    return major_of(version), track_of(version), (track, -numbers, -first, name)

@@ -1,0 +1,38 @@
+"""What differs between editions of the policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from simkit.logic.lifecycle.calendar import Span
+from simkit.logic.lifecycle.stability import Track
+
+BETA: Final = Span(3, 9)
+"""How long a beta is served after its deprecation, and by when after its introduction it must be deprecated."""
+STABLE_ONCE: Final = Span(3, 12)
+"""How long the first edition wanted a stable version to be served after its deprecation."""
+COMMANDS: Final = {
+    ("user", Track.GA): Span(2, 12),
+    ("user", Track.BETA): Span(1, 3),
+    ("admin", Track.GA): Span(1, 6),
+    ("admin", Track.BETA): Span(1, 3),
+}
+"""How long elements of the command line work after their deprecation; alpha ones need not."""
+GATE_TO_STABLE: Final = Span(2, 6)
+GATE_TO_END: Final = Span(1, 3)
+METRIC_LIFE: Final = {Track.GA: Span(4, 12), Track.BETA: Span(2, 8)}
+METRIC_END: Final = {Track.GA: Span(3, 9), Track.BETA: Span(1, 4)}
+HIDDEN_AFTER: Final = 3
+"""Releases between a metric's deprecation and the one that hides it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vintage:
+    """An edition of the policy."""
+
+    name: str
+    stable_stays: bool
+    """Whether a stable version may never go within the major version of the project."""
+    beta_must_end: bool
+    """Whether betas must be deprecated in time, and go in time."""
