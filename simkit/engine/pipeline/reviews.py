@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline import represent, tokens
+from simkit.engine.pipeline import binding, represent, scale, tokens
 from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
@@ -154,10 +154,14 @@ HANDLERS: Final[Mapping[GroupResource, Handler]] = {
     GroupResource(AUTHORIZATION_GROUP, "selfsubjectrulesreviews"): rules_review,
     GroupResource(AUTHENTICATION_GROUP, "selfsubjectreviews"): self_review,
     GroupResource(AUTHENTICATION_GROUP, "tokenreviews"): tokens.token_review,
+    GroupResource("", "bindings"): binding.bind,
 }
 """Resources that are answered instead of stored."""
 
 SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
     (GroupResource("", "serviceaccounts"), "token"): tokens.token_request,
+    (GroupResource("", "pods"), "eviction"): evictions.evict,
+    (GroupResource("", "pods"), "binding"): binding.bind,
+    **{(resource, "scale"): scale.scale for resource in scale.VIEWS},
 }
 """Subresources that take or give another kind than their object's."""

@@ -24,7 +24,7 @@ from simkit.snapshot.yamltext import Repeat
 def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """PATCH with an apply body: creates what is missing, merges with what others own."""
     options = opt.write_options(exchange.request, "PatchOptions", is_apply=True)
-    applied = _intent(exchange, served, options.validation)
+    applied = applied_body(exchange, served, options.validation)
     target = exchange.target
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
     reset, convert = reset_fields(served, target.subresource), converter(served)
@@ -66,7 +66,7 @@ def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response
     return answer(engine, exchange, served, engine.registry.update(write))
 
 
-def _intent(exchange: Exchange, served: Served, validation: str) -> dict[str, Any]:
+def applied_body(exchange: Exchange, served: Served, validation: str) -> dict[str, Any]:
     """The decoded body. Raises 400 for what is no YAML, or is for another object than the path names."""
     repeats: list[Repeat] = []
     try:

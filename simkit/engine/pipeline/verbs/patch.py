@@ -42,19 +42,14 @@ def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
         raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
     if media == APPLY:
         return apply_intent(engine, exchange, served)
-    change, repeated = _change(exchange, served, media)
     options = opt.write_options(exchange.request, "PatchOptions")
-    given = plain(_parsed(exchange))
+    patched = patcher(exchange, served, options.validation)
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
     target = exchange.target
 
     def intent(live: Object | None) -> Draft:
         assert live is not None
-        shown = served.from_storage(live)
-        patched = change(shown, served)
-        draft = _fitted(exchange, served, patched, options.validation, repeated, given)
-        _check_address(exchange, draft)
-        return served.to_storage(inbound.default(served, draft))
+        return served.to_storage(inbound.default(served, patched(served.from_storage(live))))
 
     write = Write(
         served.place,
@@ -69,6 +64,20 @@ def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
         identity=exchange.actor(),
     )
     return answer(engine, exchange, served, engine.registry.update(write))
+
+
+def patcher(exchange: Exchange, served: Served, validation: str) -> Callable[[Object], Draft]:
+    """What the body of a patch makes of an object, in the version of the path; for all kinds of patches but apply."""
+    media = exchange.request.header("content-type").split(";")[0].strip()
+    change, repeated = _change(exchange, served, media)
+    given = plain(_parsed(exchange))
+
+    def patched(live: Object) -> Draft:
+        draft = _fitted(exchange, served, change(live, served), validation, repeated, given)
+        _check_address(exchange, draft)
+        return draft
+
+    return patched
 
 
 def _change(exchange: Exchange, served: Served, media: str) -> tuple[Change, Sequence[str]]:

@@ -1,0 +1,113 @@
+"""Binding a pod to a node: what a scheduler writes, once for each pod."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.seams import Entry, Review, Stale
+from simkit.kinds.index import rules_of
+from simkit.meta.clock import timestamp
+from simkit.meta.errors import bad_request, conflict, not_found, unexplained
+from simkit.meta.message import Response
+from simkit.meta.names import GroupKind, GroupResource, GroupVersionKind, Key
+from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
+
+_PODS: Final = GroupResource("", "pods")
+_KIND: Final = GroupVersionKind("", "v1", "Binding")
+_SCHEDULED: Final = "PodScheduled"
+_TRIES: Final = 64
+SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def bind(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """POST of a Binding to ``pods/<name>/binding``, or to the older ``bindings``."""
+    options = opt.write_options(exchange.request, "CreateOptions")
+    target = exchange.target
+    binding = inbound.read(engine, exchange, _KIND, engine.catalogue.schema(_KIND), options.validation)
+    inbound.check_address(exchange, served, binding, named=False)
+    if target.subresource and name_of(binding) != target.name:
+        raise bad_request("name in URL does not match name in Binding object")
+    errors = rules_of(GroupKind("", _KIND.kind)).validate(binding, None)
+    if errors:
+        texts = [str(error) for error in errors]
+        raise unexplained(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+    engine.admission.validate(_review(exchange, served, binding, options))
+    _assign(engine, Key(_PODS, target.namespace, name_of(binding)), binding, options)
+    return represent.document(SUCCESS, exchange.wanted, status=201)
+
+
+def _review(exchange: Exchange, served: Served, binding: Draft, options: WriteOptions) -> Review:
+    target, resource = exchange.target, served.resource
+    return Review(
+        exchange.actor(),
+        "CREATE",
+        resource.group_resource,
+        resource.version,
+        target.subresource,
+        _KIND,
+        target.namespace,
+        name_of(binding),
+        binding,
+        None,
+        options.as_object,
+        options.dry_run,
+        exchange.warnings,
+        exchange.annotations,
+    )
+
+
+def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) -> None:
+    """Write the node into the pod, again whenever somebody was faster."""
+    for _ in range(_TRIES):
+        live = engine.store.get(key)
+        if live is None:
+            raise not_found(_PODS, key.name)
+        _check(live, binding)
+        draft = _bound(live.object, binding, timestamp(engine.clock.now()))
+        if options.dry_run:
+            return
+        try:
+            engine.store.put(key, draft, expect=live.revision)
+        except Stale:
+            continue
+        return
+    raise conflict(_PODS, key.name)
+
+
+def _check(live: Entry, binding: Object) -> None:
+    pod, name = live.object, live.key.name
+    why = _objection(pod, metadata(binding), name)
+    if why:
+        raise conflict(GroupResource("", "pods/binding"), name, why)
+
+
+def _objection(pod: Object, given: Object, name: str) -> str:
+    """Why a pod cannot be bound, empty where it can."""
+    for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        wanted, actual = given.get(field), metadata(pod).get(field)
+        if wanted and wanted != actual:
+            return f"Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {actual}"
+    if metadata(pod).get("deletionTimestamp"):
+        return f"pod {name} is being deleted, cannot be assigned to a host"
+    node = at(pod, "spec", "nodeName")
+    if node:
+        return f'pod {name} is already assigned to node "{node}"'
+    return f"pod {name} has non-empty .spec.schedulingGates" if at(pod, "spec", "schedulingGates") else ""
+
+
+def _bound(pod: Object, binding: Object, now: str) -> Draft:
+    noted: dict[str, Any] = dict(metadata(pod))
+    if annotations_of(binding):
+        noted["annotations"] = {**annotations_of(pod), **annotations_of(binding)}
+    status = pod.get("status") or {}
+    condition = {"type": _SCHEDULED, "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
+    others = [one for one in status.get("conditions") or () if one.get("type") != _SCHEDULED]
+    spec = {**pod["spec"], "nodeName": at(binding, "target", "name")}
+    return {**pod, "metadata": noted, "spec": spec, "status": {**status, "conditions": [*others, condition]}}

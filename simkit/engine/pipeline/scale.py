@@ -1,0 +1,243 @@
+"""The scale subresource: how many replicas an object has and should have, as an object of its own.
+
+A write of the Scale is a write of the object that it is of: the wanted Scale is made from the live one, checked, and
+its number of replicas moved over. Who changed the number owns it, under the name of the subresource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Final
+
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs.admit import Gatekeeper
+from simkit.engine.pipeline.verbs.apply import applied_body
+from simkit.engine.pipeline.verbs.patch import APPLY, patcher
+from simkit.engine.registry.write import Write
+from simkit.engine.seams import Entry
+from simkit.kinds.parts.bounds import below_zero
+from simkit.kinds.parts.selector_text import selector_text
+from simkit.language.merge.apply import apply
+from simkit.language.merge.managers import track_update
+from simkit.language.merge.scale import SCALE_VERSION, Paths, parent_records, scale_records
+from simkit.meta.clock import timestamp
+from simkit.meta.errors import conflict, invalid, not_found
+from simkit.meta.message import Response
+from simkit.meta.names import GroupKind, GroupResource
+from simkit.meta.objects import Draft, Object, at, metadata, name_of
+from simkit.schema.catalogue import Catalogue, Resource
+
+_GROUP, _VERSION = SCALE_VERSION.split("/")
+_KIND: Final = GroupKind(_GROUP, "Scale")
+_KEPT: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Where an object has its replicas, and how it says which pods are counted."""
+
+    versions: tuple[str, ...]
+    """The apiVersions in which the object can be scaled."""
+    selector: Callable[[Object], str]
+    wanted: tuple[str, ...] = ("spec", "replicas")
+    counted: tuple[str, ...] = ("status", "replicas")
+    missing: GroupResource | None = None
+    """What is said to be missing by a read that finds nothing; None: the resource itself."""
+
+    @property
+    def paths(self) -> Paths:
+        return {version: tuple(f"f:{name}" for name in self.wanted) for version in self.versions}
+
+
+def _structured(obj: Object) -> str:
+    text = selector_text(at(obj, "spec", "selector"))
+    return "" if text == "<none>" else text
+
+
+def _plain(obj: Object) -> str:
+    labels: Mapping[str, str] = at(obj, "spec", "selector") or {}
+    return ",".join(f"{key}={labels[key]}" for key in sorted(labels))
+
+
+_APPS: Final = ("apps/v1beta1", "apps/v1beta2", "apps/v1")
+VIEWS: Final[Mapping[GroupResource, View]] = {
+    GroupResource("apps", "deployments"): View(_APPS, _structured, missing=GroupResource("apps", "deployments/scale")),
+    GroupResource("apps", "replicasets"): View(
+        _APPS[1:], _structured, missing=GroupResource("apps", "replicasets/scale")
+    ),
+    GroupResource("apps", "statefulsets"): View(_APPS, _structured),
+    GroupResource("", "replicationcontrollers"): View(
+        ("v1",), _plain, missing=GroupResource(_GROUP, "replicationcontrollers/scale")
+    ),
+}
+"""The built-in resources that can be scaled."""
+
+
+def scale(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """get, update and patch of the Scale of a built-in object."""
+    return scaled(engine, exchange, served, VIEWS[served.resource.group_resource])
+
+
+def scaled(engine: Engine, exchange: Exchange, served: Served, view: View) -> Response:
+    """get, update and patch of the Scale of an object that a view tells how to read."""
+    if exchange.target.verb == "get":
+        return _read(engine, exchange, served, view)
+    return _Change(engine, exchange, served, view).carry_out()
+
+
+@lru_cache(maxsize=8)
+def _scales(catalogue: Catalogue) -> Served:
+    return Served(catalogue, Resource(_GROUP, _VERSION, "scales", "Scale", storage_version=_VERSION))
+
+
+def of_object(obj: Object, view: View) -> Draft:
+    """The Scale of an object.
+
+    Examples
+    --------
+    >>> of_object({"metadata": {"name": "web"}, "spec": {"replicas": 2}}, VIEWS[GroupResource("apps", "deployments")])[
+    ...     "spec"
+    ... ]
+    {'replicas': 2}
+    """
+    wanted, noted = at(obj, *view.wanted), metadata(obj)
+    status: Draft = {"replicas": at(obj, *view.counted) or 0}
+    selector = view.selector(obj)
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": _KIND.kind,
+        "apiVersion": SCALE_VERSION,
+        "metadata": {name: noted[name] for name in _KEPT if name in noted},
+        "spec": {"replicas": wanted} if wanted else {},
+        "status": status,
+    }
+
+
+def _read(engine: Engine, exchange: Exchange, served: Served, view: View) -> Response:
+    target = exchange.target
+    entry = engine.store.get(served.place.key(target.namespace, target.name))
+    if entry is None:
+        raise not_found(view.missing or served.resource.group_resource, target.name)
+    return _answer(engine, exchange, served, view, entry)
+
+
+def _answer(engine: Engine, exchange: Exchange, served: Served, view: View, entry: Entry) -> Response:
+    shown = Entry(entry.key, entry.revision, of_object(served.from_storage(entry.object), view))
+    return represent.single(_scales(served.catalogue), shown, exchange.wanted, now=engine.clock.now())
+
+
+class _Change:
+    """One write of a Scale."""
+
+    def __init__(self, engine: Engine, exchange: Exchange, served: Served, view: View) -> None:
+        self._engine, self._exchange, self._served, self._view = engine, exchange, served, view
+        self._scales = _scales(served.catalogue)
+        kind = "UpdateOptions" if exchange.target.verb == "update" else "PatchOptions"
+        media = exchange.request.header("content-type").split(";")[0].strip()
+        self._applies = exchange.target.verb == "patch" and media == APPLY
+        self._options = opt.write_options(exchange.request, kind, is_apply=self._applies)
+        self._keeper = Gatekeeper(engine, exchange, served, self._options.dry_run, self._options.as_object)
+        self._wanted = self._intention()
+
+    def carry_out(self) -> Response:
+        served, target = self._served, self._exchange.target
+        write = Write(
+            served.place,
+            served.place.key(target.namespace, target.name),
+            self._intent,
+            subresource="scale",
+            dry_run=self._options.dry_run,
+            identity=self._exchange.actor(),
+        )
+        outcome = self._engine.registry.update(write)
+        return _answer(self._engine, self._exchange, served, self._view, outcome.entry)
+
+    def _intention(self) -> Callable[[Object], Draft]:
+        """From the live Scale to the wanted one, with its owners."""
+        exchange, scales, options = self._exchange, self._scales, self._options
+        if self._applies:
+            body = applied_body(exchange, scales, options.validation)
+            return lambda live: self._applied(live, body)
+        if exchange.target.verb == "patch":
+            patched = patcher(exchange, scales, options.validation)
+            return lambda live: self._tracked(live, patched(live), options)
+        given = inbound.read(self._engine, exchange, scales.resource.gvk, scales.schema, options.validation)
+        inbound.check_address(exchange, scales, given, named=True)
+        return lambda live: self._tracked(live, given, options)
+
+    def _tracked(self, live: Object, wanted: Draft, options: WriteOptions) -> Draft:
+        kept: Draft = {**wanted, "metadata": {**wanted["metadata"], "managedFields": live["metadata"]["managedFields"]}}
+        fields = track_update(
+            live,
+            kept,
+            self._scales.schema,
+            manager=options.manager,
+            api_version=SCALE_VERSION,
+            time=timestamp(self._engine.clock.now()),
+            subresource="scale",
+        )
+        return {**kept, "metadata": {**kept["metadata"], "managedFields": fields}}
+
+    def _applied(self, live: Object, body: Mapping[str, Any]) -> Draft:
+        merged = apply(
+            live,
+            body,
+            self._scales.schema,
+            manager=self._options.manager,
+            force=self._options.force,
+            api_version=SCALE_VERSION,
+            time=timestamp(self._engine.clock.now()),
+            subresource="scale",
+            kind=_KIND.kind,
+        )
+        draft = inbound.fit(self._exchange, merged, self._scales.resource.gvk, self._scales.schema, "Ignore")
+        draft["metadata"]["managedFields"] = metadata(merged).get("managedFields") or []
+        return draft
+
+    def _intent(self, live: Object | None) -> Draft:
+        """The object with the number of replicas that the client wants."""
+        assert live is not None
+        obj = self._served.from_storage(live)
+        owners = metadata(obj).get("managedFields") or []
+        before = of_object(obj, self._view)
+        before["metadata"]["managedFields"] = scale_records(owners, self._view.paths)
+        wanted = self._admitted(self._wanted(before), before)
+        self._check(obj, wanted)
+        paths, version = self._view.paths, self._served.resource.api_version
+        fields = parent_records(owners, metadata(wanted).get("managedFields") or [], paths, api_version=version)
+        made = _with(obj, self._view.wanted, at(wanted, "spec", "replicas") or 0)
+        noted = {**metadata(obj), "managedFields": fields}
+        noted["resourceVersion"] = metadata(wanted).get("resourceVersion") or ""
+        return self._served.to_storage({**made, "metadata": noted})
+
+    def _admitted(self, wanted: Draft, before: Object) -> Draft:
+        review = replace(self._keeper.review("UPDATE", wanted, before), kind=self._scales.resource.gvk)
+        mutated = dict(self._engine.admission.mutate(review))
+        self._engine.admission.validate(replace(review, object=mutated))
+        return mutated
+
+    def _check(self, obj: Object, wanted: Object) -> None:
+        errors = list(below_zero("spec.replicas", at(wanted, "spec", "replicas") or 0))
+        if errors:
+            raise invalid(_KIND, name_of(obj), errors)
+        given, actual = metadata(wanted).get("uid"), metadata(obj).get("uid")
+        if given and given != actual:
+            resource = self._served.resource.group_resource
+            part = GroupResource(resource.group, f"{resource.resource}/scale")
+            why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {actual}"
+            raise conflict(part, name_of(obj), why)
+
+
+def _with(obj: Object, path: tuple[str, ...], value: Any) -> Draft:
+    """The object with another value under a path."""
+    head, *rest = path
+    return {**obj, head: _with(obj.get(head) or {}, tuple(rest), value) if rest else value}

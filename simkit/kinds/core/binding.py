@@ -1,0 +1,24 @@
+"""Binding: the node that a pod is to run on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, required, unsupported
+from simkit.meta.objects import Object
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_faults(obj.get("target") or {})]
+
+
+def _faults(target: Object) -> Iterator[FieldError]:
+    kind = target.get("kind") or ""
+    if kind not in ("", "Node"):
+        yield unsupported("target.kind", kind, ("Node", "<empty>"))
+    if not target.get("name"):
+        yield required("target.name")
+
+
+RULES = KindRules(validate=_validate)
