@@ -1,0 +1,285 @@
+"""Eviction: the deletion of a pod that its disruption budget has a say in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.options import DeleteOptions, WriteOptions
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs.admit import tracker
+from simkit.engine.registry.deletion import Removal, delete
+from simkit.engine.registry.write import Write
+from simkit.engine.seams import Entry, Review
+from simkit.logic.workloads.budgets import guarding, pod_ready, with_allowed
+from simkit.logic.workloads.conditions import with_condition
+from simkit.meta.clock import timestamp
+from simkit.meta.domain import API_SERVER
+from simkit.meta.errors import StatusError, bad_request, conflict, forbidden, not_found, unexplained
+from simkit.meta.message import Response
+from simkit.meta.names import GroupResource, GroupVersionKind, Key
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_PODS: Final = GroupResource("", "pods")
+_BUDGETS: Final = GroupResource("policy", "poddisruptionbudgets")
+_OLD_VERSION: Final = "v1beta1"
+_MOST_DISRUPTED: Final = 2000
+_TRIES: Final = 20
+_REFUSED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
+
+
+@dataclass(frozen=True, slots=True)
+class _Eviction:
+    """One eviction on its way."""
+
+    engine: Engine
+    served: Served
+    key: Key
+    options: DeleteOptions
+
+
+def evict(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """POST to ``pods/<name>/eviction``. Raises 429 where the pod's budget does not allow it now."""
+    target, written = exchange.target, opt.write_options(exchange.request, "CreateOptions")
+    draft = _body(engine, exchange, served, written)
+    if name_of(draft) != target.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    eviction = _Eviction(engine, served, served.place.key(target.namespace, target.name), _options(draft, written))
+    _admit(engine, exchange, served, draft, eviction)
+    pod = _live(eviction)
+    _remove(eviction) if _is_unguarded(pod.object) else _remove_guarded(eviction, pod)
+    success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    return represent.document(success, exchange.wanted, status=201)
+
+
+def _body(engine: Engine, exchange: Exchange, served: Served, written: WriteOptions) -> Draft:
+    """The eviction in the body, which may be of the old version too."""
+    gvk = served.resource.subresource_gvk("eviction")
+    schema = engine.catalogue.schema(gvk)
+    if f"{gvk.group}/{_OLD_VERSION}".encode() in exchange.request.body:
+        gvk = GroupVersionKind(gvk.group, _OLD_VERSION, gvk.kind)
+    draft = inbound.read(engine, exchange, gvk, schema, written.validation)
+    inbound.check_address(exchange, served, draft, named=False)
+    return draft
+
+
+def _options(draft: Draft, written: WriteOptions) -> DeleteOptions:
+    given: Mapping[str, Any] = draft.get("deleteOptions") or {}
+    preconditions = given.get("preconditions") or {}
+    return DeleteOptions(
+        bool(given.get("dryRun")) or written.dry_run,
+        given.get("gracePeriodSeconds"),
+        given.get("propagationPolicy") or "",
+        preconditions.get("uid") or "",
+        preconditions.get("resourceVersion") or "",
+    )
+
+
+def _admit(engine: Engine, exchange: Exchange, served: Served, draft: Draft, eviction: _Eviction) -> None:
+    target = exchange.target
+    review = Review(
+        exchange.actor(),
+        "CREATE",
+        served.place.resource,
+        served.resource.version,
+        target.subresource,
+        served.resource.subresource_gvk("eviction"),
+        target.namespace,
+        target.name,
+        draft,
+        None,
+        dry_run=eviction.options.dry_run,
+        warnings=exchange.warnings,
+        annotations=exchange.annotations,
+    )
+    mutated = engine.admission.mutate(review)
+    engine.admission.validate(replace(review, object=mutated))
+
+
+def _live(eviction: _Eviction) -> Entry:
+    entry = eviction.engine.store.get(eviction.key)
+    if entry is None:
+        raise not_found(_PODS, eviction.key.name)
+    return entry
+
+
+def _is_unguarded(pod: Object) -> bool:
+    """Whether no budget can speak for a pod: it does not run yet, has ended, or is going anyway."""
+    phase = at(pod, "status", "phase")
+    return phase in ("Succeeded", "Failed", "Pending") or bool(at(pod, "metadata", "deletionTimestamp"))
+
+
+def _remove_guarded(eviction: _Eviction, pod: Entry) -> None:
+    engine = eviction.engine
+    entries = engine.store.scan(_BUDGETS, pod.key.namespace)
+    budgets = guarding((entry.object for entry in entries), pod.object)
+    if len(budgets) > 1:
+        several = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        raise unexplained(several)
+    if not budgets:
+        _remove(eviction)
+    elif _does_not_count(pod.object, budgets[0]):
+        _remove_unready(eviction, pod, name_of(budgets[0]))
+    else:
+        _take_from(eviction, name_of(budgets[0]))
+        _remove(eviction)
+
+
+def _does_not_count(pod: Object, budget: Object) -> bool:
+    """Whether a pod is not ready and so may go without costing the budget anything."""
+    if pod_ready(pod):
+        return False
+    if at(budget, "spec", "unhealthyPodEvictionPolicy") == "AlwaysAllow":
+        return True
+    status = budget.get("status") or {}
+    desired = status.get("desiredHealthy") or 0
+    return desired > 0 and (status.get("currentHealthy") or 0) >= desired
+
+
+def _remove_unready(eviction: _Eviction, pod: Entry, budget: str) -> None:
+    """Remove a pod only as it was seen: it must not have become ready in the meantime."""
+    if eviction.options.resource_version:
+        return _remove(eviction)
+    version = pod.object["metadata"].get("resourceVersion", "")
+    try:
+        _remove(replace(eviction, options=replace(eviction.options, resource_version=version)))
+    except StatusError as error:
+        if error.code == 409:
+            raise _being_processed(budget) from None
+        raise
+
+
+def _take_from(eviction: _Eviction, name: str) -> None:
+    """Note the disruption in the budget. Raises 429 where none is left."""
+    engine, key = eviction.engine, Key(_BUDGETS, eviction.key.namespace, name)
+    for _ in range(_TRIES):
+        entry = engine.store.get(key)
+        if entry is None:
+            raise not_found(_BUDGETS, name)
+        status = _after(eviction, entry.object)
+        if eviction.options.dry_run or _store_status(engine, entry, status):
+            return
+    raise StatusError(504, "Timeout", f'Timeout: couldn\'t update PodDisruptionBudget "{name}" due to conflicts')
+
+
+def _after(eviction: _Eviction, budget: Object) -> dict[str, Any]:
+    """The budget's status after one disruption more."""
+    status, name = budget.get("status") or {}, name_of(budget)
+    generation, allowed = status.get("observedGeneration") or 0, status.get("disruptionsAllowed") or 0
+    if generation < (budget["metadata"].get("generation") or 0):
+        raise _being_processed(name)
+    disrupted = status.get("disruptedPods") or {}
+    singular = GroupResource("policy", "poddisruptionbudget")
+    if allowed < 0:
+        raise forbidden(singular, name, "pdb disruptions allowed is negative")
+    if len(disrupted) > _MOST_DISRUPTED:
+        why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller"
+        raise forbidden(singular, name, why)
+    if not allowed:
+        desired, current = status.get("desiredHealthy") or 0, status.get("currentHealthy") or 0
+        text = f"The disruption budget {name} needs {desired} healthy pods and has {current} currently"
+        raise _refused(text)
+    now = timestamp(eviction.engine.clock.now())
+    after = {**status, "disruptionsAllowed": allowed - 1, "disruptedPods": {**disrupted, eviction.key.name: now}}
+    if allowed == 1:
+        after["conditions"] = with_allowed(status.get("conditions"), 0, generation, now)
+    return after
+
+
+def _refused(cause: str, retry: int = 0) -> StatusError:
+    details: dict[str, Any] = {"causes": [{"reason": "DisruptionBudget", "message": cause}]}
+    headers = [("Retry-After", str(retry))] if retry else []
+    if retry:
+        details["retryAfterSeconds"] = retry
+    return StatusError(429, "TooManyRequests", _REFUSED, details=details, headers=headers)
+
+
+def _being_processed(budget: str) -> StatusError:
+    return _refused(f"The disruption budget {budget} is still being processed by the server.", 10)
+
+
+def _store_status(engine: Engine, entry: Entry, status: Mapping[str, Any]) -> bool:
+    """Write a status as the server itself; False when somebody else was faster."""
+    resource = engine.catalogue.preferred(entry.key.resource)
+    assert resource is not None
+    served = engine.served(resource)
+
+    def intent(live: Object | None) -> Draft:
+        return {**entry.object, "metadata": dict(entry.object["metadata"]), "status": dict(status)}
+
+    track = tracker(engine, served, WriteOptions(API_SERVER), "status")
+    try:
+        engine.registry.update(Write(served.place, entry.key, intent, "status", track=track))
+    except StatusError as error:
+        if error.code == 409:
+            return False
+        raise
+    return True
+
+
+def _remove(eviction: _Eviction) -> None:
+    """Say in the pod's status why it goes, then delete it."""
+    engine, options = eviction.engine, eviction.options
+    if not options.dry_run:
+        marked = _mark(eviction)
+        if options.resource_version:  # our own mark has moved the pod on
+            options = replace(options, resource_version=marked.object["metadata"].get("resourceVersion", ""))
+    removal = Removal(
+        eviction.served.place,
+        eviction.key,
+        _no_objection,
+        options.dry_run,
+        options.grace_seconds,
+        options.propagation,
+        options.uid,
+        options.resource_version,
+    )
+    delete(engine.store, engine.clock, removal)
+
+
+def _mark(eviction: _Eviction) -> Entry:
+    engine, served = eviction.engine, eviction.served
+    now = timestamp(engine.clock.now())
+    condition = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "lastProbeTime": None,
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+
+    def intent(live: Object | None) -> Draft:
+        obj = live or {}
+        _check(eviction, obj)
+        status = obj.get("status") or {}
+        conditions = with_condition(status.get("conditions"), condition, now)
+        metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
+        return {**obj, "metadata": metadata, "status": {**status, "conditions": conditions}}
+
+    track = tracker(engine, served, WriteOptions(API_SERVER), "status")
+    return engine.registry.update(Write(served.place, eviction.key, intent, "status", track=track)).entry
+
+
+def _check(eviction: _Eviction, pod: Object) -> None:
+    """Raises 409 where the pod is not the one that was meant."""
+    options, metadata = eviction.options, pod["metadata"]
+    uid, version = metadata.get("uid", ""), metadata.get("resourceVersion", "")
+    why = ""
+    if options.uid and options.uid != uid:
+        why = f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "
+        why += "The object might have been deleted and then recreated"
+    elif options.resource_version and options.resource_version != version:
+        why = f"the ResourceVersion in the precondition ({options.resource_version}) does not match "
+        why += f"the ResourceVersion in record ({version}). The object might have been modified"
+    if why:
+        raise conflict(GroupResource("", "Pod"), eviction.key.name, why)
+
+
+def _no_objection(live: Object) -> None:
+    """The deletion itself is not asked about: the eviction was."""

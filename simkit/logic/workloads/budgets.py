@@ -1,0 +1,37 @@
+"""Disruption budgets: which one guards a pod, and what its status says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from simkit.logic.workloads.conditions import Condition, is_true, with_condition
+from simkit.meta.labels import of_object
+from simkit.meta.objects import Object, at, labels_of
+
+
+def guarding(budgets: Iterable[Object], pod: Object) -> list[Object]:
+    """The budgets whose selector matches a pod. An empty selector matches none here."""
+    found = []
+    for budget in budgets:
+        selector = of_object(at(budget, "spec", "selector"))
+        if selector and selector.matches(labels_of(pod)):
+            found.append(budget)
+    return found
+
+
+def pod_ready(pod: Object) -> bool:
+    """Whether a pod says that it is ready."""
+    return is_true(at(pod, "status", "conditions"), "Ready")
+
+
+def with_allowed(conditions: Sequence[Condition] | None, allowed: int, generation: int, now: str) -> list[Condition]:
+    """The conditions of a budget that allows so many disruptions."""
+    enough = allowed > 0
+    wanted = {
+        "type": "DisruptionAllowed",
+        "status": str(enough),
+        "observedGeneration": generation,
+        "reason": "SufficientPods" if enough else "InsufficientPods",
+        "message": "",
+    }
+    return with_condition(conditions, wanted, now)
