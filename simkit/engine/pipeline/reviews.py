@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import binding, evictions, represent, scale, tokens
+from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
