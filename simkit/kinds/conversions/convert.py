@@ -24,6 +24,7 @@ _MODULES: Final = {
     "Event": "event",
     "HorizontalPodAutoscaler": "horizontalpodautoscaler",
     "Ingress": "ingress",
+    "IngressClass": "ingressclass",
     "LocalSubjectAccessReview": "subjectaccessreview",
     "MutatingWebhookConfiguration": "webhooks",
     "PodDisruptionBudget": "poddisruptionbudget",
@@ -127,7 +128,7 @@ def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Obje
         return draft
     source.default(draft)
     source.to_hub(draft)
-    if defaults:
+    if defaults and source.hub_defaults:
         draft["apiVersion"] = family.hub
         rules_of(_hub_kind(family)).default(draft)
     target.from_hub(draft)

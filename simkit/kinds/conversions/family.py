@@ -29,6 +29,8 @@ class Form:
     from_hub: Step = _as_it_is
     default: Step = _as_it_is
     """Defaults that the version has of its own, made explicit before the way to the hub. The hub's come after it."""
+    hub_defaults: bool = True
+    """Whether the version also has the hub's defaults."""
 
 
 PLAIN = Form()

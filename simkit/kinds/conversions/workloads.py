@@ -27,12 +27,10 @@ def _named_by_template(draft: Draft) -> None:
         metadata["labels"] = dict(labels)
 
 
-def _with_defaults(values: dict[str, Any]) -> Step:
-    def apply(draft: Draft) -> None:
-        _named_by_template(draft)
-        _fill(section(draft, "spec"), values)
-
-    return apply
+def _on_delete(draft: Draft) -> None:
+    """Pods are replaced when somebody deletes them, where nothing else is said."""
+    _named_by_template(draft)
+    default(section(draft, "spec", "updateStrategy"), "type", "OnDelete")
 
 
 def _fill(part: Draft, values: dict[str, Any]) -> None:
@@ -112,9 +110,6 @@ def _typed_claims(draft: Draft) -> None:
         _fill(claim, {"apiVersion": "v1", "kind": "PersistentVolumeClaim"})
 
 
-_ON_DELETE: Final[dict[str, Any]] = {"updateStrategy": {"type": "OnDelete"}}
-_SAME: Final = _with_defaults({})
-
 FAMILIES: Final = {
     "Deployment": Family(
         "Deployment",
@@ -130,7 +125,7 @@ FAMILIES: Final = {
         "DaemonSet",
         _HUB,
         {
-            _OLDEST: Form(_generation_to_hub, _generation_from_hub, _with_defaults(_ON_DELETE)),
+            _OLDEST: Form(_generation_to_hub, _generation_from_hub, _on_delete),
             _NEXT: Form(_check_generation),
         },
         Form(_check_generation),
@@ -138,8 +133,8 @@ FAMILIES: Final = {
     "StatefulSet": Family(
         "StatefulSet",
         _HUB,
-        {_OLD: Form(_typed_claims, default=_with_defaults(_ON_DELETE)), _NEXT: Form(_typed_claims)},
+        {_OLD: Form(_typed_claims, default=_on_delete), _NEXT: Form(_typed_claims)},
         Form(_typed_claims),
     ),
-    "ReplicaSet": Family("ReplicaSet", _HUB, {_OLDEST: Form(default=_SAME), _NEXT: PLAIN}),
+    "ReplicaSet": Family("ReplicaSet", _HUB, {_OLDEST: Form(default=_named_by_template), _NEXT: PLAIN}),
 }

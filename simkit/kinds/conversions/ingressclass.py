@@ -1,0 +1,13 @@
+"""IngressClass: v1 gives parameters a scope where there is none, v1beta1 leaves it open."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.kinds.conversions.family import Family, Form
+from simkit.meta.domain import api_group
+
+_GROUP: Final = api_group("networking")
+FAMILIES: Final = {
+    "IngressClass": Family("IngressClass", f"{_GROUP}/v1", {f"{_GROUP}/v1beta1": Form(hub_defaults=False)})
+}
