@@ -123,6 +123,8 @@ class KindRules:
     """Whether an update must carry a resourceVersion."""
     delete_returns_object: bool = False
     """Whether DELETE answers with the object instead of a Status."""
+    status_keeps: Sequence[tuple[str, ...]] = ()
+    """Fields besides the spec that a write of the status leaves as they are: nobody comes to own them by it."""
     keeps_status: bool = False
     """Whether a status given on create is kept (the kind has a status field but resets nothing)."""
     deletion: Deletion = Deletion()

@@ -114,7 +114,7 @@ def _rolling_faults(path: str, rolling: Object) -> Iterator[FieldError]:
 
 def _merge_status(draft: Draft, live: Object) -> None:
     kept_status(draft, live)
-    draft["metadata"]["labels"] = live["metadata"].get("labels")
+    draft["metadata"]["labels"] = live["metadata"].get("labels") or {}
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -147,4 +147,5 @@ RULES = KindRules(
     row=_row,
     subresources={"status": Subresource(_merge_status, _validate_status)},
     warnings=_warnings,
+    status_keeps=(("metadata", "labels"),),
 )

@@ -219,15 +219,17 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     return [*named, *many_warnings("spec", obj["spec"]), *pod_warnings("spec.template", obj["spec"]["template"])]
 
 
+_MANY: Final = (
+    "In Indexed Jobs with a number of completions higher than 100000 and a parallelism higher than 10000, Kubernetes "
+    "might not be able to track completedIndexes when a big number of indexes fail"
+)
+
+
 def many_warnings(path: str, spec: Object) -> Iterator[str]:
     """A warning of jobs that are too large to count well."""
-    completions, parallelism = spec.get("completions"), spec.get("parallelism")
-    if spec.get("completionMode") == "Indexed" and completions is not None and parallelism is not None:
-        if completions > 100_000 and parallelism > 10_000:
-            yield (
-                f"{path}: In Indexed Jobs with a number of completions higher than 100000 and a parallelism higher than "
-                "10000, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
-            )
+    completions, parallelism = spec.get("completions") or 0, spec.get("parallelism") or 0
+    if spec.get("completionMode") == "Indexed" and completions > 100_000 and parallelism > 10_000:
+        yield f"{path}: {_MANY}"
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -162,6 +162,7 @@ RULES = KindRules(
         "ephemeralcontainers": Subresource(_merge_ephemeral, _validate_ephemeral),
     },
     warnings=_warnings,
+    status_keeps=(("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
     delete_returns_object=True,
     deletion=Deletion(grace=grace_seconds),
 )

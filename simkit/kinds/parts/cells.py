@@ -12,8 +12,8 @@ NONE: Final = "<none>"
 UNSET: Final = "<unset>"
 UNKNOWN: Final = "<unknown>"
 
-_MINUTE, _HOUR, _DAY = 60, 3600, 86400
-_YEAR: Final = 365 * _DAY
+MINUTE, HOUR, DAY = 60, 3600, 86400
+YEAR: Final = 365 * DAY
 
 
 def seconds(time: str) -> float:
@@ -34,34 +34,35 @@ def age(time: str | None, now: float) -> str:
     return duration(now - seconds(time)) if time else UNKNOWN
 
 
-def _pair(large: int, letter: str, small: int, other: str) -> str:
-    return f"{large}{letter}{small}{other}" if small else f"{large}{letter}"
+_SCALE: Final = (
+    (2 * MINUTE, 1, "s", 1, ""),
+    (10 * MINUTE, MINUTE, "m", 1, "s"),
+    (3 * HOUR, MINUTE, "m", 1, ""),
+    (8 * HOUR, HOUR, "h", MINUTE, "m"),
+    (2 * DAY, HOUR, "h", 1, ""),
+    (8 * DAY, DAY, "d", HOUR, "h"),
+    (2 * YEAR, DAY, "d", 1, ""),
+    (8 * YEAR, YEAR, "y", DAY, "d"),
+)
+"""Up to which duration (seconds), the unit and its letter, the unit of what is left over and its letter if shown."""
 
 
 def duration(passed: float) -> str:
-    """A time span with as few units as tell it apart."""
+    """A time span in the one or two units that matter at its size.
+
+    Examples
+    --------
+    >>> duration(90), duration(200), duration(5 * HOUR + 61), duration(9 * DAY + 1)
+    ('90s', '3m20s', '5h1m', '9d')
+    """
     whole = int(passed)
-    if whole < -1:
-        return "<invalid>"
     if whole < 0:
-        return "0s"
-    if whole < 2 * _MINUTE:
-        return f"{whole}s"
-    if whole < 10 * _MINUTE:
-        return _pair(whole // _MINUTE, "m", whole % _MINUTE, "s")
-    if whole < 3 * _HOUR:
-        return f"{whole // _MINUTE}m"
-    if whole < 8 * _HOUR:
-        return _pair(whole // _HOUR, "h", whole // _MINUTE % 60, "m")
-    if whole < 2 * _DAY:
-        return f"{whole // _HOUR}h"
-    if whole < 8 * _DAY:
-        return _pair(whole // _DAY, "d", whole // _HOUR % 24, "h")
-    if whole < 2 * _YEAR:
-        return f"{whole // _DAY}d"
-    if whole < 8 * _YEAR:
-        return _pair(whole // _YEAR, "y", whole // _DAY % 365, "d")
-    return f"{whole // _YEAR}y"
+        return "0s" if whole == -1 else "<invalid>"
+    for limit, unit, letter, rest, rest_letter in _SCALE:
+        if whole < limit:
+            left = whole % unit // rest
+            return f"{whole // unit}{letter}" + (f"{left}{rest_letter}" if left and rest_letter else "")
+    return f"{whole // YEAR}y"
 
 
 def created(obj: Object, now: float) -> str:

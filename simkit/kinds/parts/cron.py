@@ -75,8 +75,8 @@ def parse(text: str) -> Schedule:
     fields = text.split()
     if len(fields) != len(FIELDS):
         raise BadSchedule(f"expected exactly {len(FIELDS)} fields, found {len(fields)}: [{' '.join(fields)}]")
-    values = [_field(field, bounds) for field, bounds in zip(fields, FIELDS, strict=True)]
-    return Schedule(*values, any_day=_is_star(fields[2]), any_weekday=_is_star(fields[4]))
+    minutes, hours, days, months, weekdays = map(_field, fields, FIELDS)
+    return Schedule(minutes, hours, days, months, weekdays, _is_star(fields[2]), _is_star(fields[4]))
 
 
 def _is_star(field: str) -> bool:

@@ -42,10 +42,7 @@ def selector(value: Object | None) -> Shown:
     if value is None:
         return Shown("null")
     expressions = value.get("matchExpressions")
-    if expressions:
-        listed = "{" + ", ".join(_requirement(one) for one in expressions) + "}"
-    else:
-        listed = "(nil)"
+    listed = "{" + ", ".join(_requirement(one) for one in expressions) + "}" if expressions else "(nil)"
     labels = text_map(value.get("matchLabels") or None).text
     return Shown(f"v1.LabelSelector{{MatchLabels:{labels}, MatchExpressions:[]v1.LabelSelectorRequirement{listed}}}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.age import age
+from simkit.kinds.parts.cells import created
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required, unsupported
 from simkit.meta.format import dns_subdomain, path_segment
@@ -48,7 +48,7 @@ def binding_row(obj: Object, now: float) -> Sequence[Any]:
     named = [", ".join(subject["name"] for subject in subjects if subject.get("kind") == kind) for kind in _WITH_GROUP]
     accounts = (f"{one.get('namespace', '')}/{one['name']}" for one in subjects if one.get("kind") == "ServiceAccount")
     reference = obj["roleRef"]
-    return [name_of(obj), f"{reference['kind']}/{reference['name']}", age(obj, now), *named, ", ".join(accounts)]
+    return [name_of(obj), f"{reference['kind']}/{reference['name']}", created(obj, now), *named, ", ".join(accounts)]
 
 
 def _defaulted(subject: Object) -> Draft:

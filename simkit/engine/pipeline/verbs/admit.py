@@ -100,7 +100,8 @@ def reset_fields(served: Served, subresource: str) -> Fields:
         return EMPTY
     if subresource == "status":
         names = [name for name in served.schema.fields if name not in ("status", "metadata", "kind", "apiVersion")]
-        return of_paths(*((f"f:{name}",) for name in names))
+        kept = (tuple(f"f:{step}" for step in path) for path in served.rules.status_keeps)
+        return of_paths(*((f"f:{name}",) for name in names), *kept)
     return _STATUS if served.place.resource != _SIGNING_REQUESTS else of_paths(("f:status",), ("f:spec",))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from simkit.kinds.parts.pod.defaults import each, replaced
@@ -30,7 +31,7 @@ def without_disabled(spec: Object, old: Object | None) -> Object:
     for name in _LISTS:
         if name in found:
             before = _used(known.get(name) or ())
-            found = replaced(found, name, lambda items, before=before: each(items, lambda one: _container(one, before)))
+            found = replaced(found, name, partial(_containers, used=before))
     if "volumes" in found:
         found = replaced(found, "volumes", lambda items: each(items, _volume))
     return replaced(found, "affinity", _affinity) if "affinity" in found else found
@@ -42,6 +43,10 @@ def _used(containers: Sequence[Object]) -> frozenset[str]:
     used |= {"procMount" for one in containers if at(one, "securityContext", "procMount") is not None}
     used |= {"claims" for one in containers if at(one, "resources", "claims")}
     return frozenset(used)
+
+
+def _containers(items: Sequence[Object], used: frozenset[str]) -> Sequence[Object]:
+    return each(items, partial(_container, used=used))
 
 
 def _container(container: Object, used: frozenset[str]) -> Object:

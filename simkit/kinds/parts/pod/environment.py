@@ -18,7 +18,8 @@ from simkit.meta.objects import Object
 _NAME: Final = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _NAME_RULE: Final = (
     "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not "
-    f"start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', regex used for validation is '{_NAME}')"
+    "start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', "
+    f"regex used for validation is '{_NAME}')"
 )
 _NAME_RE: Final = re.compile(_NAME)
 _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")

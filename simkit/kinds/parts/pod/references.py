@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from simkit.kinds.parts.data_keys import key_faults
@@ -33,6 +33,12 @@ _RESOURCES: Final = tuple(
 )
 _HUGE: Final = ("limits.hugepages-", "requests.hugepages-")
 _UNITS: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
+_DIVISORS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+    ".cpu": ("cpu", ("1m", "1")),
+    ".memory": ("memory", _UNITS),
+    ".ephemeral-storage": ("local ephemeral storage", _UNITS),
+    ".hugepages-": ("hugepages", _UNITS),
+}
 
 
 def field_faults(path: str, reference: Object, fields: Sequence[str]) -> Iterator[FieldError]:
@@ -79,19 +85,12 @@ def resource_faults(path: str, reference: Object, *, in_volume: bool) -> Iterato
 
 def _divisor_faults(path: str, resource: str, divisor: str) -> Iterator[FieldError]:
     amount = parse(divisor).nano
-    if not amount:
+    found = next((row for ending, row in _DIVISORS.items() if ending in resource), None)
+    if not amount or found is None:
         return
-    if resource.endswith(".cpu"):
-        units, listed, name = ("1m", "1"), "1m and 1", "cpu"
-    elif resource.endswith(".memory"):
-        units, listed, name = _UNITS, ", ".join(_UNITS), "memory"
-    elif resource.endswith(".ephemeral-storage"):
-        units, listed, name = _UNITS, ", ".join(_UNITS), "local ephemeral storage"
-    elif resource.startswith(_HUGE):
-        units, listed, name = _UNITS, ", ".join(_UNITS), "hugepages"
-    else:
-        return
+    name, units = found
     if all(parse(unit).nano != amount for unit in units):
+        listed = " and ".join(units) if len(units) == 2 else ", ".join(units)
         yield invalid_value(path, resource, f"only divisor's values {listed} are supported with the {name} resource")
 
 

@@ -12,7 +12,10 @@ from simkit.meta.format import dns_label, dns_subdomain
 from simkit.meta.objects import Object, name_of
 
 _LONGEST_PORTAL: Final = 64
-_PORTAL_RULE: Final = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified."
+_PORTAL_RULE: Final = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
+    "if iscsi.initiatorName is specified."
+)
 
 
 def volume_faults(path: str, spec: Object, pod: Object | None) -> tuple[list[FieldError], Mapping[str, Object]]:

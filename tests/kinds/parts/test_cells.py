@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.kinds.parts.age import DAY, HOUR, MINUTE, YEAR, age, duration
+from simkit.kinds.parts.cells import DAY, HOUR, MINUTE, YEAR, created, duration, pairs
 
 
 @pytest.mark.parametrize(
@@ -36,4 +36,9 @@ def test_durations(seconds: float, shown: str) -> None:
 
 def test_no_time() -> None:
     """An object that was never stored has no age."""
-    assert age({"metadata": {}}, 0) == "<unknown>"
+    assert created({"metadata": {}}, 0) == "<unknown>"
+
+
+def test_labels() -> None:
+    """Labels are sorted; none are told as such."""
+    assert (pairs({"b": "2", "a": "1"}), pairs(None)) == ("a=1,b=2", "<none>")
