@@ -1,0 +1,194 @@
+"""CustomResourceDefinition: a kind of the user's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.apiextensions.conditions import (
+    CLEANUP,
+    condition,
+    holds,
+    with_condition,
+)
+from simkit.kinds.apiextensions.part_faults import name_faults
+from simkit.kinds.rules import Deletion, KindRules, Subresource, spec_differs
+from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
+from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.objects import Draft, Object, at, metadata
+
+_APPROVAL: Final = f"api-approved.{LABEL_DOMAIN}"
+_REFERENCE: Final = "see https://github.com/kubernetes/enhancements/pull/1111"
+_URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+\S*")
+
+
+def _default(draft: Draft) -> None:
+    spec = draft.setdefault("spec", {})
+    names = spec["names"] = dict(spec.get("names") or {})
+    kind = names.get("kind") or ""
+    names["singular"] = names.get("singular") or kind.lower()
+    names["listKind"] = names.get("listKind") or (f"{kind}List" if kind else "")
+    for name in ("singular", "listKind"):
+        if not names[name]:
+            del names[name]
+    conversion = spec.get("conversion")
+    if conversion is None:
+        spec["conversion"] = {"strategy": "None"}
+    elif not conversion.get("strategy"):
+        spec["conversion"] = {**conversion, "strategy": "None"}
+    service = at(spec, "conversion", "webhook", "clientConfig", "service")
+    if isinstance(service, dict) and service.get("port") is None:
+        service["port"] = 443
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    storage = [row["name"] for row in at(draft, "spec", "versions") or () if row.get("storage") and row.get("name")]
+    if old is None:
+        draft["status"] = {
+            "conditions": None,
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": storage[:1] or None,
+        }
+        return
+    status = draft.get("status")
+    if status is not None:
+        known = list(status.get("storedVersions") or ())
+        draft["status"] = {**status, "storedVersions": known + [name for name in storage[:1] if name not in known]}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    from simkit.kinds.apiextensions.schema_faults import Strictness
+    from simkit.kinds.apiextensions.spec_faults import demands_on, spec_faults
+
+    spec = obj["spec"]
+    errors = list(_own_name(obj)) if old is None else []
+    if old is None:
+        errors += spec_faults(spec, Strictness())
+    elif spec != old["spec"]:
+        errors += spec_faults(spec, demands_on(spec, old["spec"]))
+    if old is not None:
+        errors += _fixed(spec, old)
+    errors += _status_faults(obj)
+    errors += _approval_faults(obj, old)
+    if spec.get("preserveUnknownFields") and not (old or {}).get("spec", {}).get("preserveUnknownFields"):
+        detail = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        )
+        errors.append(invalid_value("spec.preserveUnknownFields", True, detail))
+    return errors
+
+
+def _own_name(obj: Object) -> Iterator[FieldError]:
+    spec, name = obj["spec"], metadata(obj).get("name") or ""
+    wanted = f"{at(spec, 'names', 'plural') or ''}.{spec.get('group') or ''}"
+    if name and name != wanted:
+        yield invalid_value("metadata.name", name, 'must be spec.names.plural+"."+spec.group')
+
+
+def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
+    """What may not change: some of it once the names are served."""
+    before, names, known = old["spec"], spec.get("names") or {}, old["spec"].get("names") or {}
+    pairs = [("spec.group", spec.get("group"), before.get("group"))]
+    pairs.append(("spec.names.plural", names.get("plural"), known.get("plural")))
+    if holds(old, "Established"):
+        pairs.insert(0, ("spec.scope", spec.get("scope"), before.get("scope")))
+        pairs.insert(1, ("spec.names.kind", names.get("kind"), known.get("kind")))
+    for path, value, earlier in pairs:
+        if value != earlier:
+            yield invalid_value(path, value, "field is immutable")
+
+
+def _status_faults(obj: Object) -> Iterator[FieldError]:
+    from simkit.kinds.parts.gotext import texts
+
+    status: Mapping[str, Any] = obj.get("status") or {}
+    yield from name_faults(status.get("acceptedNames") or {}, "status.acceptedNames")
+    path, stored = "status.storedVersions", status.get("storedVersions") or ()
+    shown = texts(stored or None)
+    if not stored:
+        yield invalid_value(path, shown, "must have at least one stored version")
+    rows = {row.get("name"): row for row in at(obj, "spec", "versions") or ()}
+    for index, name in enumerate(stored):
+        if name not in rows:
+            yield invalid_value(f"{path}[{index}]", name, "must appear in spec.versions")
+    if not stored:
+        return
+    for name, row in rows.items():
+        if row.get("storage") and name not in stored:
+            yield invalid_value(path, shown, f"must have the storage version {name}")
+
+
+def _status_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_status_faults(obj))
+
+
+# Groups of the project's own need an approval
+
+
+def is_protected(group: str) -> bool:
+    """Whether a group belongs to the project."""
+    return any(group == domain or group.endswith(f".{domain}") for domain in (API_DOMAIN, LABEL_DOMAIN))
+
+
+def approval(obj: Object) -> tuple[str, str]:
+    """The state of the approval and the reason: Missing, Bypassed, Approved or Invalid."""
+    given = (metadata(obj).get("annotations") or {}).get(_APPROVAL) or ""
+    if not given:
+        return "Missing", f'protected groups must have approval annotation "{_APPROVAL}", {_REFERENCE}'
+    if given.startswith("unapproved"):
+        return "Bypassed", f'not approved: "{given}"'
+    if _URL.fullmatch(given):
+        return "Approved", f"approved in {given}"
+    detail = f'with either a URL or a reason starting with "unapproved", {_REFERENCE}'
+    return "Invalid", f'protected groups must have approval annotation "{_APPROVAL}" {detail}'
+
+
+def _approval_faults(obj: Object, old: Object | None) -> Iterator[FieldError]:
+    if not is_protected(obj["spec"].get("group") or ""):
+        return
+    state, reason = approval(obj)
+    if old is not None and approval(old)[0] == state:
+        return
+    path = f"metadata.annotations[{_APPROVAL}]"
+    if state == "Missing":
+        yield required(path, reason)
+    elif state == "Invalid":
+        yield invalid_value(path, (metadata(obj).get("annotations") or {})[_APPROVAL], reason)
+
+
+# Deletion
+
+
+def _held(obj: Object) -> bool:
+    """The first request to delete only marks: the objects of the kind go first."""
+    return not metadata(obj).get("deletionTimestamp")
+
+
+def _mark(draft: Draft) -> None:
+    finalizers = list(draft["metadata"].get("finalizers") or ())
+    if CLEANUP not in finalizers:
+        finalizers.append(CLEANUP)
+    draft["metadata"]["finalizers"] = finalizers
+    text = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+    pending = condition("Terminating", "True", "InstanceDeletionPending", text)
+    moment = draft["metadata"]["deletionTimestamp"]
+    draft["status"] = with_condition(draft.get("status") or {}, pending, moment)
+
+
+def _keep_all_but_status(draft: Draft, live: Object) -> None:
+    for name in list(draft):
+        if name not in ("status", "metadata", "apiVersion", "kind") and name not in live:
+            del draft[name]
+    draft.update({name: value for name, value in live.items() if name not in ("status", "metadata")})
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    subresources={"status": Subresource(_keep_all_but_status, _status_update)},
+    needs_version=True,
+    deletion=Deletion(held=_held, mark=_mark, plain_mark=True),
+)

@@ -1,0 +1,119 @@
+"""The form in which the real server checks a definition: what all versions share stands above them.
+
+Its errors name that form: ``spec.validation.openAPIV3Schema`` where there is one version, or where all versions have
+the same schema, and ``spec.versions[0].schema.openAPIV3Schema`` where they differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.meta.fielderror import Shown, quoted
+from simkit.meta.objects import Object
+
+Properties = Mapping[str, Any]
+_PARTS: Final = ("schema", "subresources", "additionalPrinterColumns")
+_POINTED: Final = "0xc000000000"
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version with what it does not share with the others."""
+
+    name: str
+    served: bool
+    storage: bool
+    deprecated: bool
+    warning: str | None
+    parts: Mapping[str, Any]
+
+    @property
+    def schema(self) -> Properties | None:
+        return self.parts.get("schema")
+
+    @property
+    def subresources(self) -> Properties | None:
+        return self.parts.get("subresources")
+
+    @property
+    def columns(self) -> Sequence[Properties]:
+        return self.parts.get("additionalPrinterColumns") or ()
+
+    def printed(self) -> str:
+        """The version as Go prints it."""
+
+        def pointer(kind: str, value: Any) -> str:
+            return f"(*{kind})({'nil' if value is None else _POINTED})"
+
+        group = "apiextensions"
+        columns = f"[]{group}.CustomResourceColumnDefinition"
+        listed = "(nil)" if not self.columns else "{" + ", ".join(map(_column, self.columns)) + "}"
+        flags = f"Served:{_flag(self.served)}, Storage:{_flag(self.storage)}, Deprecated:{_flag(self.deprecated)}"
+        return (
+            f"{group}.CustomResourceDefinitionVersion{{Name:{quoted(self.name)}, {flags}, "
+            f"DeprecationWarning:{pointer('string', self.warning)}, "
+            f"Schema:{pointer(group + '.CustomResourceValidation', self.schema)}, "
+            f"Subresources:{pointer(group + '.CustomResourceSubresources', self.subresources)}, "
+            f"AdditionalPrinterColumns:{columns}{listed}, SelectableFields:[]{group}.SelectableField(nil)}}"
+        )
+
+
+def _flag(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _column(column: Properties) -> str:
+    texts = (("Name", "name"), ("Type", "type"), ("Format", "format"), ("Description", "description"))
+    fields = [f"{name}:{quoted(column.get(key) or '')}" for name, key in texts]
+    fields += [f"Priority:{column.get('priority') or 0}", f"JSONPath:{quoted(column.get('jsonPath') or '')}"]
+    return f"apiextensions.CustomResourceColumnDefinition{{{', '.join(fields)}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Internal:
+    """A definition's spec as it is checked."""
+
+    spec: Object
+    versions: Sequence[Version]
+    shared: Mapping[str, Any]
+    """Parts that are the same in all versions, under their names in a version."""
+
+    @property
+    def version(self) -> str:
+        return self.versions[0].name if self.versions else ""
+
+    def subresources_of(self, version: Version) -> Properties:
+        """What a version has, shared or its own."""
+        found: Properties = version.subresources or self.shared.get("subresources") or {}
+        return found
+
+    def printed_versions(self) -> Shown:
+        """All versions as Go prints them."""
+        kind = "[]apiextensions.CustomResourceDefinitionVersion"
+        if self.spec.get("versions") is None:
+            return Shown(f"{kind}(nil)")
+        return Shown(f"{kind}{{{', '.join(each.printed() for each in self.versions)}}}")
+
+
+def internal_of(spec: Object) -> Internal:
+    """The checked form of a spec."""
+    rows: Sequence[Object] = spec.get("versions") or ()
+    shared = {part: rows[0].get(part) for part in _PARTS if rows and _identical([row.get(part) for row in rows])}
+    versions = [
+        Version(
+            row.get("name") or "",
+            bool(row.get("served")),
+            bool(row.get("storage")),
+            bool(row.get("deprecated")),
+            row.get("deprecationWarning"),
+            {part: row.get(part) for part in _PARTS if part not in shared},
+        )
+        for row in rows
+    ]
+    return Internal(spec, versions, shared)
+
+
+def _identical(values: Sequence[Any]) -> bool:
+    return all(value == values[0] for value in values[1:])

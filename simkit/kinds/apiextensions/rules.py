@@ -1,0 +1,102 @@
+"""Rules of a schema node, compiled: what they may cost, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
+from simkit.language.cel.declared import MAX_REQUEST, Declared, declare
+from simkit.language.cel.environment import (
+    NEW_EXPRESSIONS,
+    STORED_EXPRESSIONS,
+    CompileError,
+    Environment,
+    Program,
+)
+from simkit.language.cel.types import BOOL, STRING, Type, optional_of
+from simkit.schema.structural import Schema
+
+Rule = Mapping[str, Any]
+_SELF_TYPE: Final = "selfType1"
+_STAGES: Final = {
+    "compilation": "compilation failed: {}",
+    "instantiation": "program instantiation failed: {}",
+}
+_MESSAGE_STAGES: Final = {
+    "compilation": "messageExpression compilation failed: {}",
+    "instantiation": "messageExpression instantiation failed: {}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """One rule: its programs, or why there are none."""
+
+    rule: Rule
+    program: Program | None = None
+    message: Program | None = None
+    error: str = ""
+    message_error: str = ""
+    path: str = ""
+    """The field that errors name, below the node."""
+
+    @property
+    def uses_old(self) -> bool:
+        return self.program is not None and self.program.uses("oldSelf")
+
+    @property
+    def optional_old(self) -> bool:
+        return bool(self.rule.get("optionalOldSelf"))
+
+
+def declared_node(schema: Schema, *, root: bool) -> Declared | None:
+    """The type that rules of a node see as ``self``; None where they must not see it."""
+    return declare(schema, _SELF_TYPE, resource=root)
+
+
+def cardinality(node: Declared) -> int:
+    """How many values of a node can be in one request."""
+    return MAX_REQUEST // (node.min_size + 1)
+
+
+def compiled(rule: Rule, schema: Schema, node: Declared, *, stored: bool) -> Compiled:
+    """A rule of a node, read as the server reads expressions that are being written, or that are stored already."""
+    source = rule.get("rule") or ""
+    if not source.strip():
+        return Compiled(rule)
+    environment = _environment(rule, node, stored=stored)
+    try:
+        program = environment.compile(source, expected=BOOL)
+    except CompileError as error:
+        wanted = "cel expression must evaluate to a bool"
+        return Compiled(rule, error=_STAGES.get(error.stage, wanted).format(error))
+    message, wrong = _message(rule, environment)
+    return Compiled(rule, program, message, message_error=wrong, path=_path(rule, schema))
+
+
+def _environment(rule: Rule, node: Declared, *, stored: bool) -> Environment:
+    old: Declared | Type = optional_of(node.type) if rule.get("optionalOldSelf") else node
+    return Environment({"self": node, "oldSelf": old}, version=STORED_EXPRESSIONS if stored else NEW_EXPRESSIONS)
+
+
+def _message(rule: Rule, environment: Environment) -> tuple[Program | None, str]:
+    source = rule.get("messageExpression") or ""
+    if not source.strip():
+        return None, ""
+    try:
+        return environment.compile(source, expected=STRING), ""
+    except CompileError as error:
+        wanted = "messageExpression must evaluate to a string"
+        return None, _MESSAGE_STAGES.get(error.stage, wanted).format(error)
+
+
+def _path(rule: Rule, schema: Schema) -> str:
+    given = rule.get("fieldPath") or ""
+    if not given:
+        return ""
+    try:
+        return normalized(given, schema)
+    except BadPath:
+        return ""

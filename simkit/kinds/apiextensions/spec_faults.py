@@ -1,0 +1,190 @@
+"""What is wrong with a definition, in the real server's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from simkit.kinds.apiextensions.conversion_faults import conversion_faults
+from simkit.kinds.apiextensions.default_faults import default_faults, unpruned_defaults
+from simkit.kinds.apiextensions.internal import Internal, Version, internal_of
+from simkit.kinds.apiextensions.part_faults import column_faults, name_faults, subresource_faults, warning_faults
+from simkit.kinds.apiextensions.rule_faults import Costs
+from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_faults, map_key_faults, set_faults
+from simkit.kinds.apiextensions.structure import structure_faults
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.format import dns1035_label, dns_subdomain
+from simkit.meta.objects import Object
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.custom.rows import schema_of
+
+Properties = Mapping[str, Any]
+_SCOPES: Final = ("Cluster", "Namespaced")
+_WITH_STATUS: Final = (
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern "
+    "MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields "
+    "XValidations"
+)
+_WITHOUT_STATUS: Final = (
+    *("$ref", "$schema", "id", "additionalItems", "additionalProperties", "allOf", "anyOf", "definitions"),
+    *("dependencies", "enum", "maxProperties", "minProperties", "not", "nullable", "oneOf", "patternProperties"),
+    *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys"),
+    *("x-kubernetes-list-type", "x-kubernetes-map-type", "default"),
+)
+"""What may not stand at the root of a schema whose kind has a status of its own."""
+
+
+def spec_faults(spec: Object, strictness: Strictness) -> Iterator[FieldError]:
+    """All that is wrong with the spec of a definition."""
+    internal = internal_of(spec)
+    yield from _group_faults(spec.get("group") or "")
+    scope = spec.get("scope") or ""
+    if not scope:
+        yield required("spec.scope")
+    elif scope not in _SCOPES:
+        yield unsupported("spec.scope", scope, _SCOPES)
+    if strictness.schemas and (internal.shared.get("schema") or {}).get("openAPIV3Schema") is None:
+        for index, version in enumerate(internal.versions):
+            if (version.schema or {}).get("openAPIV3Schema") is None:
+                yield required(f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
+    for index, version in enumerate(internal.versions):
+        yield from _version_faults(version, f"spec.versions[{index}]", internal, strictness)
+    yield from _set_of_versions(internal)
+    yield from _shared_faults(internal, strictness)
+    yield from conversion_faults(spec.get("conversion"), recognized=strictness.review_versions)
+
+
+def _group_faults(group: str) -> Iterator[FieldError]:
+    if not group:
+        yield required("spec.group")
+    elif wrong := dns_subdomain(group):
+        yield invalid_value("spec.group", group, ",".join(wrong))
+    elif "." not in group:
+        yield invalid_value("spec.group", group, "should be a domain with at least one dot")
+
+
+def _version_faults(version: Version, path: str, internal: Internal, strictness: Strictness) -> Iterator[FieldError]:
+    wrong = dns1035_label(version.name)
+    if wrong:
+        yield invalid_value(f"{path}.name", version.name, ",".join(wrong))
+    yield from warning_faults(version.deprecated, version.warning, f"{path}.deprecationWarning")
+    own = replace(strictness, costs_each=version.name not in strictness.unchanged)
+    with_status = internal.subresources_of(version).get("status") is not None
+    yield from _validation_faults(version.schema, f"{path}.schema", own, with_status=with_status)
+    yield from subresource_faults(version.subresources, f"{path}.subresources")
+    for index, column in enumerate(version.columns):
+        yield from column_faults(column, f"{path}.additionalPrinterColumns[{index}]")
+
+
+def _set_of_versions(internal: Internal) -> Iterator[FieldError]:
+    names = [version.name for version in internal.versions]
+    if len(set(names)) < len(names):
+        yield invalid_value("spec.versions", internal.printed_versions(), "must contain unique version names")
+    if sum(version.storage for version in internal.versions) != 1:
+        detail = "must have exactly one version marked as storage version"
+        yield invalid_value("spec.versions", internal.printed_versions(), detail)
+    if internal.version and (wrong := dns1035_label(internal.version)):
+        yield invalid_value("spec.version", internal.version, ",".join(wrong))
+
+
+def _shared_faults(internal: Internal, strictness: Strictness) -> Iterator[FieldError]:
+    names: Properties = internal.spec.get("names") or {}
+    for field in ("plural", "singular", "kind", "listKind"):
+        if not names.get(field):
+            yield required(f"spec.names.{field}")
+    yield from name_faults(names, "spec.names")
+    with_status = any(internal.subresources_of(each).get("status") is not None for each in internal.versions)
+    own = replace(strictness, costs_each=not set(strictness.unchanged) & {each.name for each in internal.versions})
+    yield from _validation_faults(internal.shared.get("schema"), "spec.validation", own, with_status=with_status)
+    yield from subresource_faults(internal.shared.get("subresources"), "spec.subresources")
+    for index, column in enumerate(internal.shared.get("additionalPrinterColumns") or ()):
+        yield from column_faults(column, f"spec.additionalPrinterColumns[{index}]")
+
+
+def _validation_faults(
+    validation: Properties | None, path: str, strictness: Strictness, *, with_status: bool
+) -> Iterator[FieldError]:
+    schema = (validation or {}).get("openAPIV3Schema")
+    if schema is None:
+        return
+    path = f"{path}.openAPIV3Schema"
+    if with_status:
+        yield from _root_with_status(schema, path)
+    if schema.get("nullable"):
+        yield forbidden_field(f"{path}.nullable", "nullable cannot be true at the root")
+    resolve = Catalogue.for_release("1.30").definition
+    broken = structure_faults(schema, path) if strictness.structural else []
+    if strictness.structural and not broken:
+        broken = default_faults(schema, path, resolve, pruned=strictness.pruned_defaults)
+    yield from broken
+    costs = None
+    if strictness.structural and not broken:
+        costs = Costs(strictness.known, strictness.costs_each)
+    visit = Visit(strictness, costs, root=True, node=schema_of(schema, resolve))
+    found = level_faults(schema, path, visit)
+    yield from found.schema
+    yield from found.rules
+    if costs is not None:
+        yield from costs.faults(path)
+
+
+def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:
+    if schema.get("type") and schema["type"] != "object":
+        detail = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+        yield invalid_value(f"{path}.type", schema["type"], detail)
+    elif any(schema.get(name) for name in _WITHOUT_STATUS):
+        detail = (
+            f"only [{_WITH_STATUS}] fields are allowed at the root of the schema if the status subresource is enabled"
+        )
+        yield invalid_value(path, Shown("apiextensions.JSONSchemaProps{}"), detail)
+
+
+# Updates
+
+
+def demands_on(spec: Object, old: Object) -> Strictness:
+    """What is demanded of a changed spec: not what the old one broke already."""
+    resolve = Catalogue.for_release("1.30").definition
+    rows: Sequence[Object] = old.get("versions") or ()
+    schemas = [(row.get("schema") or {}).get("openAPIV3Schema") for row in rows]
+    given = [schema for schema in schemas if schema is not None]
+    structural = not any(structure_faults(schema, "") for schema in given)
+    levels = [level for schema in given for level in _levels(schema)]
+    webhook = (old.get("conversion") or {}).get("webhook") or {}
+    reviews = webhook.get("conversionReviewVersions") or ()
+    return Strictness(
+        structural=structural,
+        pruned_defaults=not (structural and any(unpruned_defaults(schema, resolve) for schema in given)),
+        atomic_sets=not any(True for level in levels for _ in set_faults(level, "")),
+        map_keys=not any(True for level in levels for _ in map_key_faults(level, "")),
+        types=not any(level.get("type") not in (None, "", *_OPENAPI_TYPES) for level in levels),
+        schemas=len(given) == len(schemas),
+        review_versions=not reviews or bool({"v1", "v1beta1"} & set(reviews)),
+        known=frozenset(
+            rule.get("rule") or "" for level in levels for rule in level.get("x-kubernetes-validations") or ()
+        ),
+        unchanged=_unchanged(spec, old),
+    )
+
+
+_OPENAPI_TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
+
+
+def _unchanged(spec: Object, old: Object) -> frozenset[str]:
+    before = {row.get("name"): row.get("schema") for row in old.get("versions") or ()}
+    rows: Sequence[Object] = spec.get("versions") or ()
+    return frozenset(
+        row["name"] for row in rows if row.get("name") in before and row.get("schema") == before[row["name"]]
+    )
+
+
+def _levels(schema: Properties) -> Iterator[Properties]:
+    yield schema
+    below = [schema.get("items"), schema.get("additionalProperties"), schema.get("not")]
+    below += (schema.get("properties") or {}).values()
+    for name in ("allOf", "anyOf", "oneOf"):
+        below += schema.get(name) or ()
+    for inner in below:
+        if isinstance(inner, Mapping):
+            yield from _levels(inner)
