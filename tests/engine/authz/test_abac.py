@@ -111,7 +111,7 @@ def test_files(tmp_path: Path) -> None:
         (line(user=3), "user is a text"),
     ):
         path.write_bytes(b"# x\n" + broken)
-        with pytest.raises(SimkitError, match="error reading policy file .*line 2") as caught:
+        with pytest.raises(SimkitError, match=r"error reading policy file .*line 2") as caught:
             load(path)
         assert why in str(caught.value)
     with pytest.raises(SimkitError, match="No such file"):

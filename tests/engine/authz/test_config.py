@@ -185,7 +185,7 @@ def test_what_is_no_configuration(tmp_path: Path) -> None:
         with pytest.raises(SimkitError, match="failed to load AuthorizationConfiguration from file") as caught:
             parse(content)
         assert why in str(caught.value)
-    with pytest.raises(SimkitError, match="open .*absent"):
+    with pytest.raises(SimkitError, match=r"open .*absent"):
         load(tmp_path / "absent")
 
 

@@ -141,7 +141,7 @@ def test_reasons(authorizer: NodeAuthorizer, question: Attributes, reason: str) 
 
 def test_its_own_and_everybodys(authorizer: NodeAuthorizer) -> None:
     """A node has its lease and list of drivers, tokens of its pods' accounts, and what the default role gives."""
-    lease = {"group": "coordination.k8s.io", "namespace": "kube-node-lease"}
+    lease: dict[str, Any] = {"group": "coordination.k8s.io", "namespace": "kube-node-lease"}
     assert authorizer.authorize(ask("update", "leases", "n1", **lease)).allowed
     assert authorizer.authorize(ask("create", "csinodes", group="storage.k8s.io", namespace="")).allowed
     assert authorizer.authorize(ask("create", "serviceaccounts", "robot", subresource="token")).allowed

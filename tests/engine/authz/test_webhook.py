@@ -190,7 +190,7 @@ def test_expressions_are_checked() -> None:
         (["true", "true"], "Duplicate value"),
         ([f"request.user == '{number}'" for number in range(65)], "Too many: 65: must have at most 64 items"),
     ):
-        found, errors = compiled(expressions, "authorizers[0]")
+        _, errors = compiled(expressions, "authorizers[0]")
         assert any(why in str(error) for error in errors), (expressions, [str(error) for error in errors])
         assert all(str(error).startswith("authorizers[0].matchConditions") for error in errors)
 

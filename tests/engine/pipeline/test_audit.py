@@ -1,0 +1,394 @@
+"""The audit log: who asked for what and what came of it, without anybody's secrets."""
+
+from __future__ import annotations
+
+import base64
+import time
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.engine.authn.tokens import StaticTokens
+from simkit.engine.outside.call import Caller
+from simkit.engine.outside.clientfile import read
+from simkit.engine.pipeline.audit_policy import Policy, load, parse
+from simkit.engine.pipeline.audit_sinks import JsonLines, Webhook
+from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.target import Target
+from simkit.meta.clock import SimulatedClock
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request
+from tests.engine.outside.service import serving
+
+ANN = Identity("ann", ("devs", "system:authenticated"), "7")
+HEAD = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
+DEPRECATED = "/apis/flowcontrol.apiserver.k8s.io/v1beta3/flowschemas"
+
+
+def cluster(policy: Any = "Metadata", **more: Any) -> Cluster:
+    if isinstance(policy, dict):
+        policy = parse({**HEAD, **policy})
+    known = StaticTokens({"ann-token": ANN})
+    options = Options(seed=1, clock=SimulatedClock(), audit_policy=policy, authenticators=(known,), **more)
+    return Cluster(options=options)
+
+
+def events(world: Cluster, request: Request, identity: Identity | None = None) -> list[dict[str, Any]]:
+    """What one request leaves in the log."""
+    before = len(world.audit_log())
+    if identity is None:
+        travel(world.engine, request)
+    else:
+        world.perform(request, identity=identity)
+    return world.audit_log()[before:]
+
+
+ADMIN = Identity("root", ("system:masters",))
+
+
+def test_an_event_whole() -> None:
+    """An event of an answered request, field by field as the real server writes it."""
+    world = cluster()
+    request = Request.of("GET", "/api/v1/namespaces/default/pods?limit=1", headers={"user-agent": "kubectl"})
+    (event,) = events(world, request, ADMIN)
+    identifier = event.pop("auditID")
+    assert len(identifier) == 36
+    assert event == {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": "Metadata",
+        "stage": "ResponseComplete",
+        "requestURI": "/api/v1/namespaces/default/pods?limit=1",
+        "verb": "list",
+        "user": {"username": "root", "groups": ["system:masters"]},
+        "sourceIPs": ["127.0.0.1"],
+        "userAgent": "kubectl",
+        "objectRef": {"resource": "pods", "namespace": "default", "apiVersion": "v1"},
+        "responseStatus": {"metadata": {}, "code": 200},
+        "requestReceivedTimestamp": "2024-04-17T00:00:00.000000Z",
+        "stageTimestamp": "2024-04-17T00:00:00.000000Z",
+        "annotations": {"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": ""},
+    }
+
+
+def test_refusals() -> None:
+    """A 403 tells the decision and the message, a 401 that nobody was found, in one stage."""
+    world = cluster()
+    (event,) = events(world, Request.of("GET", "/api/v1/nodes"), ANN)
+    assert event["annotations"]["authorization.k8s.io/decision"] == "forbid"
+    assert event["responseStatus"]["reason"] == "Forbidden"
+    assert event["responseStatus"]["code"] == 403
+    (event,) = events(world, Request.of("GET", "/api/v1/nodes", headers={"authorization": "Bearer wrong"}))
+    assert (event["stage"], event["user"], "annotations" in event) == ("ResponseStarted", {}, False)
+    assert event["responseStatus"]["message"] == "Unauthorized"
+    assert "wrong" not in orjson.dumps(event).decode()
+
+
+def test_impersonation_and_reason() -> None:
+    """Who asked and as whom are both told, and why it was allowed."""
+    world = cluster()
+    headers = {"impersonate-user": "ann", "impersonate-group": "system:monitoring"}
+    (event,) = events(world, Request.of("GET", "/metrics", headers=headers), ADMIN)
+    assert event["user"]["username"] == "root"
+    assert event["impersonatedUser"] == {"username": "ann", "groups": ["system:monitoring", "system:authenticated"]}
+    assert "system:monitoring" in event["annotations"]["authorization.k8s.io/reason"]
+    assert "objectRef" not in event
+
+
+def test_deprecated_versions() -> None:
+    """A request for a deprecated version is marked with the release that ends it, also where nothing is found."""
+    world = cluster()
+    for path in (DEPRECATED, f"{DEPRECATED}/absent"):
+        (event,) = events(world, Request.of("GET", path), ADMIN)
+        assert event["annotations"]["k8s.io/deprecated"] == "true"
+        assert event["annotations"]["k8s.io/removed-release"] == "1.32"
+    (event,) = events(world, Request.of("GET", DEPRECATED), ANN)
+    assert "k8s.io/deprecated" not in event["annotations"], "it never came to the handler"
+
+
+def test_objects_of_requests_and_answers() -> None:
+    """Level Request has what was sent, RequestResponse also what was answered; field owners may be left out."""
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
+    request = Request.of("POST", "/api/v1/namespaces/default/configmaps", body)
+    (event,) = events(cluster("Request"), request, ADMIN)
+    assert event["requestObject"] == body
+    assert "responseObject" not in event
+    assert event["objectRef"]["name"] == "a"
+    (event,) = events(cluster("RequestResponse"), request, ADMIN)
+    assert event["responseObject"]["metadata"]["managedFields"]
+    bare = {"rules": [{"level": "RequestResponse"}], "omitStages": ["RequestReceived"], "omitManagedFields": True}
+    (event,) = events(cluster(bare), request, ADMIN)
+    assert "managedFields" not in event["responseObject"]["metadata"]
+    path = "/api/v1/namespaces/default/configmaps/a"
+    patch = Request.of("PATCH", path, {"data": {"k": "w"}}, content_type="application/merge-patch+json")
+    (event,) = events(cluster("Request"), patch, ADMIN)
+    assert event["requestObject"] == {"data": {"k": "w"}}
+    world = cluster("RequestResponse")
+    events(world, request, ADMIN)
+    (event,) = events(world, Request.of("DELETE", path), ADMIN)
+    assert event["responseStatus"]["status"] == "Success"
+
+
+def test_stages_of_watches_and_all_others() -> None:
+    """A request is recorded when it comes and when it is answered; a watch also when its answer begins."""
+    world = cluster({"rules": [{"level": "Metadata"}]})
+    assert [event["stage"] for event in events(world, Request.of("GET", "/api/v1/pods"), ADMIN)] == [
+        "RequestReceived",
+        "ResponseComplete",
+    ]
+    before = len(world.audit_log())
+    response = world.perform(Request.of("GET", "/api/v1/pods?watch=1"))
+    assert [event["stage"] for event in world.audit_log()[before:]] == ["RequestReceived", "ResponseStarted"]
+    assert response.stream.poll() == []
+    response.stream.close()
+    response.stream.close()
+    stages = world.audit_log()[before:]
+    assert [event["stage"] for event in stages] == ["RequestReceived", "ResponseStarted", "ResponseComplete"]
+    assert len({event["auditID"] for event in stages}) == 1
+
+
+def test_the_client_may_name_the_event() -> None:
+    """An Audit-ID that was sent is kept, and every answer carries the one that was used."""
+    world = cluster()
+    response = world.perform(Request.of("GET", "/api/v1/pods", headers={"Audit-ID": "mine"}))
+    assert ("Audit-Id", "mine") in response.headers
+    assert world.audit_log()[-1]["auditID"] == "mine"
+
+
+SECRET = "hunter2"
+ENCODED = base64.b64encode(SECRET.encode()).decode()
+
+
+def secret(**more: Any) -> dict[str, Any]:
+    annotations = {"kubectl.kubernetes.io/last-applied-configuration": f'{{"data":{{"p":"{ENCODED}"}}}}'}
+    metadata = {"name": "s", "annotations": annotations}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": {"p": SECRET}, **more}
+
+
+def test_secrets_and_tokens_are_never_recorded() -> None:
+    """Whatever way a secret value or token takes through the API, the log does not hold it."""
+    world = cluster("RequestResponse")
+    path = "/api/v1/namespaces/default/secrets"
+    merge, steps = "application/merge-patch+json", "application/json-patch+json"
+    requests = [
+        Request.of("POST", path, secret()),
+        Request.of("GET", f"{path}/s"),
+        Request.of("GET", path),
+        Request.of("GET", "/api/v1/secrets", headers={"accept": "application/yaml"}),
+        Request.of("PUT", f"{path}/s", secret(data={"p": ENCODED})),
+        Request.of("PATCH", f"{path}/s", {"data": {"p": ENCODED}}, content_type=merge),
+        Request.of("PATCH", f"{path}/s", {"stringData": {"p": SECRET}}, content_type=merge),
+        Request.of("PATCH", f"{path}/s", [{"op": "add", "path": "/data/q", "value": ENCODED}], content_type=steps),
+        Request.of("POST", path, b'{"kind": "Secret", "data": {"p": "' + ENCODED.encode() + b'"'),
+        Request.of("POST", path, {"kind": "ConfigMap", "data": {"p": ENCODED}}),
+        Request.of("POST", "/api/v1/namespaces/default/configmaps", secret()),
+        Request.of(
+            "GET",
+            f"{path}?includeObject=Object",
+            headers={"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"},
+        ),
+        Request.of("DELETE", f"{path}/s"),
+    ]
+    for request in requests:
+        world.perform(request)
+    world.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}})
+    issue = Request.of("POST", "/api/v1/namespaces/default/serviceaccounts/robot/token", {})
+    token = world.perform(issue).object["status"]["token"]
+    for body in ({"spec": {"token": token}}, {"kind": "TokenReview", "spec": {"token": "ann-token"}}):
+        world.perform(Request.of("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body))
+    travel(world.engine, Request.of("GET", "/api/v1/pods", headers={"authorization": f"Bearer {token}"}))
+    log = orjson.dumps(world.audit_log()).decode()
+    for hidden in (SECRET, ENCODED, token, "ann-token"):
+        assert hidden not in log
+    assert log.count("REDACTED") > 10
+
+
+def test_what_goes_wrong_inside_is_a_panic() -> None:
+    """An error of the server's own is recorded in a stage of its own."""
+    world = cluster()
+    world.engine.registry = None
+    (event,) = events(world, Request.of("POST", "/api/v1/namespaces", {"metadata": {"name": "x"}}), ADMIN)
+    assert (event["stage"], event["responseStatus"]["code"]) == ("Panic", 500)
+
+
+def test_nothing_without_a_policy() -> None:
+    """Without a policy nothing is recorded, and asking for the log says how to have one."""
+    with pytest.raises(SimkitError, match="audit_policy"):
+        Cluster(seed=1).audit_log()
+
+
+def test_forks_record_for_themselves(tmp_path: Path) -> None:
+    """What is tried on a fork is in the fork's log alone, and in no file."""
+    path = tmp_path / "log" / "audit.jsonl"
+    world = cluster(audit_log_path=path)
+    lines = len(path.read_bytes().splitlines())
+    fork = world.fork()
+    fork.perform(Request.of("GET", "/api/v1/pods"))
+    assert [event["requestURI"] for event in fork.audit_log()] == ["/api/v1/pods"]
+    assert len(path.read_bytes().splitlines()) == lines
+    world.perform(Request.of("GET", "/api/v1/pods"))
+    assert orjson.loads(path.read_bytes().splitlines()[-1])["requestURI"] == "/api/v1/pods"
+    world.engine.audit.close()
+    with pytest.raises(SimkitError, match="cannot be written"):
+        JsonLines(path / "below")
+
+
+def test_webhook(tmp_path: Path) -> None:
+    """A service gets events in batches, soon; what it does not take is counted."""
+    taken: list[Any] = []
+    lost: list[int] = []
+
+    def reply(path: str, body: Any) -> tuple[int, Any]:
+        taken.extend(body["items"])
+        return (200, {}) if path == "/authorize" else (404, {})
+
+    with serving(tmp_path, reply) as service:
+        caller = Caller(read(service.kubeconfig(tmp_path / "config")))
+        sink = Webhook(caller, lost.append, batch=2, wait=0.01)
+        for number in range(3):
+            sink.take({"auditID": str(number)})
+        sink.close()
+        assert [event["auditID"] for event in taken] == ["0", "1", "2"]
+        assert service.requests[0][2]["kind"] == "EventList"
+        refusing = Webhook(Caller(read(service.kubeconfig(tmp_path / "config", route="/no"))), lost.append, wait=0.01)
+        refusing.take({"auditID": "x"})
+        refusing.close()
+    assert lost == [1]
+    full = Webhook(caller, lost.append, waiting=0)
+    full.take({})
+    assert lost == [1, 1]
+
+
+# Policies
+
+
+def choice(rule: dict[str, Any], target: Target, identity: Identity | None = ANN) -> bool:
+    policy = Policy.model_validate({"rules": [{"level": "Metadata", **rule}]})
+    return policy.choice(target, identity).level == "Metadata"
+
+
+LOG_OF_POD = Target("/x", "get", True, "", "v1", "pods", "log", "ns", "p")
+HEALTH = Target("/healthz/ping", "get")
+
+
+@pytest.mark.parametrize(
+    ("rule", "target", "fits"),
+    [
+        ({}, LOG_OF_POD, True),
+        ({"users": ["ann"]}, LOG_OF_POD, True),
+        ({"users": ["bob"]}, LOG_OF_POD, False),
+        ({"userGroups": ["devs", "ops"]}, LOG_OF_POD, True),
+        ({"userGroups": ["ops"]}, LOG_OF_POD, False),
+        ({"verbs": ["get"]}, LOG_OF_POD, True),
+        ({"verbs": ["list"]}, LOG_OF_POD, False),
+        ({"namespaces": ["ns"]}, LOG_OF_POD, True),
+        ({"namespaces": [""]}, LOG_OF_POD, False),
+        ({"resources": [{"group": ""}]}, LOG_OF_POD, True),
+        ({"resources": [{"group": "apps"}]}, LOG_OF_POD, False),
+        ({"resources": [{"group": "", "resources": ["pods"]}]}, LOG_OF_POD, False),
+        ({"resources": [{"group": "", "resources": ["pods/log"]}]}, LOG_OF_POD, True),
+        ({"resources": [{"group": "", "resources": ["pods/*"]}]}, LOG_OF_POD, True),
+        ({"resources": [{"group": "", "resources": ["*/log"]}]}, LOG_OF_POD, True),
+        ({"resources": [{"group": "", "resources": ["*"], "resourceNames": ["q"]}]}, LOG_OF_POD, False),
+        ({"resources": [{"group": ""}]}, HEALTH, False),
+        ({"nonResourceURLs": ["/healthz*"]}, HEALTH, True),
+        ({"nonResourceURLs": ["/healthz"]}, HEALTH, False),
+        ({"nonResourceURLs": ["*"]}, LOG_OF_POD, False),
+    ],
+)
+def test_rules(rule: dict[str, Any], target: Target, fits: bool) -> None:
+    """Everything that a rule names must fit."""
+    assert choice(rule, target) is fits
+
+
+def test_unknown_senders_fit_only_rules_without_people() -> None:
+    """A request that nobody was found for fits no rule about users or groups."""
+    assert choice({}, HEALTH, None)
+    assert not choice({"users": ["ann"]}, HEALTH, None)
+    assert not choice({"userGroups": ["devs"]}, HEALTH, None)
+
+
+LEVELS = st.sampled_from(["None", "Metadata", "Request", "RequestResponse"])
+RULES = st.lists(st.tuples(LEVELS, st.sampled_from(["get", "list", "create"])), max_size=5)
+
+
+@settings(max_examples=60, deadline=None)
+@given(RULES, st.sampled_from(["get", "list", "create", "delete"]))
+def test_the_first_rule_decides(rules: list[tuple[str, str]], verb: str) -> None:
+    """The level is that of the first rule for the verb, and None without one."""
+    policy = Policy.model_validate({"rules": [{"level": level, "verbs": [known]} for level, known in rules]})
+    wanted = next((level for level, known in rules if known == verb), "None")
+    assert policy.choice(Target("/", verb), ANN).level == wanted
+
+
+@pytest.mark.parametrize(
+    ("policy", "why"),
+    [
+        ({"rules": [{}]}, "rules[0].level: Required value"),
+        ({"rules": [{"level": "All"}]}, 'rules[0].level: Unsupported value: "All"'),
+        ({"rules": []}, "loaded illegal policy with 0 rules"),
+        (
+            {"rules": [{"level": "None", "nonResourceURLs": ["x"]}]},
+            "non-resource URL rules must begin with a '/' character",
+        ),
+        (
+            {"rules": [{"level": "None", "nonResourceURLs": ["/a*b"]}]},
+            "non-resource URL wildcards '*' must be the final character of the rule",
+        ),
+        (
+            {"rules": [{"level": "None", "nonResourceURLs": ["/a"], "namespaces": ["x"]}]},
+            "rules cannot apply to both regular resources and non-resource URLs",
+        ),
+        (
+            {"rules": [{"level": "None", "resources": [{"resourceNames": ["a"]}]}]},
+            "using resourceNames requires at least one resource",
+        ),
+        ({"rules": [{"level": "None", "resources": [{"group": "A_"}]}]}, "rules[0].resources[0].group: Invalid value"),
+        (
+            {"rules": [{"level": "None"}], "omitStages": ["Never"]},
+            "allowed stages are RequestReceived,ResponseStarted,ResponseComplete,Panic",
+        ),
+        ({"rules": "x"}, "failed decoding"),
+    ],
+)
+def test_policies_that_are_wrong(policy: dict[str, Any], why: str) -> None:
+    """A policy says what is wrong with it, in the real server's words."""
+    with pytest.raises(SimkitError) as caught:
+        parse({**HEAD, **policy})
+    assert why in str(caught.value)
+
+
+def test_policy_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A policy is read from YAML; unknown fields are passed over with a warning; other kinds are refused."""
+    path = tmp_path / "policy.yaml"
+    path.write_text("apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: None\n  colour: red\n")
+    assert load(path).rules[0].level == "None"
+    assert "colour" in caplog.text
+    path.write_text("apiVersion: v1\nkind: Pod\n")
+    with pytest.raises(SimkitError, match=r"use audit\.k8s\.io/v1 Policy"):
+        load(path)
+    with pytest.raises(SimkitError, match="failed to read file path"):
+        load(tmp_path / "absent")
+
+
+def test_webhook_does_not_wait_for_its_service(tmp_path: Path) -> None:
+    """Taking an event does not wait for the service."""
+
+    def reply(path: str, body: Any) -> tuple[int, Any]:
+        time.sleep(0.2)
+        return 200, {}
+
+    with serving(tmp_path, reply) as service:
+        sink = Webhook(Caller(read(service.kubeconfig(tmp_path / "config"))), lambda lost: None, batch=1, wait=0.01)
+        for number in range(20):
+            sink.take({"auditID": str(number)})
+        assert len(service.requests) < 20
+        sink._queue.clear()
+        sink.close()
