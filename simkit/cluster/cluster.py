@@ -226,6 +226,12 @@ class Cluster:
         decision: Decision = self._made.engine.authorizer.authorize(question)
         return decision
 
+    def who_would_notice(self, *elements: str, **more: Any) -> Any:
+        """Who would notice if versions went, or at another release: see ``simkit.analysis.removal``."""
+        from simkit.analysis.removal import who_would_notice
+
+        return who_would_notice(self, *elements, **more)
+
     @contextmanager
     def what_if(self) -> Iterator[Trial]:
         """A fork to try changes on; ``compare`` tells what they would do to access."""

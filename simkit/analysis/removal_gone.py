@@ -1,0 +1,102 @@
+"""What a release takes away from another one, or what somebody asks to take away."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource, GroupVersion
+from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.history import life
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """One resource of one version that is no longer served."""
+
+    api_version: str
+    resource: str
+    kind: str
+    left: tuple[str, ...]
+    """Versions of the same objects that are still served, also under another group."""
+    replacement: str
+    """What to use instead, as the removed version's own warning says."""
+
+    @property
+    def group(self) -> str:
+        return GroupVersion.parse(self.api_version).group
+
+    @property
+    def objects_unreachable(self) -> bool:
+        """Whether no version is left in which its objects can be reached."""
+        return not self.left
+
+
+class GoneTable:
+    """Everything that is taken away, found by version and resource or by version and kind."""
+
+    def __init__(self, gone: Collection[Gone], stored: dict[tuple[str, str], GroupResource]) -> None:
+        self.gone = tuple(gone)
+        self.stored = stored
+        """Where objects of a removed version and resource are kept."""
+        self._by_resource = {(each.api_version, each.resource): each for each in gone}
+        self._by_kind = {(each.api_version, each.kind): each for each in gone}
+
+    def __bool__(self) -> bool:
+        return bool(self.gone)
+
+    def resource(self, api_version: str, resource: str) -> Gone | None:
+        return self._by_resource.get((api_version, resource))
+
+    def kind(self, api_version: str, kind: str) -> Gone | None:
+        return self._by_kind.get((api_version, kind))
+
+    @property
+    def api_versions(self) -> frozenset[str]:
+        return frozenset(each.api_version for each in self.gone)
+
+
+def between(old: Catalogue, new: Catalogue) -> GoneTable:
+    """What one catalogue serves and the other does not."""
+    removed = [each for each in old.resources() if not each.custom and new.find(*each.gvr) is None]
+    return _table(removed, new)
+
+
+def without(catalogue: Catalogue, elements: Sequence[str]) -> GoneTable:
+    """What goes when versions (``policy/v1beta1``), groups or resources of a version are taken away.
+
+    Raises
+    ------
+    SimkitError
+        For what the catalogue does not serve.
+    """
+    removed = [each for each in catalogue.resources() if _named(each, elements)]
+    for element in elements:
+        if not any(_named(each, [element]) for each in catalogue.resources()):
+            raise SimkitError(f"release {catalogue.release} does not serve {element!r}")
+    kept = catalogue.without(lambda resource: _named(resource, elements))
+    return _table(removed, kept)
+
+
+def _named(resource: Resource, elements: Sequence[str]) -> bool:
+    names = {resource.group, resource.api_version, f"{resource.api_version}/{resource.resource}"}
+    return not names.isdisjoint(filter(None, elements))
+
+
+def _table(removed: Sequence[Resource], new: Catalogue) -> GoneTable:
+    left: dict[GroupResource, list[str]] = {}
+    for each in new.resources():
+        if each.stored:
+            left.setdefault(each.storage, []).append(each.api_version)
+        else:
+            left.setdefault(each.group_resource, []).append(each.api_version)
+    gone = [_gone(each, left) for each in removed]
+    return GoneTable(gone, {(each.api_version, each.resource): each.storage for each in removed if each.stored})
+
+
+def _gone(resource: Resource, left: dict[GroupResource, list[str]]) -> Gone:
+    place = resource.storage if resource.stored else resource.group_resource
+    known = life(resource.api_version, resource.kind)
+    replacement = known.replacement if known is not None else ""
+    return Gone(resource.api_version, resource.resource, resource.kind, tuple(left.get(place, ())), replacement)

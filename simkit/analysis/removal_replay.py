@@ -1,0 +1,141 @@
+"""Recorded requests, sent again to a cluster and to a fork that no longer serves something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from simkit.analysis.removal_requests import Recorded
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request, Response
+
+ANSWER_COLUMNS: Final = (
+    "user",
+    "agent",
+    "verb",
+    "api_version",
+    "resource",
+    "namespace",
+    "name",
+    "requests",
+    "recorded",
+    "before",
+    "after",
+    "verdict",
+    "message",
+)
+_PATCH: Final = "application/merge-patch+json"
+_WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
+
+
+class Server(Protocol):
+    """What requests are sent to: the part of a Sandbox that replaying needs."""
+
+    def perform(self, request: Request, *, identity: Identity) -> Response: ...
+
+
+class Answer(NamedTuple):
+    """One request with its answers. ``verdict``: same, breaks (worked, and fails), fails otherwise, works now."""
+
+    user: str
+    agent: str
+    verb: str
+    api_version: str
+    resource: str
+    namespace: str
+    name: str
+    requests: int
+    """How often the log has the same request of the same user and program."""
+    recorded: int
+    before: int
+    after: int
+    verdict: str
+    message: str
+    """What the later server says where it refuses."""
+
+
+def replay(requests: Iterable[Recorded], before: Server, after: Server) -> Iterator[Answer]:
+    """The answers of both servers to every different request, in the order of the log.
+
+    Writes are sent as dry runs. Where the log has no body, an update sends what is stored, a patch changes nothing,
+    and a create sends an object with nothing but a name: its answer tells whether the request is still understood,
+    not whether it would be accepted.
+    """
+    for found in _distinct(requests).values():
+        first = found[0]
+        request = _request(first, before)
+        old, new = _sent(before, request, first.identity), _sent(after, request, first.identity)
+        yield Answer(
+            first.identity.user,
+            first.agent,
+            first.verb,
+            first.api_version,
+            _resource(first),
+            first.namespace,
+            first.name,
+            len(found),
+            first.code,
+            old.status,
+            new.status,
+            _verdict(old, new),
+            "" if new.succeeded else _message(new),
+        )
+
+
+def _distinct(requests: Iterable[Recorded]) -> Mapping[tuple[Any, ...], list[Recorded]]:
+    found: dict[tuple[Any, ...], list[Recorded]] = {}
+    for each in requests:
+        path = each.uri.partition("?")[0]
+        found.setdefault((each.identity.user, each.agent, each.verb, path), []).append(each)
+    return found
+
+
+def _resource(each: Recorded) -> str:
+    return f"{each.resource}/{each.subresource}" if each.subresource else each.resource
+
+
+def _request(each: Recorded, server: Server) -> Request:
+    if each.verb not in _WRITES:
+        return Request.of(each.method, each.uri, headers={"user-agent": each.agent})
+    path, _, query = each.uri.partition("?")
+    target = f"{path}?{query}&dryRun=All" if query and "dryRun" not in query else f"{path}?{query or 'dryRun=All'}"
+    content_type = _PATCH if each.verb == "patch" else "application/json"
+    return Request.of(
+        each.method, target, _body(each, server, path), content_type=content_type, headers={"user-agent": each.agent}
+    )
+
+
+def _body(each: Recorded, server: Server, path: str) -> Any:
+    if each.body is not None:
+        return each.body
+    if each.verb == "patch":
+        return {}
+    if each.verb == "update":
+        live = server.perform(Request.of("GET", path), identity=each.identity)
+        return live.object if live.succeeded else {}
+    if each.verb == "create":
+        return {"metadata": {"name": each.name or "replayed"}}
+    return None
+
+
+def _sent(server: Server, request: Request, identity: Identity) -> Response:
+    response = server.perform(request, identity=identity)
+    if response.stream is not None:
+        response.stream.close()
+    return response
+
+
+def _verdict(before: Response, after: Response) -> str:
+    if before.succeeded:
+        return "same" if after.succeeded else "breaks"
+    if after.succeeded:
+        return "works now"
+    same = before.status == after.status and _message(before) == _message(after)
+    return "same" if same else "fails otherwise"
+
+
+def _message(response: Response) -> str:
+    if not response.content_type.startswith("application/json"):
+        return response.body.decode("utf-8", "replace").strip()
+    found = response.object
+    return str(found.get("message", "")) if isinstance(found, Mapping) else ""
