@@ -19,7 +19,7 @@ class Road:
 
     def blocking(self, request: Request) -> bool:
         """Whether the request waits for a service outside, or for a revision that has not come yet."""
-        if self._engine.leaves_process:
+        if self._engine.leaves_process or self._engine.asks_others(request):
             return True
         if not request.query:
             return False

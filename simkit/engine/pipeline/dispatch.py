@@ -39,6 +39,10 @@ PARTS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update_p
 def dispatch(engine: Engine, exchange: Exchange) -> Response:
     """Carry out a request for a resource. Raises 404 for what is not served, 405 for what cannot be done to it."""
     target, method = exchange.target, exchange.request.method
+    backing = engine.backing(target.group, target.version)
+    if backing is not None:
+        remote, registration = backing
+        return remote.forward(exchange, registration)
     resource = find(engine, target)
     if method == "HEAD":
         raise method_not_allowed()

@@ -11,6 +11,7 @@ from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.config import Authentication
 from simkit.engine.pipeline.limits import Limits
 from simkit.engine.pipeline.metrics import Metrics
+from simkit.engine.pipeline.registered import Registration, Registrations, Remote
 from simkit.engine.pipeline.served import Served
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
@@ -18,12 +19,14 @@ from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGua
 from simkit.engine.watch.hub import Hub
 from simkit.meta.clock import Chance, Clock, SystemClock
 from simkit.meta.errors import future_revision
+from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionResource, Revision
 from simkit.schema.catalogue import Catalogue, Resource
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit import Audit
 
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 FUTURE_WAIT = 3.0
 """Seconds that a read waits for a revision that has not come yet."""
 
@@ -49,6 +52,10 @@ class Parts:
     audit: Audit | None = None
     allocation: ServiceAllocation | None = None
     """Gives out addresses of Services; None: the default ranges."""
+    remote: Remote | None = None
+    """Asks the servers behind registered group versions; None: there are none."""
+    hooked: Callable[[Request], bool] | None = None
+    """Whether a write may call a webhook; None: none does."""
 
 
 class Engine:
@@ -64,6 +71,7 @@ class Engine:
         self.registry = Registry(parts.store, parts.clock, parts.chance, parts.allocation)
         self.hub = Hub(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
+        self.registered = Registrations(parts.store)
         self._catalogue = parts.catalogue
         self._served: dict[GroupVersionResource, Served] = {}
         self._news = threading.Condition()
@@ -95,6 +103,20 @@ class Engine:
         if found is None:
             found = self._served[resource.gvr] = Served(self._catalogue, resource)
         return found
+
+    def backing(self, group: str, version: str) -> tuple[Remote, Registration] | None:
+        """Who asks the server behind a group version, and its registration; None where this server answers itself."""
+        if self.parts.remote is None:
+            return None
+        found = self.registered.backing(group, version)
+        return (self.parts.remote, found) if found is not None else None
+
+    def asks_others(self, request: Request) -> bool:
+        """Whether another server is asked before the request is answered: a backing server, or a webhook."""
+        parts = self.parts
+        if parts.remote is not None and self.registered.remote and request.path.startswith(("/apis", "/openapi")):
+            return True
+        return parts.hooked is not None and request.method not in _READING and parts.hooked(request)
 
     def gate(self, name: str) -> bool:
         """Whether a feature gate is on."""

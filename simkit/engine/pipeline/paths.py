@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.pipeline import exposition, health, represent
+from simkit.engine.pipeline import exposition, grouplist, health, represent
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import JSON, negotiate
@@ -78,7 +78,7 @@ def _root(engine: Engine, exchange: Exchange) -> Response:
 
 def _groups(engine: Engine, exchange: Exchange) -> Response:
     aggregated = _aggregated(engine, exchange, core=False)
-    return aggregated or _document(exchange, discovery.group_list(engine.catalogue))
+    return aggregated or _document(exchange, grouplist.group_list(engine))
 
 
 @lru_cache(maxsize=256)
@@ -99,7 +99,7 @@ def _aggregated(engine: Engine, exchange: Exchange, *, core: bool) -> Response |
     version = _aggregation(exchange.request.header("accept"))
     if not version:
         return None
-    response = represent.document(discovery.aggregated(engine.catalogue, version, core=core), exchange.wanted)
+    response = represent.document(grouplist.aggregated(engine, version, core=core), exchange.wanted)
     response.content_type = f"{JSON};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
     return response
 
@@ -117,10 +117,17 @@ def _group(engine: Engine, exchange: Exchange, parts: list[str]) -> Response:
         if len(parts) != 2 or not catalogue.resources("", parts[1]):
             raise no_route()
         return _document(exchange, discovery.resource_list(catalogue, "", parts[1]))
-    if len(parts) < 2 or catalogue.group(parts[1]) is None or not parts[1]:
+    found = grouplist.group(engine, parts[1]) if len(parts) > 1 and parts[1] else None
+    if found is None:
         raise no_path()
     if len(parts) == 2:
-        return _document(exchange, discovery.group(catalogue, parts[1]), routed=False)
+        return _document(exchange, found, routed=False)
+    backing = engine.backing(parts[1], parts[2])
+    if backing is not None:
+        remote, registration = backing
+        return remote.forward(exchange, registration)
+    if catalogue.group(parts[1]) is None:
+        raise no_path()
     if len(parts) > 3 or not catalogue.resources(parts[1], parts[2]):
         raise no_route()
     return _document(exchange, discovery.resource_list(catalogue, parts[1], parts[2]), routed=False)
@@ -136,17 +143,25 @@ def _metrics(engine: Engine, exchange: Exchange) -> Response:
 
 
 def _openapi_index(engine: Engine, exchange: Exchange) -> Response:
-    return Response(200, orjson.dumps(openapi.index(engine.catalogue)), _TEXT)
+    return Response(200, orjson.dumps(grouplist.openapi_index(engine, openapi.index(engine.catalogue))), _TEXT)
 
 
 def _swagger(engine: Engine, exchange: Exchange) -> Response:
     _needs_json(exchange)
-    return Response(200, openapi.swagger(engine.catalogue), JSON)
+    own = openapi.swagger(engine.catalogue)
+    if not engine.registered.remote:
+        return Response(200, own, JSON)
+    return Response(200, orjson.dumps(grouplist.merged_swagger(engine, orjson.loads(own))), JSON)
 
 
 def _described(engine: Engine, exchange: Exchange, name: str) -> Response:
     if exchange.request.method != "GET":
         raise method_not_allowed()
+    group, _, version = name.removeprefix("apis/").partition("/")
+    backing = engine.backing(group, version) if name.startswith("apis/") else None
+    if backing is not None:
+        remote, registration = backing
+        return remote.forward(exchange, registration)
     body = openapi.document(engine.catalogue, name)
     return Response(404, content_type="") if body is None else Response(200, body, JSON)
 

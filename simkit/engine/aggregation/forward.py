@@ -1,0 +1,232 @@
+"""Requests that another server answers: sent on over verified HTTPS, with who asks in headers of a trusted proxy."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote, urlencode
+
+import orjson
+
+from simkit.engine.aggregation.stream import RemoteStream
+from simkit.engine.outside.gateway import Gateway, Uncalled
+from simkit.engine.outside.peer import Exchange, Peer, Unreachable, fetch, send
+from simkit.engine.pipeline.exchange import Exchange as Asked
+from simkit.engine.pipeline.registered import Registration
+from simkit.meta.errors import PlainError
+from simkit.meta.identity import MASTERS, Identity
+from simkit.meta.message import Request, Response
+
+AGGREGATOR: Final = Identity("system:kube-aggregator", (MASTERS,))
+"""Who asks for what a backing server says of itself."""
+_PATIENCE: Final = 60.0
+_PROBING: Final = 6.0
+_REMEMBERED: Final = 10.0
+"""Seconds for which a backing server's description of itself is kept."""
+_WHOLE: Final = 1024 * 1024
+"""Bytes up to which an answer of known length is read at once."""
+_OWN_HEADERS: Final = frozenset(
+    {
+        "authorization",
+        "connection",
+        "content-length",
+        "host",
+        "keep-alive",
+        "proxy-authenticate",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+        "accept-encoding",
+    }
+)
+_IDENTITY_PREFIXES: Final = ("x-remote-", "impersonate-")
+_DROPPED: Final = frozenset({"connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"})
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """The certificate by which backing servers know this one; PEM texts. ``authority`` is what they have to trust."""
+
+    certificate: bytes = b""
+    key: bytes = b""
+    authority: bytes = b""
+
+    def __repr__(self) -> str:
+        return "<Proxy>"
+
+
+class Unresolved(Exception):
+    """A service of which nobody said where it is."""
+
+
+class Forwarder:
+    """Sends requests to the servers behind registered group versions.
+
+    Parameters
+    ----------
+    gateway
+        Where services are, and whether they may be called at all.
+    proxy
+        Gives the certificate to prove who is calling; asked when the first call is made.
+    """
+
+    def __init__(self, gateway: Gateway, proxy: Callable[[], Proxy]) -> None:
+        self._gateway, self._proxy = gateway, proxy
+        self._remembered: dict[tuple[str, str], tuple[float, Any]] = {}
+
+    def peer(self, registration: Registration) -> Peer:
+        """The server behind a group version. Raises Unresolved."""
+        assert registration.service is not None
+        namespace, name, port = registration.service
+        address = self._gateway.address(namespace, name, port)
+        if address is None:
+            raise Unresolved(f'no address is known for service/{name} in "{namespace}"')
+        proxy = self._proxy()
+        return Peer(
+            *address,
+            f"{name}.{namespace}.svc",
+            registration.authorities,
+            registration.insecure,
+            proxy.certificate,
+            proxy.key,
+        )
+
+    def forward(self, exchange: Asked, registration: Registration) -> Response:
+        """The backing server's answer, as a stream where it is long or has no end. Raises PlainError 503."""
+        if not self._gateway.allowed:
+            request = exchange.request
+            about = f"{request.method} {request.path}"
+            self._gateway.note(Uncalled("aggregation", registration.name, _shown(registration), about))
+            raise _unavailable()
+        if not registration.available:
+            raise _unavailable()
+        try:
+            answer = self._send(self.peer(registration), exchange)
+        except Unresolved:
+            raise _unavailable() from None
+        except Unreachable as error:
+            raise PlainError(503, f"error trying to reach service: {error}\n", _PLAIN) from None
+        return _response(answer)
+
+    def _send(self, peer: Peer, exchange: Asked) -> Exchange:
+        request = exchange.request
+        headers = [("Host", peer.name), *_passed(request), *_identity(exchange.actor())]
+        if request.body or request.method in ("POST", "PUT", "PATCH"):
+            headers.append(("Content-Length", str(len(request.body))))
+        return send(peer, request.method, _target(request), headers, request.body, timeout=_PATIENCE)
+
+    # What a backing server says of itself
+
+    def probe(self, registration: Registration) -> str:
+        """Why a backing server cannot be used, in the words of the real server; empty where it can."""
+        version = registration.group_version
+        path = f"/apis/{version}" if version.group else f"/api/{version.version}"
+        try:
+            peer = self.peer(registration)
+            shown = f"https://{peer.host}:{peer.port}{path}"
+            status = self._asked(peer, path)[0]
+        except Unresolved as error:
+            return str(error)
+        except Unreachable as error:
+            return f'failing or missing response from {shown}: Get "{shown}": {error}'
+        if not 200 <= status < 300:
+            return f"failing or missing response from {shown}: bad status from {shown}: {status}"
+        return ""
+
+    def _asked(self, peer: Peer, path: str, *, accept: str = "application/json") -> tuple[int, bytes, str]:
+        headers = {"Host": peer.name, "Accept": accept, **dict(_identity(AGGREGATOR))}
+        return fetch(peer, "GET", path, headers, timeout=_PROBING)
+
+    def _document(self, registration: Registration, path: str) -> Mapping[str, Any] | None:
+        """A JSON document of an available backing server, remembered for some seconds."""
+        known = self._remembered.get((registration.name, path))
+        if known is not None and time.monotonic() - known[0] < _REMEMBERED:
+            found: Mapping[str, Any] | None = known[1]
+            return found
+        found = self._fetched(registration, path)
+        self._remembered[registration.name, path] = (time.monotonic(), found)
+        return found
+
+    def _fetched(self, registration: Registration, path: str) -> Mapping[str, Any] | None:
+        if not (registration.available and self._gateway.allowed):
+            return None
+        try:
+            status, content, _ = self._asked(self.peer(registration), path)
+            found = orjson.loads(content) if status == 200 else None
+        except (Unresolved, Unreachable, orjson.JSONDecodeError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def resources(self, registration: Registration) -> Mapping[str, Any] | None:
+        """The list of the group version's resources."""
+        return self._document(registration, f"/apis/{registration.group_version}")
+
+    def described(self, registration: Registration) -> str:
+        """The place of the group version's OpenAPI document, with the mark of its content, or the empty string."""
+        index = self._document(registration, "/openapi/v3") or {}
+        entry = (index.get("paths") or {}).get(f"apis/{registration.group_version}") or {}
+        place = entry.get("serverRelativeURL")
+        return place if isinstance(place, str) else ""
+
+    def swagger(self, registration: Registration) -> Mapping[str, Any] | None:
+        """The OpenAPI document of version 2."""
+        return self._document(registration, "/openapi/v2")
+
+
+_PLAIN: Final = (("X-Content-Type-Options", "nosniff"),)
+
+
+def _unavailable() -> PlainError:
+    return PlainError(503, "service unavailable\n", _PLAIN)
+
+
+def _shown(registration: Registration) -> str:
+    namespace, name, port = registration.service or ("", "", 0)
+    return f"https://{name}.{namespace}.svc:{port}"
+
+
+def _target(request: Request) -> str:
+    if not request.query:
+        return request.path
+    pairs = [(name, value) for name, values in request.query.items() for value in values]
+    return f"{request.path}?{urlencode(pairs)}"
+
+
+def _passed(request: Request) -> Iterator[tuple[str, str]]:
+    """The headers that the client sent, without those that concern this hop or say who asks."""
+    for name, values in request.headers.items():
+        if name not in _OWN_HEADERS and not name.startswith(_IDENTITY_PREFIXES):
+            for value in values:
+                yield name, value
+
+
+def _identity(identity: Identity) -> Iterator[tuple[str, str]]:
+    """Who asks, in the headers that a front proxy may set."""
+    yield "X-Remote-User", identity.user
+    for group in identity.groups:
+        yield "X-Remote-Group", group
+    for key, values in identity.extra.items():
+        for value in values:
+            yield f"X-Remote-Extra-{quote(key, safe='')}", value
+
+
+def _response(exchange: Exchange) -> Response:
+    answer = exchange.response
+    given: Sequence[tuple[str, str]] = answer.getheaders()
+    headers = [(name, value) for name, value in given if name.lower() not in _DROPPED]
+    media = answer.getheader("content-type") or ""
+    if answer.length is None or answer.length > _WHOLE:
+        return Response(answer.status, b"", media, headers, RemoteStream(exchange))
+    parts: list[bytes] = []
+    try:
+        while part := exchange.read(_WHOLE):
+            parts.append(part)
+    except Unreachable as error:
+        raise PlainError(503, f"error trying to reach service: {error}\n", _PLAIN) from None
+    finally:
+        exchange.close()
+    return Response(answer.status, b"".join(parts), media, headers)

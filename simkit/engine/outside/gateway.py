@@ -1,0 +1,88 @@
+"""Whether calls may leave the process, where services are, and which calls were not made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from simkit.meta.errors import SimkitError
+
+Function = Callable[[dict[str, Any]], Any]
+"""A function that stands in for a webhook: from an admission request to what it says."""
+_MOST_NOTES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Uncalled:
+    """A call that a server with open doors would have made: of which kind, to whom, about what."""
+
+    kind: str
+    name: str
+    target: str
+    about: str
+
+
+class Gateway:
+    """The door of one server to what is outside of its process.
+
+    Parameters
+    ----------
+    allowed
+        Whether connections may be opened. Where they may not, what would have been called is noted.
+    services
+        Addresses of services by ``namespace/name`` or ``namespace/name:port``, such as ``127.0.0.1:8443``.
+    functions
+        Functions that stand in for webhooks, by the webhook's name; they are called in any case.
+
+    Attributes
+    ----------
+    uncalled
+        Calls that were not made, oldest first; at most ten thousand are kept.
+    """
+
+    def __init__(
+        self,
+        *,
+        allowed: bool = True,
+        services: Mapping[str, str] | None = None,
+        functions: Mapping[str, Function] | None = None,
+    ) -> None:
+        self.allowed = allowed
+        self.services: dict[str, str] = dict(services or {})
+        self.functions: dict[str, Function] = dict(functions or {})
+        self.uncalled: list[Uncalled] = []
+
+    def __repr__(self) -> str:
+        return f"<Gateway, {'open' if self.allowed else 'closed'}, {len(self.uncalled)} calls not made>"
+
+    def fork(self) -> Gateway:
+        """The door of a fork: closed until it is opened."""
+        return Gateway(allowed=False, services=self.services, functions=self.functions)
+
+    def note(self, call: Uncalled) -> None:
+        """Keep in mind that a call was not made."""
+        if len(self.uncalled) < _MOST_NOTES:
+            self.uncalled.append(call)
+
+    def address(self, namespace: str, name: str, port: int) -> tuple[str, int] | None:
+        """Host and port of a service; None where nobody said. Raises SimkitError for an address that is none.
+
+        Examples
+        --------
+        >>> Gateway(services={"ops/hook": "127.0.0.1:8443"}).address("ops", "hook", 443)
+        ('127.0.0.1', 8443)
+        """
+        where = f"{namespace}/{name}"
+        given = self.services.get(f"{where}:{port}") or self.services.get(where)
+        if given is None:
+            return None
+        parts = urlsplit(given if "//" in given else f"//{given}")
+        try:
+            found = parts.port
+        except ValueError:
+            found = None
+        if not parts.hostname or found is None:
+            raise SimkitError(f"the address {given!r} of service {where} is no host:port")
+        return parts.hostname, found

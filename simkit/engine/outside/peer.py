@@ -1,0 +1,237 @@
+"""One HTTPS exchange with a server that a policy of the cluster names, its failures worded as the real server's."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import socket
+import ssl
+import tempfile
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+_UNKNOWN_AUTHORITY: Final = frozenset({2, 18, 19, 20, 21})
+"""OpenSSL's numbers for chains that lead to no trusted authority."""
+_OUT_OF_TIME: Final = frozenset({9, 10})
+_OTHER_HOST: Final = frozenset({62, 63, 64})
+
+
+class Unreachable(Exception):
+    """An exchange that came to no answer; the text is what the real server's HTTP client says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Where a server is and how it is known. Certificates and keys are PEM texts; no authorities: the machine's.
+
+    ``name`` is the host that its certificate must have, and that a client calls it.
+    """
+
+    host: str
+    port: int
+    name: str
+    authorities: bytes = b""
+    insecure: bool = False
+    certificate: bytes = b""
+    key: bytes = b""
+
+    def __repr__(self) -> str:
+        return f"<Peer {self.name} at {self.host}:{self.port}>"
+
+
+class Exchange:
+    """A request that was sent and whose answer is being read.
+
+    Attributes
+    ----------
+    response
+        Status, headers and the body, which is read with ``read``.
+    """
+
+    def __init__(self, connection: _Connection, response: http.client.HTTPResponse) -> None:
+        self.connection, self.response = connection, response
+        assert connection.opened is not None
+        self.sock = connection.opened
+
+    def read(self, most: int) -> bytes:
+        """Some bytes of the body, empty at its end. Raises Unreachable where the connection breaks."""
+        try:
+            return self.response.read1(most)
+        except (OSError, http.client.HTTPException) as error:
+            raise Unreachable(_worded(error, "", 0)) from error
+
+    def close(self) -> None:
+        """Let go of the connection, also while another thread reads."""
+        _shut(self.sock)
+        self.connection.close()
+        self.response.close()
+
+
+def _shut(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # the other side may have shut it already
+        sock.shutdown(socket.SHUT_RDWR)
+
+
+def send(
+    peer: Peer, method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes, *, timeout: float
+) -> Exchange:
+    """The beginning of an answer: status and headers are there, the body can be read.
+
+    Parameters
+    ----------
+    timeout
+        Seconds that all of this may take together, however slowly bytes come.
+
+    Raises
+    ------
+    Unreachable
+    """
+    connection = _Connection(peer, timeout, _context(peer.authorities, peer.insecure, peer.certificate, peer.key))
+    watch = _Watch(connection, timeout)
+    try:
+        connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
+        for name, value in headers:
+            connection.putheader(name, value)
+        connection.endheaders(body or None)
+        response = connection.getresponse()
+        exchange = Exchange(connection, response)
+        exchange.sock.settimeout(None)
+        return exchange
+    except (OSError, http.client.HTTPException) as error:
+        connection.close()
+        text = "context deadline exceeded" if watch.expired else _worded(error, peer.host, peer.port)
+        raise Unreachable(text) from error
+    finally:
+        watch.stop()
+
+
+def fetch(
+    peer: Peer,
+    method: str,
+    target: str,
+    headers: Mapping[str, str],
+    body: bytes = b"",
+    *,
+    timeout: float,
+    most: int = 16 * 1024 * 1024,
+) -> tuple[int, bytes, str]:
+    """Status, body and content type of a whole answer. Raises Unreachable, also for one that is larger than ``most``.
+
+    The time is that of the whole exchange.
+    """
+    exchange = send(peer, method, target, headers.items(), body, timeout=timeout)
+    watch = _Watch(exchange.connection, timeout)
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while part := exchange.read(64 * 1024):
+            parts.append(part)
+            size += len(part)
+            if size > most:
+                raise Unreachable(f"the answer is larger than {most} bytes")
+    except Unreachable:
+        if watch.expired:
+            raise Unreachable("context deadline exceeded") from None
+        raise
+    finally:
+        watch.stop()
+        exchange.close()
+    if watch.expired:
+        raise Unreachable("context deadline exceeded")
+    return exchange.response.status, b"".join(parts), exchange.response.getheader("content-type") or ""
+
+
+class _Watch:
+    """Cuts a connection when its time is over, whatever it is doing."""
+
+    def __init__(self, connection: _Connection, seconds: float) -> None:
+        self.expired = False
+        self._connection = connection
+        self._timer = threading.Timer(seconds, self._cut)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def _cut(self) -> None:
+        self.expired = True
+        if self._connection.opened is not None:
+            _shut(self._connection.opened)
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+
+class _Connection(http.client.HTTPSConnection):
+    """A connection to one address under the name of another."""
+
+    def __init__(self, peer: Peer, timeout: float, context: ssl.SSLContext) -> None:
+        super().__init__(peer.host, peer.port, timeout=timeout, context=context)
+        self._tls, self._peer = context, peer
+        self.opened: socket.socket | None = None
+        """The socket, also once the answer alone holds it."""
+
+    def connect(self) -> None:
+        http.client.HTTPConnection.connect(self)
+        self.opened = self.sock
+        self.opened = self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._peer.name)
+
+
+@lru_cache(maxsize=256)
+def _context(authorities: bytes, insecure: bool, certificate: bytes, key: bytes) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cadata=authorities.decode("ascii", "ignore") or None)
+    except ssl.SSLError:
+        text = "unable to load root certificates: unable to parse bytes as PEM block"
+        raise Unreachable(text) from None
+    if insecure:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if certificate:
+        _load_pair(context, certificate, key)
+    return context
+
+
+def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """The ssl module reads certificate and key from files only."""
+    handle, name = tempfile.mkstemp(suffix=".pem")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(certificate + b"\n" + key)
+        context.load_cert_chain(name)
+    finally:
+        Path(name).unlink()
+
+
+def _worded(error: Exception, host: str, port: int) -> str:
+    """What the real server's HTTP client says to such a failure."""
+    where = f"dial tcp {host}:{port}: "
+    if isinstance(error, TimeoutError):
+        return "context deadline exceeded"
+    if isinstance(error, socket.gaierror):
+        return f"dial tcp: lookup {host}: no such host"
+    if isinstance(error, ConnectionRefusedError):
+        return f"{where}connect: connection refused"
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"tls: failed to verify certificate: {_distrust(error)}"
+    if isinstance(error, ssl.SSLError):
+        plain = error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
+        return "http: server gave HTTP response to HTTPS client" if plain else f"remote error: tls: {error.reason}"
+    if isinstance(error, http.client.RemoteDisconnected):
+        return "EOF"
+    if isinstance(error, http.client.HTTPException):
+        return f"net/http: HTTP/1.x transport connection broken: malformed HTTP response ({type(error).__name__})"
+    reason = os.strerror(error.errno).lower() if isinstance(error, OSError) and error.errno else str(error)
+    return f"{where}connect: {reason}"
+
+
+def _distrust(error: ssl.SSLCertVerificationError) -> str:
+    if error.verify_code in _UNKNOWN_AUTHORITY:
+        return "x509: certificate signed by unknown authority"
+    if error.verify_code in _OUT_OF_TIME:
+        return "x509: certificate has expired or is not yet valid"
+    if error.verify_code in _OTHER_HOST:
+        return f"x509: {error.verify_message[0].lower()}{error.verify_message[1:]}"
+    return f"x509: {error.verify_message}"

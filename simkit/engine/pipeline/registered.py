@@ -1,0 +1,167 @@
+"""Registered group versions: who answers for them, and in which order groups and versions are listed."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.seams import Change, Store
+from simkit.meta.domain import REGISTRATION_GROUP
+from simkit.meta.message import Response
+from simkit.meta.names import GroupResource, GroupVersion
+from simkit.meta.objects import Object, at, name_of
+from simkit.schema.catalogue import Catalogue, Group
+from simkit.schema.priorities import Priority, priority
+from simkit.schema.versions import version_rank
+
+SERVICES: Final = GroupResource(REGISTRATION_GROUP, "apiservices")
+_PORT: Final = 443
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One APIService. ``service`` is its namespace, name and port; None: this server answers itself."""
+
+    name: str
+    group_version: GroupVersion
+    priority: Priority
+    service: tuple[str, str, int] | None = None
+    authorities: bytes = b""
+    insecure: bool = False
+    available: bool = False
+
+
+def registration(obj: Object) -> Registration:
+    """What an APIService says."""
+    spec: Object = obj.get("spec") or {}
+    service = spec.get("service")
+    where = None
+    if service is not None:
+        where = (service.get("namespace") or "", service.get("name") or "", service.get("port") or _PORT)
+    return Registration(
+        name_of(obj),
+        GroupVersion(spec.get("group") or "", spec.get("version") or ""),
+        Priority(spec.get("groupPriorityMinimum") or 0, spec.get("versionPriority") or 0),
+        where,
+        _decoded(spec.get("caBundle") or ""),
+        bool(spec.get("insecureSkipTLSVerify")),
+        is_available(obj),
+    )
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text)
+    except binascii.Error:
+        return b""
+
+
+def is_available(obj: Object) -> bool:
+    """Whether an APIService has the condition Available."""
+    conditions: Sequence[Object] = at(obj, "status", "conditions") or ()
+    return any(each.get("type") == "Available" and each.get("status") == "True" for each in conditions)
+
+
+class Remote(Protocol):
+    """Asks the servers behind registered group versions."""
+
+    def forward(self, exchange: Exchange, registration: Registration) -> Response:
+        """The backing server's answer to a request. Raises PlainError 503 where there is none."""
+        ...
+
+    def resources(self, registration: Registration) -> Mapping[str, Any] | None:
+        """The list of the group version's resources; None where the backing server does not give one."""
+        ...
+
+    def described(self, registration: Registration) -> str:
+        """The place of the group version's OpenAPI document, or the empty string."""
+        ...
+
+    def swagger(self, registration: Registration) -> Mapping[str, Any] | None:
+        """The OpenAPI document of version 2 that the backing server has; None where there is none."""
+        ...
+
+
+class _View:
+    """All registrations at one moment."""
+
+    def __init__(self, found: Iterable[Registration]) -> None:
+        self.all: Mapping[GroupVersion, Registration] = {each.group_version: each for each in found}
+        self.groups = frozenset(each.group for each in self.all)
+        self.remote = tuple(each for each in self.all.values() if each.service is not None)
+        self._listed: tuple[Catalogue, Sequence[Group]] | None = None
+
+    def listed(self, catalogue: Catalogue) -> Sequence[Group]:
+        if self._listed is None or self._listed[0] is not catalogue:
+            self._listed = (catalogue, _ordered(self.all, catalogue))
+        return self._listed[1]
+
+
+def _ordered(registrations: Mapping[GroupVersion, Registration], catalogue: Catalogue) -> Sequence[Group]:
+    """Groups by the highest priority of their versions, then by name; this server's own first."""
+    known = {
+        GroupVersion(group.name, version): priority(GroupVersion(group.name, version))
+        for group in catalogue.groups()
+        for version in group.versions
+    }
+    known |= {each.group_version: each.priority for each in registrations.values()}
+    versions: dict[str, list[GroupVersion]] = {}
+    for each in sorted(known, key=lambda found: (-known[found].group, f"{found.version}.{found.group}")):
+        versions.setdefault(each.group, []).append(each)
+    ordered = sorted(versions, key=lambda name: name != REGISTRATION_GROUP)
+    return [Group(name, tuple(each.version for each in _by_version(versions[name], known))) for name in ordered]
+
+
+def _by_version(found: Iterable[GroupVersion], known: Mapping[GroupVersion, Priority]) -> list[GroupVersion]:
+    return sorted(found, key=lambda each: (-known[each].version, version_rank(each.version)))
+
+
+class Registrations:
+    """The APIServices of a store, followed without polling."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._view: _View | None = None
+        self._changes = 0
+        store.listen(self._follow)
+
+    def _follow(self, changes: Sequence[Change]) -> None:
+        if any(change.entry.key.resource == SERVICES for change in changes):
+            self._changes += 1
+            self._view = None
+
+    def _now(self) -> _View:
+        view = self._view
+        if view is None:
+            before = self._changes
+            view = _View(registration(entry.object) for entry in self._store.scan(SERVICES))
+            if self._changes == before:  # else somebody wrote meanwhile, and the next one reads again
+                self._view = view
+        return view
+
+    @property
+    def remote(self) -> Sequence[Registration]:
+        """Those that other servers answer for."""
+        return self._now().remote
+
+    def backing(self, group: str, version: str) -> Registration | None:
+        """The registration of a group version that another server answers for."""
+        view = self._now()
+        if not view.remote:
+            return None
+        found = view.all.get(GroupVersion(group, version))
+        return found if found is not None and found.service is not None else None
+
+    def groups(self, catalogue: Catalogue) -> Sequence[Group]:
+        """All groups, the core group among them, in the order in which discovery lists them."""
+        return self._now().listed(catalogue)
+
+    def group(self, catalogue: Catalogue, name: str) -> Group | None:
+        """One group with its versions, the preferred one first."""
+        if name not in self._now().groups and catalogue.group(name) is None:
+            return None
+        return next((each for each in self.groups(catalogue) if each.name == name), None)
