@@ -115,8 +115,14 @@ def method_not_allowed() -> StatusError:
     return StatusError(405, "MethodNotAllowed", message, details={})
 
 
-def already_exists(resource: GroupResource, name: str) -> StatusError:
-    return StatusError(409, "AlreadyExists", f'{resource} "{name}" already exists', details=_details(resource, name))
+def already_exists(resource: GroupResource, name: str, *, generated: bool = False) -> StatusError:
+    """409; for an object with a ``generateName`` the client is told to try again."""
+    message = f'{resource} "{name}" already exists'
+    if not generated:
+        return StatusError(409, "AlreadyExists", message, details=_details(resource, name))
+    message += ", the server was not able to generate a unique name for the object"
+    details = _details(resource, name, retryAfterSeconds=1)
+    return StatusError(409, "AlreadyExists", message, details=details, headers=[("Retry-After", "1")])
 
 
 STALE = "the object has been modified; please apply your changes to the latest version and try again"

@@ -14,7 +14,7 @@ from simkit.language.merge.managers import with_old_times
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import STALE, already_exists, conflict, invalid, not_found, unexplained
 from simkit.meta.fielderror import Shown, invalid_value, required
-from simkit.meta.names import Key, Revision
+from simkit.meta.names import GroupKind, Key, Revision
 from simkit.meta.objects import Draft, Object, name_of
 
 _TRIES: Final = 64
@@ -58,14 +58,15 @@ class Registry:
             raise invalid(place.kind, name_of(draft), errors)
         write.validate(draft, None)
         key = place.key(draft["metadata"].get("namespace", ""), name_of(draft))
+        generated = bool(draft["metadata"].get("generateName"))
         if write.dry_run:
             if self.store.get(key) is not None:
-                raise already_exists(place.resource, key.name)
+                raise already_exists(place.resource, key.name, generated=generated)
             return Outcome(Entry(key, Revision(0), draft), created=True)
         try:
             return Outcome(self.store.put(key, draft, expect=ABSENT), created=True)
         except Stale:
-            raise already_exists(place.resource, key.name) from None
+            raise already_exists(place.resource, key.name, generated=generated) from None
 
     def _finish(self, write: Write, draft: Draft, live: Object | None) -> None:
         """What the server itself does to an object before it is checked."""
@@ -164,7 +165,8 @@ class Registry:
             if write.place.rules.needs_version and write.strict_version:
                 detail = "must be specified for an update"
                 error = invalid_value("metadata.resourceVersion", Shown("0x0"), detail)
-                raise invalid(write.place.kind, write.key.name, [error])
+                group, plural = write.place.resource  # the real server names the resource in place of the kind
+                raise invalid(GroupKind(group, plural), write.key.name, [error])
             return
         if not given.isdigit():
             raise unexplained(f'strconv.ParseUint: parsing "{given}": invalid syntax')

@@ -86,9 +86,12 @@ def applied_body(exchange: Exchange, served: Served, validation: str) -> dict[st
     given = metadata(applied)
     target = exchange.target
     name = given.get("name")
-    if name and name != target.name:
+    if not name:
+        why = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+        raise bad_request(why)
+    if name != target.name:
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
-    if given.get("namespace") and given["namespace"] != target.namespace:
+    if served.resource.namespaced and given.get("namespace") and given["namespace"] != target.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
     return applied
 

@@ -53,16 +53,18 @@ def fit(
     schema: Schema,
     validation: str,
     repeated: Sequence[str] = (),
+    *,
+    sort: bool = False,
 ) -> Draft:
     """A decoded value as an object of the kind: typed, without unknown fields, kind and apiVersion filled in.
 
-    ``repeated`` are faults that were found before, in the text of the body.
+    ``repeated`` are faults that were found before, in the text of the body. ``sort`` tells of unknown fields by name.
     """
     try:
         decoded = decode(value or {}, schema)
     except DecodeError as error:
         raise bad_request(f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {error}') from None
-    report(exchange, gvk, validation, [*repeated, *decoded.problems])
+    report(exchange, gvk, validation, [*repeated, *(sorted(decoded.problems) if sort else decoded.problems)])
     draft: Draft = {"kind": gvk.kind, "apiVersion": gvk.api_version}
     draft.update(decoded.object)
     draft["kind"], draft["apiVersion"] = gvk.kind, gvk.api_version

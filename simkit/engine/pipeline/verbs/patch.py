@@ -74,7 +74,7 @@ def patcher(exchange: Exchange, served: Served, validation: str) -> Callable[[Ob
 
     def patched(live: Object) -> Draft:
         draft = _fitted(exchange, served, change(live, served), validation, repeated, given)
-        _check_address(exchange, draft)
+        _check_address(exchange, served, draft)
         return draft
 
     return patched
@@ -118,7 +118,8 @@ def _fitted(
 ) -> Draft:
     exchange.warnings.clear()
     try:
-        return inbound.fit(exchange, patched, served.resource.gvk, served.schema, validation, repeated)
+        gvk, sort = served.resource.gvk, bodies.media_type(exchange.request) == STRATEGIC
+        return inbound.fit(exchange, patched, gvk, served.schema, validation, repeated, sort=sort)
     except StatusError as error:
         raise _unprocessable(served, error, patch) from None
 
@@ -131,10 +132,10 @@ def _unprocessable(served: Served, error: StatusError, patch: Any) -> StatusErro
     return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(quoted(shown(patch))), detail)])
 
 
-def _check_address(exchange: Exchange, draft: Draft) -> None:
+def _check_address(exchange: Exchange, served: Served, draft: Draft) -> None:
     target, metadata = exchange.target, draft["metadata"]
     if metadata.get("name") != target.name:
         name = metadata.get("name", "")
         raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
-    if (metadata.get("namespace") or "") != target.namespace and target.namespace:
+    if served.resource.namespaced and (metadata.get("namespace") or "") != target.namespace:
         raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
