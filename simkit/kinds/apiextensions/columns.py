@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.kinds.parts.age import duration
+from simkit.kinds.parts.cells import duration
 from simkit.meta.objects import Object
 
 _STEP: Final = re.compile(

@@ -7,6 +7,7 @@ it warns; a rule that mentions ``oldSelf`` is asked where the old value can be f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -16,7 +17,7 @@ from simkit.language.cel.declared import Declared
 from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, EvaluationError, Program
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.values import NONE, Optional
-from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
+from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, quoted, required
 from simkit.schema.custom.values import ABSENT, key_of, keyed, same
 from simkit.schema.custom.wording import place
 from simkit.schema.structural import NO_DEFAULT, Schema
@@ -73,10 +74,8 @@ class Rules:
         """What the rules refuse, in order. Unchanged values that they refuse are warned of."""
         asking = Asking(budget, [], warn)
         before = NEW if old is ABSENT else _known(value, old)
-        try:
+        with suppress(Spent):
             self._ask(value, "", old if old is not ABSENT else None, before, asking)
-        except Spent:
-            pass
         return asking.errors
 
     @cached_property
@@ -200,9 +199,9 @@ class Rules:
         try:
             text, cost = _message(each.message, bindings)
         except BudgetExceeded:
-            source = each.rule["messageExpression"]
-            told = f"no further validation rules will be run due to call cost exceeds limit for messageExpression: {source!r}"
-            return invalid_value(place(path), kind, told.replace("'", '"')), True
+            source = quoted(each.rule["messageExpression"])
+            told = "no further validation rules will be run due to call cost exceeds limit for messageExpression"
+            return invalid_value(place(path), kind, f"{told}: {source}"), True
         if cost > asking.budget:
             told = (
                 "messageExpression evaluation failed due to running out of cost budget, "

@@ -1,0 +1,108 @@
+"""ValidatingAdmissionPolicy: expressions that a write must satisfy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.admission_rules import FAILURE_POLICIES, default_match, match_faults
+from simkit.kinds.parts.cells import UNSET, created
+from simkit.kinds.parts.conditions import condition_faults
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.parts.policy_expressions import PolicyReader, validation_faults
+from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.meta.domain import api_group
+from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.format import dns1035_label, dns_subdomain
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_GROUP: Final = api_group("admissionregistration")
+_REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+
+
+def _default(draft: Draft) -> None:
+    spec = owned(draft, "spec")
+    spec.setdefault("failurePolicy", "Fail")
+    default_match(spec, "matchConstraints")
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    if old is None:
+        draft["status"] = {}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj["spec"], old.get("spec") if old is not None else None, name_of(obj)))
+
+
+def _faults(spec: Object, old: Object | None, name: str) -> Iterator[FieldError]:
+    if spec["failurePolicy"] not in FAILURE_POLICIES:
+        yield unsupported("spec.failurePolicy", spec["failurePolicy"], FAILURE_POLICIES)
+    if spec.get("paramKind") is not None:
+        yield from _kind_faults("spec.paramKind", spec["paramKind"])
+    if spec.get("matchConstraints") is None:
+        yield required("spec.matchConstraints")
+    else:
+        yield from match_faults("spec.matchConstraints", spec["matchConstraints"])
+        if not spec["matchConstraints"].get("resourceRules"):
+            yield required("spec.matchConstraints.resourceRules")
+    reader = PolicyReader(spec, old)
+    yield from reader.match_condition_faults("spec.matchConditions")
+    yield from reader.variable_faults("spec.variables")
+    if not spec.get("validations") and not spec.get("auditAnnotations"):
+        for part in ("validations", "auditAnnotations"):
+            yield required(f"spec.{part}", "validations or auditAnnotations must contain at least one item")
+    for index, validation in enumerate(spec.get("validations") or ()):
+        yield from validation_faults(reader, validation, f"spec.validations[{index}]")
+        reason = validation.get("reason")
+        if reason is not None and reason not in _REASONS:
+            yield unsupported(f"spec.validations[{index}].reason", reason, _REASONS)
+    yield from reader.annotation_faults(name, "spec.auditAnnotations")
+
+
+def _kind_faults(path: str, kind: Object) -> Iterator[FieldError]:
+    """The kind of the parameters: any that exists or may come."""
+    given = kind.get("apiVersion") or ""
+    if not given:
+        yield required(f"{path}.apiVersion")
+    elif given.count("/") > 1:
+        yield invalid_value(f"{path}.apiVersion", given, f"unexpected GroupVersion string: {given}")
+    else:
+        group, _, version = given.rpartition("/")
+        wrong = dns_subdomain(group) if group else ()
+        if wrong:
+            yield invalid_value(f"{path}.apiVersion", group, ",".join(wrong))
+        wrong = dns1035_label(version)
+        if not version:
+            yield invalid_value(f"{path}.apiVersion", given, "version must be specified")
+        elif wrong:
+            yield invalid_value(f"{path}.apiVersion", version, ",".join(wrong))
+    name = kind.get("kind") or ""
+    wrong = dns1035_label(name.lower())
+    if not name:
+        yield required(f"{path}.kind")
+    elif wrong:
+        text = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
+        yield invalid_value(f"{path}.kind", name, text)
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(condition_faults("status.conditions", at(obj, "status", "conditions") or ()))
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    kind = at(obj, "spec", "paramKind")
+    shown = UNSET if kind is None else f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}"
+    return [name_of(obj), len(at(obj, "spec", "validations") or ()), shown, created(obj, now)]
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+    needs_version=True,
+    default_version={f"{_GROUP}/{version}": _default for version in ("v1alpha1", "v1beta1")},
+)

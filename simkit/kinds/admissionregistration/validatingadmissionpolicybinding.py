@@ -1,0 +1,108 @@
+"""ValidatingAdmissionPolicyBinding: where a policy holds, with which parameters, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.admission_rules import default_match, match_faults
+from simkit.kinds.parts.bounds import named_faults, text_faults
+from simkit.kinds.parts.cells import UNSET, created
+from simkit.kinds.parts.drafts import owned
+from simkit.kinds.parts.label_selector import validate_label_selector
+from simkit.kinds.parts.selector_text import selector_text
+from simkit.kinds.rules import KindRules, spec_differs
+from simkit.meta.domain import api_group
+from simkit.meta.fielderror import (
+    FieldError,
+    Shown,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    quoted,
+    required,
+    unsupported,
+)
+from simkit.meta.format import dns_subdomain, path_segment
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_GROUP: Final = api_group("admissionregistration")
+_ACTIONS: Final = ("Audit", "Deny", "Warn")
+_NOT_FOUND: Final = ("Deny", "Allow")
+_EITHER: Final = "name and selector are mutually exclusive"
+
+
+def _default(draft: Draft) -> None:
+    default_match(owned(draft, "spec"), "matchResources")
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj["spec"]))
+
+
+def _faults(spec: Object) -> Iterator[FieldError]:
+    yield from named_faults("spec.policyName", spec.get("policyName") or "", dns_subdomain)
+    if spec.get("paramRef") is not None:
+        yield from _param_faults("spec.paramRef", spec["paramRef"])
+    if spec.get("matchResources") is not None:
+        yield from match_faults("spec.matchResouces", spec["matchResources"])  # spelled so by the real server
+    yield from _action_faults("spec.validationActions", spec.get("validationActions") or ())
+
+
+def _param_faults(path: str, reference: Object) -> Iterator[FieldError]:
+    name, selector = reference.get("name") or "", reference.get("selector")
+    if name:
+        yield from text_faults(f"{path}.name", name, path_segment)
+        if selector is not None:
+            yield forbidden_field(f"{path}.name", _EITHER)
+    if selector is not None:
+        yield from validate_label_selector(selector, f"{path}.selector")
+        if name:
+            yield forbidden_field(f"{path}.selector", _EITHER)
+    if not name and selector is None:
+        yield required(path, "one of name or selector must be specified")
+    action = reference.get("parameterNotFoundAction")
+    if not action:
+        yield required(f"{path}.parameterNotFoundAction")
+    elif action not in _NOT_FOUND:
+        yield unsupported(f"{path}.parameterNotFoundAction", action, _NOT_FOUND)
+
+
+def _action_faults(path: str, actions: Sequence[str]) -> Iterator[FieldError]:
+    for index, action in enumerate(actions):
+        if action not in _ACTIONS:
+            yield unsupported(f"{path}[{index}]", action, _ACTIONS)
+        if action in actions[:index]:
+            yield duplicate(f"{path}[{index}]", action)
+    if "Deny" in actions and "Warn" in actions:
+        shown = Shown(f"[]admissionregistration.ValidationAction{{{', '.join(map(quoted, actions))}}}")
+        text = (
+            "must not contain both Deny and Warn (repeating the same validation failure information "
+            "in the API response and headers serves no purpose)"
+        )
+        yield invalid_value(path, shown, text)
+    if not actions:
+        yield required(path, "at least one validation action is required")
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    reference = at(obj, "spec", "paramRef")
+    return [name_of(obj), at(obj, "spec", "policyName") or "", _shown(reference), created(obj, now)]
+
+
+def _shown(reference: Object | None) -> str:
+    if reference is None:
+        return UNSET
+    if reference.get("name"):
+        return f"{reference.get('namespace') or '*'}/{reference['name']}"
+    return selector_text(reference["selector"]) if reference.get("selector") is not None else UNSET
+
+
+RULES = KindRules(
+    default=_default,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    needs_version=True,
+    default_version={f"{_GROUP}/{version}": _default for version in ("v1alpha1", "v1beta1")},
+)

@@ -1,0 +1,111 @@
+"""Configurations of webhooks, mutating and validating ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.admission_rules import FAILURE_POLICIES, MATCH_POLICIES, default_rules, rule_faults
+from simkit.kinds.parts.bounds import qualified_webhook_faults, text_faults
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items, without_empty
+from simkit.kinds.parts.gotext import texts
+from simkit.kinds.parts.label_selector import validate_label_selector
+from simkit.kinds.parts.policy_expressions import expressions_in, match_condition_faults
+from simkit.kinds.parts.webhook_client import client_faults
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
+from simkit.meta.format import dns1035_label
+from simkit.meta.objects import Draft, Object, name_of
+
+_VERSIONS: Final = ("v1", "v1beta1")
+_EFFECTS: Final = ("None", "NoneOnDryRun")
+_ALL_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
+_REINVOCATIONS: Final = ("IfNeeded", "Never")
+
+
+def default_webhooks(draft: Draft, *, reinvoked: bool) -> None:
+    """Fill in what webhooks leave out."""
+    for webhook in owned_items(draft, "webhooks"):
+        webhook.setdefault("failurePolicy", "Fail")
+        webhook.setdefault("matchPolicy", "Equivalent")
+        webhook.setdefault("namespaceSelector", {})
+        webhook.setdefault("objectSelector", {})
+        webhook.setdefault("timeoutSeconds", 10)
+        if reinvoked:
+            webhook.setdefault("reinvocationPolicy", "Never")
+        default_rules(webhook, "rules")
+        if (webhook.get("clientConfig") or {}).get("service") is not None:
+            owned(webhook, "clientConfig", "service").setdefault("port", 443)
+
+
+def prepare_webhooks(draft: Draft, old: Object | None) -> None:
+    """Empty lists as they come back from the store."""
+    without_empty(draft, ("webhooks",))
+    for webhook in owned_items(draft, "webhooks"):
+        null_where_empty(webhook, "admissionReviewVersions")
+
+
+def webhooks_differ(obj: Object, old: Object) -> bool:
+    """Whether the webhooks themselves have changed."""
+    return obj.get("webhooks") != old.get("webhooks")
+
+
+def webhook_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """What is wrong with all webhooks; what the old ones have wrong already is let pass where the real server does."""
+    before: Sequence[Object] = (old or {}).get("webhooks") or ()
+    known = {text for webhook in before for text in expressions_in(webhook)}
+    effects = _ALL_EFFECTS if any(one.get("sideEffects") not in _EFFECTS for one in before) else _EFFECTS
+    names = [one.get("name") for one in before]
+    unique = len(set(names)) == len(names)
+    faults: list[FieldError] = []
+    seen: set[str] = set()
+    for index, webhook in enumerate(obj.get("webhooks") or ()):
+        path, name = f"webhooks[{index}]", webhook.get("name") or ""
+        faults += _faults(path, webhook, effects)
+        faults += match_condition_faults(webhook.get("matchConditions"), f"{path}.matchConditions", known=known)
+        faults += _version_faults(f"{path}.admissionReviewVersions", webhook.get("admissionReviewVersions") or ())
+        if unique and name and name in seen:
+            faults.append(duplicate(f"{path}.name", name))
+        seen.add(name)
+    return faults
+
+
+def _faults(path: str, webhook: Object, effects: Sequence[str]) -> Iterator[FieldError]:
+    yield from qualified_webhook_faults(f"{path}.name", webhook.get("name") or "")
+    for index, rule in enumerate(webhook.get("rules") or ()):
+        yield from rule_faults(f"{path}.rules[{index}]", rule)
+    for name, choices in (("failurePolicy", FAILURE_POLICIES), ("matchPolicy", MATCH_POLICIES)):
+        if webhook[name] not in choices:
+            yield unsupported(f"{path}.{name}", webhook[name], choices)
+    given = webhook.get("sideEffects")
+    if given is None:
+        yield required(f"{path}.sideEffects", f"must specify one of {', '.join(effects)}")
+    elif given not in effects:
+        yield unsupported(f"{path}.sideEffects", given, effects)
+    if not 1 <= webhook["timeoutSeconds"] <= 30:
+        text = "the timeout value must be between 1 and 30 seconds"
+        yield invalid_value(f"{path}.timeoutSeconds", webhook["timeoutSeconds"], text)
+    for name in ("namespaceSelector", "objectSelector"):
+        yield from validate_label_selector(webhook[name], f"{path}.{name}")
+    reinvoked = webhook.get("reinvocationPolicy")
+    if reinvoked is not None and reinvoked not in _REINVOCATIONS:
+        yield unsupported(f"{path}.reinvocationPolicy", reinvoked, _REINVOCATIONS)
+    yield from client_faults(f"{path}.clientConfig", webhook.get("clientConfig") or {})
+
+
+def _version_faults(path: str, versions: Sequence[str]) -> Iterator[FieldError]:
+    if not versions:
+        yield required(path, f"must specify one of {', '.join(_VERSIONS)}")
+        return
+    for index, version in enumerate(versions):
+        if version in versions[:index]:
+            yield invalid_value(f"{path}[{index}]", version, "duplicate version")
+        else:
+            yield from text_faults(f"{path}[{index}]", version, dns1035_label)
+    if not set(versions) & set(_VERSIONS):
+        yield invalid_value(path, texts(versions), f"must include at least one of {', '.join(_VERSIONS)}")
+
+
+def webhook_row(obj: Object, now: float) -> Sequence[Any]:
+    """Name, number of webhooks, age."""
+    return [name_of(obj), len(obj.get("webhooks") or ()), created(obj, now)]
