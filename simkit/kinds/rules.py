@@ -119,6 +119,9 @@ class KindRules:
     """Warnings that a write gives to the client."""
     put_creates: bool = False
     """Whether PUT of an absent object creates it."""
+    unwritten: Mapping[str, Sequence[str]] | None = None
+    """Fields (``spec``, ``status.phase``) that a write through some subresource, or through none (an empty name), does
+    not change and so nobody comes to own; None: the status through the main path, all else through ``status``."""
     needs_version: bool = False
     """Whether an update must carry a resourceVersion."""
     delete_returns_object: bool = False

@@ -96,6 +96,9 @@ _STATUS: Final = of_paths(("f:status",))
 
 def reset_fields(served: Served, subresource: str) -> Fields:
     """What an endpoint does not write, so that nobody comes to own it there."""
+    unwritten = (served.rules.unwritten or {}).get(subresource)
+    if unwritten is not None:
+        return of_paths(*(tuple(f"f:{step}" for step in name.split(".")) for name in unwritten))
     if not served.resource.has_status:
         return EMPTY
     if subresource == "status":

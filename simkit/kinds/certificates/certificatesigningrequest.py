@@ -1,0 +1,196 @@
+"""CertificateSigningRequest: who asks for a certificate, what was decided, and what was signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.cells import NONE, created, duration
+from simkit.kinds.parts.drafts import kept_status, owned, owned_items
+from simkit.kinds.parts.pem import certificates_fault, octets, request_fault
+from simkit.kinds.parts.signer_name import signer_name_faults
+from simkit.kinds.rules import Circumstances, KindRules, Subresource
+from simkit.meta.clock import timestamp
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.format import path_segment
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_LEGACY: Final = label("legacy-unknown")
+_SHORTEST: Final = 600
+_DECISIONS: Final = ("Approved", "Denied")
+_FINAL: Final = (*_DECISIONS, "Failed")
+_USAGES: Final = (
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+)
+_OF_REQUESTER: Final = ("username", "uid", "groups", "extra")
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    """What was asked for stays, whoever tries to change it."""
+    if old is None:
+        draft["status"] = {}
+    elif "spec" in old:
+        draft["spec"] = old["spec"]
+
+
+def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> None:
+    """Who asks is told by the server alone; conditions get the times that they lack."""
+    if old is None and circumstances.identity is not None:
+        who = circumstances.identity
+        spec = {name: value for name, value in (draft.get("spec") or {}).items() if name not in _OF_REQUESTER}
+        extra = {key: list(values) for key, values in who.extra.items()}
+        told = {"username": who.user, "uid": who.uid, "groups": list(who.groups), "extra": extra}
+        draft["spec"] = {**spec, **{name: value for name, value in told.items() if value}}
+    if old is not None and at(draft, "status", "conditions"):
+        _stamp_conditions(draft, old, timestamp(circumstances.now))
+
+
+def _stamp_conditions(draft: Draft, old: Object, now: str) -> None:
+    before = {(one.get("type"), one.get("status")): one for one in at(old, "status", "conditions") or ()}
+    for condition in owned_items(owned(draft, "status"), "conditions"):
+        known = before.get((condition.get("type"), condition.get("status"))) or {}
+        condition["lastTransitionTime"] = condition.get("lastTransitionTime") or known.get("lastTransitionTime") or now
+        condition["lastUpdateTime"] = condition.get("lastUpdateTime") or now
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_faults(obj.get("spec") or {}), *_status_only_faults(obj)]
+
+
+def _faults(spec: Object) -> Iterator[FieldError]:
+    why = request_fault(spec.get("request"))
+    if why:
+        yield invalid_value("spec.request", octets(spec.get("request")), why)
+    usages = spec.get("usages") or ()
+    if not usages:
+        yield required("spec.usages")
+    for index, usage in enumerate(usages):
+        if usage not in _USAGES:
+            yield unsupported(f"spec.usages[{index}]", usage, _USAGES)
+    for index, usage in enumerate(usages):
+        if usage in usages[:index]:
+            yield duplicate(f"spec.usages[{index}]", usage)
+    signer = spec.get("signerName") or ""
+    if signer == _LEGACY:
+        yield invalid_value("spec.signerName", signer, "the legacy signerName is not allowed via this API version")
+    else:
+        yield from signer_name_faults("spec.signerName", signer)
+    seconds = spec.get("expirationSeconds")
+    if seconds is not None and seconds < _SHORTEST:
+        text = "may not specify a duration less than 600 seconds (10 minutes)"
+        yield invalid_value("spec.expirationSeconds", seconds, text)
+
+
+def _status_only_faults(obj: Object) -> Iterator[FieldError]:
+    conditions: Sequence[Object] = at(obj, "status", "conditions") or ()
+    seen: list[str] = []
+    for index, condition in enumerate(conditions):
+        path, kind, status = f"status.conditions[{index}]", condition.get("type") or "", condition.get("status") or ""
+        allowed = ("True",) if kind in _FINAL else ("False", "True", "Unknown")
+        if not kind:
+            yield required(f"{path}.type")
+        if not status:
+            yield required(f"{path}.status")
+        elif status not in allowed:
+            yield unsupported(f"{path}.status", status, ("True",))
+        if kind in _DECISIONS and any(other in seen for other in _DECISIONS if other != kind):
+            yield invalid_value(f"{path}.type", kind, "Approved and Denied conditions are mutually exclusive")
+        if kind in seen:
+            yield duplicate(f"{path}.type", kind)
+        seen.append(kind)
+    why = certificates_fault(at(obj, "status", "certificate"))
+    if why:
+        yield invalid_value("status.certificate", "<certificate data>", why)
+
+
+def _approve(draft: Draft, live: Object) -> None:
+    """Approval changes the conditions alone."""
+    conditions = at(draft, "status", "conditions")
+    kept_status(draft, live)
+    status = {name: value for name, value in (live.get("status") or {}).items() if name != "conditions"}
+    draft["status"] = {**status, "conditions": conditions} if conditions else status
+
+
+def _approval_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate(obj, old), *_change_faults(obj, old or {}, decides=True)]
+
+
+def _signing_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate(obj, old), *_change_faults(obj, old or {}, decides=False)]
+
+
+def _change_faults(obj: Object, old: Object, *, decides: bool) -> Iterator[FieldError]:
+    """What is decided stays decided; only an approval decides, and a certificate is set once."""
+    path = "status.conditions"
+    for kind in _FINAL:
+        now, before = _of_type(obj, kind), _of_type(old, kind)
+        if len(now) < len(before):
+            yield forbidden_field(path, f'updates may not remove a condition of type "{kind}"')
+        elif kind in _DECISIONS and not decides and len(now) > len(before):
+            yield forbidden_field(path, f'updates may not add a condition of type "{kind}"')
+        elif kind in _DECISIONS and not decides and now != before:
+            yield forbidden_field(path, f'updates may not modify a condition of type "{kind}"')
+    before = at(old, "status", "certificate")
+    if before and at(obj, "status", "certificate") != before:
+        yield forbidden_field("status.certificate", "updates may not modify existing certificate content")
+
+
+def _of_type(obj: Object, kind: str) -> list[Object]:
+    return [one for one in at(obj, "status", "conditions") or () if one.get("type") == kind]
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec = obj.get("spec") or {}
+    seconds = spec.get("expirationSeconds")
+    asked = NONE if seconds is None else duration(seconds)
+    signer, user = spec.get("signerName") or NONE, spec.get("username") or ""
+    return [name_of(obj), created(obj, now), signer, user, asked, _state(obj)]
+
+
+def _state(obj: Object) -> str:
+    denied, approved, failed = (bool(_of_type(obj, kind)) for kind in ("Denied", "Approved", "Failed"))
+    state = "Denied" if denied else "Approved" if approved else "Pending"
+    issued = ",Issued" if at(obj, "status", "certificate") else ""
+    return f"{state}{',Failed' if failed else ''}{issued}"
+
+
+def _fields(obj: Object) -> dict[str, str]:
+    return {"spec.signerName": at(obj, "spec", "signerName") or ""}
+
+
+RULES = KindRules(
+    name=path_segment,
+    prepare=_prepare,
+    stamp=_stamp,
+    validate=_validate,
+    row=_row,
+    fields=_fields,
+    subresources={
+        "approval": Subresource(_approve, _approval_faults),
+        "status": Subresource(kept_status, _signing_faults),
+    },
+    unwritten={"": ("spec", "status"), "status": ("spec",), "approval": ("spec", "status.certificate")},
+)

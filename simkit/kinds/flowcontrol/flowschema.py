@@ -1,0 +1,93 @@
+"""FlowSchema: which requests go to which priority level."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.bounds import text_faults
+from simkit.kinds.parts.cells import NONE, created
+from simkit.kinds.parts.conditions import status_of
+from simkit.kinds.parts.drafts import kept_status, null_where_empty, owned, owned_items
+from simkit.kinds.parts.flow_conditions import flow_condition_faults
+from simkit.kinds.parts.flow_rules import flow_rule_faults
+from simkit.kinds.parts.gotext import printed, struct
+from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.meta.domain import api_group
+from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
+from simkit.meta.format import dns_subdomain
+from simkit.meta.objects import Draft, Object, at, name_of
+
+_OLDER: Final = f"{api_group('flowcontrol.apiserver')}/v1beta3"
+_LAST: Final = 10000
+_METHODS: Final = ("ByNamespace", "ByUser")
+_LISTS: Final = {"resourceRules": ("apiGroups", "resources", "verbs"), "nonResourceRules": ("nonResourceURLs", "verbs")}
+
+
+def _default(draft: Draft) -> None:
+    spec = owned(draft, "spec")
+    spec["matchingPrecedence"] = spec.get("matchingPrecedence") or 1000
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    if old is None:
+        draft["status"] = {}
+    for rule in owned_items(owned(draft, "spec"), "rules"):
+        null_where_empty(rule, "subjects")
+        for part, names in _LISTS.items():
+            for one in owned_items(rule, part):
+                null_where_empty(one, *names)
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj["spec"], name_of(obj)))
+
+
+def _faults(spec: Object, name: str) -> Iterator[FieldError]:
+    path, precedence = "spec.matchingPrecedence", spec["matchingPrecedence"]
+    if precedence <= 0:
+        yield invalid_value(path, precedence, "must be a positive value")
+    if precedence > _LAST:
+        yield invalid_value(path, precedence, f"must not be greater than {_LAST}")
+    if precedence == 1 and name != "exempt":
+        yield invalid_value(path, precedence, "only the schema named 'exempt' may have matchingPrecedence 1")
+    method = spec.get("distinguisherMethod")
+    if method is not None and method.get("type") not in _METHODS:
+        shown = struct("flowcontrol.FlowDistinguisherMethod", ("Type", printed(method.get("type"))))
+        yield unsupported("spec.distinguisherMethod.type", shown, _METHODS)
+    level = at(spec, "priorityLevelConfiguration", "name") or ""
+    path = "spec.priorityLevelConfiguration.name"
+    if not level:
+        yield required(path, "must reference a priority level")
+    else:
+        yield from text_faults(path, level, dns_subdomain)
+    for index, rule in enumerate(spec.get("rules") or ()):
+        yield from flow_rule_faults(f"spec.rules[{index}]", rule)
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return flow_condition_faults(obj)
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec = obj.get("spec") or {}
+    dangling = status_of(obj, "Dangling")
+    return [
+        name_of(obj),
+        at(spec, "priorityLevelConfiguration", "name") or "",
+        spec.get("matchingPrecedence") or 0,
+        at(spec, "distinguisherMethod", "type") or NONE,
+        created(obj, now),
+        dangling.get("status") if dangling is not None else "?",
+    ]
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+    default_version={_OLDER: _default},
+)

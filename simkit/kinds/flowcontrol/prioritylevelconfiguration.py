@@ -1,0 +1,171 @@
+"""PriorityLevelConfiguration: how many requests of a level are served at once, and what becomes of the others.
+
+The older version cannot tell zero shares from none, and so keeps a zero in an annotation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.cells import NONE, created
+from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.parts.flow_conditions import flow_condition_faults
+from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.meta.domain import api_group
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
+
+_OLDER: Final = f"{api_group('flowcontrol.apiserver')}/v1beta3"
+_KEEP_ZERO: Final = f"{api_group('flowcontrol')}/v1beta3-preserve-zero-concurrency-shares"
+_SHARES: Final = "nominalConcurrencyShares"
+_QUEUING: Final = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
+_MOST_QUEUES: Final = 10_000_000
+_HASH_BITS: Final = 60
+
+
+def _default(draft: Draft) -> None:
+    spec = owned(draft, "spec")
+    if spec.get("exempt") is not None:
+        exempt = owned(spec, "exempt")
+        exempt.setdefault(_SHARES, 0)
+        exempt.setdefault("lendablePercent", 0)
+    if spec.get("limited") is not None:
+        limited = owned(spec, "limited")
+        limited.setdefault(_SHARES, 30)
+        limited.setdefault("lendablePercent", 0)
+        if at(limited, "limitResponse", "queuing") is not None:
+            queuing = owned(limited, "limitResponse", "queuing")
+            queuing.update({name: value for name, value in _QUEUING.items() if not queuing.get(name)})
+
+
+def _default_older(draft: Draft) -> None:
+    """Zero is what the older version writes for nothing, unless an annotation says that it is meant."""
+    if at(draft, "spec", "limited") is not None:
+        limited = owned(draft, "spec", "limited")
+        if not limited.get(_SHARES) and _KEEP_ZERO not in annotations_of(draft):
+            limited[_SHARES] = 30
+    _default(draft)
+
+
+def _newer(obj: Object) -> Draft:
+    """The object of the older version as it is stored: without the annotation."""
+    return _annotated(obj, keep=False)
+
+
+def _older(obj: Object) -> Draft:
+    """The stored object as the older version shows it: a zero is told to be meant."""
+    return _annotated(obj, keep=at(obj, "spec", "limited", _SHARES) == 0)
+
+
+def _annotated(obj: Object, *, keep: bool) -> Draft:
+    notes = {key: text for key, text in annotations_of(obj).items() if key != _KEEP_ZERO}
+    if keep:
+        notes[_KEEP_ZERO] = ""
+    metadata = {key: value for key, value in (obj.get("metadata") or {}).items() if key != "annotations"}
+    return {**obj, "metadata": {**metadata, "annotations": notes} if notes else metadata}
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    if old is None:
+        draft["status"] = {}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(_faults(obj["spec"], name_of(obj)))
+
+
+def _faults(spec: Object, name: str) -> Iterator[FieldError]:
+    kind, limited, exempt = spec.get("type") or "", spec.get("limited"), spec.get("exempt")
+    if (name == "exempt") != (kind == "Exempt"):
+        yield invalid_value("spec.type", kind, "type must be 'Exempt' if and only if name is 'exempt'")
+    if kind == "Exempt":
+        if limited is not None:
+            yield forbidden_field("spec.limited", "must be nil if the type is not Limited")
+        if exempt is not None:
+            yield from _share_faults("spec.exempt", exempt)
+            yield from _percent_faults("spec.exempt", exempt)
+    elif kind == "Limited":
+        if exempt is not None:
+            yield forbidden_field("spec.exempt", "must be nil if the type is Limited")
+        if limited is None:
+            yield required("spec.limited", "must not be empty when type is Limited")
+        else:
+            yield from _limited_faults("spec.limited", limited)
+    else:
+        yield unsupported("spec.type", kind, ("Exempt", "Limited"))
+
+
+def _share_faults(path: str, level: Object) -> Iterator[FieldError]:
+    if level[_SHARES] < 0:
+        yield invalid_value(f"{path}.{_SHARES}", level[_SHARES], "must be a non-negative integer")
+
+
+def _percent_faults(path: str, level: Object) -> Iterator[FieldError]:
+    percent = level["lendablePercent"]
+    if not 0 <= percent <= 100:
+        yield invalid_value(f"{path}.lendablePercent", percent, "must be between 0 and 100, inclusive")
+
+
+def _limited_faults(path: str, limited: Object) -> Iterator[FieldError]:
+    yield from _share_faults(path, limited)
+    response = limited.get("limitResponse") or {}
+    kind, queuing, where = response.get("type") or "", response.get("queuing"), f"{path}.limitResponse"
+    if kind == "Reject":
+        if queuing is not None:
+            yield forbidden_field(f"{where}.queuing", "must be nil if limited.limitResponse.type is not Limited")
+    elif kind != "Queue":
+        yield unsupported(f"{where}.type", kind, ("Queue", "Reject"))
+    elif queuing is None:
+        yield required(f"{where}.queuing", "must not be empty if limited.limitResponse.type is Limited")
+    else:
+        yield from _queuing_faults(f"{where}.queuing", queuing)
+    yield from _percent_faults(path, limited)
+    borrowed = limited.get("borrowingLimitPercent")
+    if borrowed is not None and borrowed < 0:
+        text = "if specified, must be a non-negative integer"
+        yield invalid_value(f"{path}.borrowingLimitPercent", borrowed, text)
+
+
+def _queuing_faults(path: str, queuing: Object) -> Iterator[FieldError]:
+    queues, hand, length = queuing["queues"], queuing["handSize"], queuing["queueLengthLimit"]
+    if length <= 0:
+        yield invalid_value(f"{path}.queueLengthLimit", length, "must be positive")
+    if queues <= 0:
+        yield invalid_value(f"{path}.queues", queues, "must be positive")
+    elif queues > _MOST_QUEUES:
+        yield invalid_value(f"{path}.queues", queues, f"must not be greater than {_MOST_QUEUES}")
+    if hand <= 0:
+        yield invalid_value(f"{path}.handSize", hand, "must be positive")
+    elif hand > queues:
+        yield invalid_value(f"{path}.handSize", hand, f"should not be greater than queues ({queues})")
+    elif math.ceil(math.log2(queues) * hand) > _HASH_BITS:
+        sizes = f"deckSize {queues} and handSize {hand}"
+        text = f"required entropy bits of {sizes} should not be greater than {_HASH_BITS}"
+        yield invalid_value(f"{path}.handSize", hand, text)
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return flow_condition_faults(obj)
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec = obj.get("spec") or {}
+    queuing = at(spec, "limited", "limitResponse", "queuing") or {}
+    shares = at(spec, "limited", _SHARES)
+    queues = [queuing.get(name, NONE) for name in ("queues", "handSize", "queueLengthLimit")]
+    return [name_of(obj), spec.get("type") or "", NONE if shares is None else shares, *queues, created(obj, now)]
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    generation=spec_differs,
+    row=_row,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+    to_storage={_OLDER: _newer},
+    from_storage={_OLDER: _older},
+    default_version={_OLDER: _default_older},
+)

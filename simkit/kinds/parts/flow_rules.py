@@ -1,0 +1,121 @@
+"""Rules of flow schemas: whose requests, and which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simkit.kinds.parts.bounds import text_faults
+from simkit.kinds.parts.gotext import texts
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.format import dns_label, dns_subdomain
+from simkit.meta.objects import Object
+
+_SUBJECTS: Final = {"ServiceAccount": "serviceAccount", "User": "user", "Group": "group"}
+_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
+
+
+def flow_rule_faults(path: str, rule: Object) -> Iterator[FieldError]:
+    """What is wrong with one rule."""
+    subjects = rule.get("subjects") or ()
+    if not subjects:
+        yield required(f"{path}.subjects", "subjects must contain at least one value")
+    for index, subject in enumerate(subjects):
+        yield from _subject_faults(f"{path}.subjects[{index}]", subject)
+    if not rule.get("resourceRules") and not rule.get("nonResourceRules"):
+        yield required(path, "at least one of resourceRules and nonResourceRules has to be non-empty")
+    for index, one in enumerate(rule.get("resourceRules") or ()):
+        yield from _resource_faults(f"{path}.resourceRules[{index}]", one)
+    for index, one in enumerate(rule.get("nonResourceRules") or ()):
+        yield from _path_rule_faults(f"{path}.nonResourceRules[{index}]", one)
+
+
+def _subject_faults(path: str, subject: Object) -> Iterator[FieldError]:
+    kind = subject.get("kind") or ""
+    if kind not in _SUBJECTS:
+        yield unsupported(f"{path}.kind", kind, sorted(_SUBJECTS))
+        return
+    own = _SUBJECTS[kind]
+    if subject.get(own) is None:
+        yield required(f"{path}.{own}", f"{own} is required when subject kind is '{kind}'")
+    else:
+        yield from _named_faults(f"{path}.{own}", subject[own], account=own == "serviceAccount")
+    for other, field in _SUBJECTS.items():
+        if field != own and subject.get(field) is not None:
+            yield forbidden_field(f"{path}.{field}", f"{field} is forbidden when subject kind is not '{other}'")
+
+
+def _named_faults(path: str, subject: Object, *, account: bool) -> Iterator[FieldError]:
+    name = subject.get("name") or ""
+    if not name:
+        yield required(f"{path}.name")
+    elif account and name != "*":
+        yield from text_faults(f"{path}.name", name, dns_subdomain)
+    if account and subject.get("namespace"):
+        yield from text_faults(f"{path}.namespace", subject["namespace"], dns_label)
+    elif account:
+        yield required(f"{path}.namespace", "must specify namespace for service account")
+
+
+def _verb_faults(path: str, verbs: Sequence[str]) -> Iterator[FieldError]:
+    if not verbs:
+        yield required(path, "verbs must contain at least one value")
+    elif "*" in verbs:
+        yield from _alone(path, verbs, "verbs")
+    elif not set(verbs) <= set(_VERBS):
+        yield unsupported(path, texts(verbs), _VERBS)
+
+
+def _alone(path: str, values: Sequence[str], words: str) -> Iterator[FieldError]:
+    """A wildcard leaves nothing else to say."""
+    if "*" in values and len(values) > 1:
+        yield invalid_value(path, texts(values), f"if '*' is present, must not specify other {words}")
+
+
+def _resource_faults(path: str, rule: Object) -> Iterator[FieldError]:
+    yield from _verb_faults(f"{path}.verbs", rule.get("verbs") or ())
+    for name, one, words in (("apiGroups", "api group", "api groups"), ("resources", "resource", "resources")):
+        if not rule.get(name):
+            yield required(f"{path}.{name}", f"resource rules must supply at least one {one}")
+        else:
+            yield from _alone(f"{path}.{name}", rule[name], words)
+    namespaces = rule.get("namespaces") or ()
+    if not namespaces and not rule.get("clusterScope"):
+        text = "resource rules that are not cluster scoped must supply at least one namespace"
+        yield required(f"{path}.namespaces", text)
+    elif "*" in namespaces:
+        yield from _alone(f"{path}.namespaces", namespaces, "namespaces")
+    else:
+        for index, name in enumerate(namespaces):
+            for text in dns_label(name):
+                why = f"each member of this list must be '*' or a DNS-1123 label; {text}"
+                yield invalid_value(f"{path}.namespaces[{index}]", name, why)
+
+
+def _path_rule_faults(path: str, rule: Object) -> Iterator[FieldError]:
+    yield from _verb_faults(f"{path}.verbs", rule.get("verbs") or ())
+    urls = rule.get("nonResourceURLs") or ()
+    if not urls:
+        yield required(f"{path}.nonResourceURLs", "nonResourceURLs must contain at least one value")
+    elif "*" in urls:
+        yield from _alone(f"{path}.nonResourceURLs", urls, "non-resource URLs")
+    else:
+        for index, url in enumerate(urls):
+            yield from _url_faults(f"{path}.nonResourceURLs[{index}]", url)
+
+
+def _url_faults(path: str, url: str) -> Iterator[FieldError]:
+    if not url:
+        yield invalid_value(path, url, "must not be empty")
+        return
+    if url == "/":
+        return
+    if not url.startswith("/"):
+        yield invalid_value(path, url, "must start with slash")
+    if " " in url:
+        yield invalid_value(path, url, "must not contain white-space")
+    if "//" in url:
+        yield invalid_value(path, url, "must not contain double slash")
+    count = url.count("*")
+    if count > 1 or (count == 1 and not url.endswith("/*")):
+        yield invalid_value(path, url, "wildcard can only do suffix matching")

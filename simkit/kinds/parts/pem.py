@@ -1,0 +1,81 @@
+"""Certificates and requests for them, as they stand in objects: PEM, in base64."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import Final
+
+from simkit.meta.fielderror import Shown
+
+_BLOCK: Final = re.compile(rb"-----BEGIN ([^-\n]+)-----\s*\n(.*?)\n?-----END \1-----", re.DOTALL)
+_REQUEST: Final = b"CERTIFICATE REQUEST"
+_CERTIFICATE: Final = b"CERTIFICATE"
+_SEQUENCE: Final = 0x30
+
+
+def octets(encoded: str | None) -> Shown:
+    """Bytes as Go prints them."""
+    if encoded is None:
+        return Shown("[]byte(nil)")
+    return Shown(f"[]byte{{{', '.join(hex(one) for one in base64.b64decode(encoded))}}}")
+
+
+def request_fault(encoded: str | None) -> str:
+    """Why something is no request for a certificate, signed by the key that it names; empty where it is one."""
+    from cryptography import x509
+
+    block = _BLOCK.search(base64.b64decode(encoded or ""))
+    if block is None or block[1] != _REQUEST:
+        return "PEM block type must be CERTIFICATE REQUEST"
+    der = _decoded(block[2])
+    if der is None:
+        return "PEM block type must be CERTIFICATE REQUEST"
+    try:
+        request = x509.load_der_x509_csr(der)
+        signed = request.is_signature_valid
+    except ValueError:
+        return _not_asn1(der, "certificateRequest")
+    return "" if signed else "x509: ECDSA verification failure"
+
+
+def _decoded(text: bytes) -> bytes | None:
+    try:
+        return base64.b64decode(b"".join(text.split()), validate=True)
+    except ValueError:
+        return None
+
+
+def _not_asn1(der: bytes, name: str) -> str:
+    """Go's words for bytes that do not begin as a sequence, or end too early."""
+    if not der:
+        return "asn1: syntax error: sequence truncated"
+    if der[0] != _SEQUENCE:
+        kind, tag, compound = der[0] >> 6, der[0] & 0x1F, "true" if der[0] & 0x20 else "false"
+        length = der[1] if len(der) > 1 else 0
+        found = f"{{class:{kind} tag:{tag} length:{length} isCompound:{compound}}}"
+        wanted = "{optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> "
+        wanted += "stringType:0 timeType:0 set:false omitEmpty:false}"
+        return f"asn1: structure error: tags don't match (16 vs {found}) {wanted} {name} @2"
+    return "asn1: syntax error: data truncated"
+
+
+def certificates_fault(encoded: str | None) -> str:
+    """Why something is no list of certificates; empty where it is one, or nothing at all."""
+    if not encoded:
+        return ""
+    from cryptography import x509
+
+    content = base64.b64decode(encoded)
+    blocks = list(_BLOCK.finditer(content))
+    if not blocks:
+        return "must contain at least one CERTIFICATE PEM block"
+    for block in blocks:
+        if block[1] != _CERTIFICATE:
+            return f'only CERTIFICATE PEM blocks are allowed, found "{block[1].decode()}"'
+        der = _decoded(block[2])
+        try:
+            x509.load_der_x509_certificate(der or b"")
+        except ValueError:
+            return _not_asn1(der or b"", "certificate")
+    return ""
