@@ -1,0 +1,92 @@
+"""``simkit policy``: whether a history keeps the deprecation policy, and the earliest schedule that would."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from simkit.cli.output import add_output, write_rows
+from simkit.meta.errors import SimkitError
+
+EXAMPLES = """\
+examples:
+  simkit policy check api-history.yaml
+  simkit policy check --kubernetes flowcontrol.apiserver.k8s.io --vintage A
+  simkit policy plan api-history.yaml shop.example.com v1 --start 1.36
+
+A history names releases with dates, and groups with versions: introduced, deprecated, removed, replacement.
+
+Exit code: 0 when nothing is broken, 1 when something is, 2 for wrong use or an unreadable history.
+"""
+FOUND = 1
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "policy",
+        help="check a history of versions against the deprecation policy",
+        description="Checks the rules of the deprecation policy, and plans what they allow.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parts = parser.add_subparsers(title="what to do", metavar="ACTION", required=True, dest="action")
+    check = parts.add_parser("check", help="what a history breaks")
+    check.add_argument("file", nargs="?", default="", metavar="FILE", help="a history in YAML")
+    check.add_argument("--kubernetes", nargs="*", metavar="GROUP", help="the history of Kubernetes, of some groups")
+    check.add_argument("--fields", action="store_true", help="with --kubernetes: compare the fields of kinds too")
+    check.add_argument("--vintage", default="C", choices=("A", "B", "C"), help="edition of the policy (default C)")
+    check.add_argument("--breaches", action="store_true", help="leave out overruns and notices")
+    add_output(check)
+    plan = parts.add_parser("plan", help="the earliest schedule that the policy allows")
+    plan.add_argument("file", metavar="FILE", help="a history in YAML")
+    plan.add_argument("group", metavar="GROUP")
+    plan.add_argument("target", metavar="VERSION", help="the version to arrive at")
+    plan.add_argument("--start", default="", metavar="RELEASE", help="the first release to do something in")
+    add_output(plan)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check or plan, and return the exit code."""
+    return _plan(args) if args.action == "plan" else _check(args)
+
+
+def _check(args: argparse.Namespace) -> int:
+    from simkit.logic.lifecycle import check, of_releases, read_history
+
+    if bool(args.file) == (args.kubernetes is not None):
+        raise SimkitError("give a file with a history, or --kubernetes")
+    history = read_history(args.file) if args.file else of_releases(args.kubernetes or None, fields=args.fields)
+    found = check(history, vintage=args.vintage)
+    shown = [each for each in found if each.weight == "breach" or not args.breaches]
+    rows = [
+        {
+            "rule": each.rule,
+            "weight": each.weight,
+            "element": each.element,
+            "evidence": each.evidence,
+            "complies_from": str(each.earliest) if each.earliest else "",
+        }
+        for each in shown
+    ]
+    write_rows(("rule", "weight", "element", "evidence", "complies_from"), rows, args.output)
+    return FOUND if any(each.weight == "breach" for each in found) else 0
+
+
+def _plan(args: argparse.Namespace) -> int:
+    from simkit.logic.lifecycle import plan, read_history
+
+    made = plan(read_history(args.file), args.group, args.target, start=args.start)
+    rows = [
+        {
+            "release": step.release.name,
+            "date": f"{step.release.day}" + (" (expected)" if step.release.expected else ""),
+            "action": step.action,
+            "version": step.element,
+            "rule": step.rule,
+        }
+        for step in made.steps
+    ]
+    write_rows(("release", "date", "action", "version", "rule"), rows, args.output)
+    return 0

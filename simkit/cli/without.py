@@ -1,0 +1,53 @@
+"""``simkit without``: who would notice if versions went, found in a dump and an audit log and proven on a fork."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simkit.cli.dump import add_dump
+from simkit.cli.output import add_output, write_rows
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+EXAMPLES = """\
+examples:
+  simkit without flowcontrol.apiserver.k8s.io/v1beta3 --dump cluster.yaml --requests audit.jsonl.gz
+  simkit without --at 1.32 --dump cluster.yaml --requests audit.jsonl.gz
+  simkit without policy/v1 --dump cluster.yaml --show objects -o csv
+
+Exit code: 0 when nobody would notice, 1 when somebody would, 2 for wrong use or unreadable input.
+"""
+FOUND = 1
+PARTS = ("summary", "gone", "objects", "callers", "rules", "hooks", "answers")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "without",
+        help="who would notice if versions went",
+        description="Finds stored objects, callers, roles, webhooks and policies that have to do with some versions.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("element", nargs="*", metavar="ELEMENT", help="policy/v1beta1, batch, storage.../v1/csinodes")
+    parser.add_argument("--at", default="", metavar="RELEASE", help="instead: what this release no longer serves")
+    parser.add_argument("--requests", type=Path, metavar="FILE", help="an audit log, JSON lines (also .gz)")
+    parser.add_argument("--show", choices=PARTS, default="summary", help="which table (default: summary)")
+    add_dump(parser)
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    from simkit.cluster.loading import load
+
+    cluster = load(args.dump, release=args.release)
+    found = cluster.who_would_notice(*args.element, release=args.at or None, requests=args.requests)
+    table: DataFrame = found.summary() if args.show == "summary" else getattr(found, args.show)
+    write_rows(tuple(map(str, table.columns)), table.to_dict("records"), args.output)
+    return FOUND if found.noticed else 0
