@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,6 +25,7 @@ _CURVES: Final[Mapping[str, tuple[str, type[hashes.HashAlgorithm]]]] = {
     "secp384r1": ("ES384", hashes.SHA384),
     "secp521r1": ("ES512", hashes.SHA512),
 }
+_BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]*")
 _CURVE_NAMES: Final = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
 
 
@@ -174,6 +176,8 @@ def _encode(raw: bytes) -> bytes:
 
 
 def _decode(text: str) -> bytes:
+    if not _BASE64URL.fullmatch(text):
+        raise binascii.Error("only letters, digits, '-' and '_' make up a part of a token")
     return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
 
 

@@ -1,0 +1,99 @@
+"""Certificates of the wrong authority, and proxies that nobody trusts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from simkit.engine.authn.config import Settings, build
+from simkit.engine.authn.union import Union
+from simkit.engine.http.signing import Pair, make_authority
+from simkit.meta.clock import SimulatedClock
+from simkit.meta.errors import StatusError
+from simkit.meta.message import Credentials
+
+START = datetime(2024, 4, 17, tzinfo=UTC)
+SPAN = (START - timedelta(days=1), START + timedelta(days=30))
+CLIENTS, PROXIES, STRANGERS = (make_authority(name, SPAN) for name in ("clients", "proxies", "strangers"))
+SAYS = {"x-remote-user": ("ann",), "x-remote-group": ("system:masters",)}
+
+
+def authenticator(**more: object) -> Union:
+    settings = {"client_authorities": CLIENTS.certificate_pem(), "proxy_authorities": PROXIES.certificate_pem()}
+    chosen = Settings(**{**settings, **more})  # type: ignore[arg-type]
+    return build(chosen, lambda *_: None, SimulatedClock(START)).authenticator
+
+
+def shown(pair: Pair, headers: Mapping[str, Sequence[str]] | None = None) -> Credentials:
+    return Credentials(certificates=(pair.certificate.public_bytes(Encoding.DER),), headers=headers or {})
+
+
+def who(union: Union, credentials: Credentials) -> tuple[str, tuple[str, ...]] | int:
+    try:
+        found = union.authenticate(credentials)
+    except StatusError as error:
+        return error.code
+    return found.user, found.groups
+
+
+def test_each_authority_for_its_own() -> None:
+    """A client is who its certificate says, a proxy says who it speaks for."""
+    union = authenticator()
+    assert who(union, shown(CLIENTS.sign_client("eve", ("devs",), SPAN))) == ("eve", ("devs", "system:authenticated"))
+    proxy = PROXIES.sign_client("front", (), SPAN)
+    assert who(union, shown(proxy, SAYS)) == ("ann", ("system:masters", "system:authenticated"))
+
+
+def test_a_client_is_no_proxy() -> None:
+    """A client's certificate gives no weight to proxy headers: it stays who it is."""
+    eve = CLIENTS.sign_client("front", ("devs",), SPAN)
+    assert who(authenticator(), shown(eve, SAYS)) == ("front", ("devs", "system:authenticated"))
+
+
+def test_a_proxy_is_no_client() -> None:
+    """A certificate of the proxies' authority is no identity, even if it names an administrator."""
+    admin = PROXIES.sign_client("admin", ("system:masters",), SPAN)
+    assert who(authenticator(), shown(admin)) == 401
+
+
+def test_only_named_proxies() -> None:
+    """Where names are listed, another certificate of the same authority is no proxy."""
+    union = authenticator(proxy_names=("front",))
+    assert who(union, shown(PROXIES.sign_client("other", (), SPAN), SAYS)) == 401
+    assert who(union, shown(PROXIES.sign_client("front", (), SPAN), SAYS)) == (
+        "ann",
+        ("system:masters", "system:authenticated"),
+    )
+
+
+def test_headers_without_a_certificate() -> None:
+    """Anybody can send headers."""
+    assert who(authenticator(), Credentials(headers=SAYS)) == ("system:anonymous", ("system:unauthenticated",))
+    assert who(authenticator(anonymous_auth=False), Credentials(headers=SAYS)) == 401
+
+
+def test_strangers() -> None:
+    """A certificate of nobody's authority is refused, and so is one made for servers."""
+    assert who(authenticator(), shown(STRANGERS.sign_client("ann", ("system:masters",), SPAN))) == 401
+    impostor = make_authority("clients", SPAN).sign_client("ann", (), SPAN)
+    assert who(authenticator(), shown(impostor)) == 401
+    server = CLIENTS.sign_server("server", (["localhost"], ["127.0.0.1"]), SPAN)
+    assert who(authenticator(), shown(server)) == 401
+
+
+@pytest.mark.parametrize("days", [(-10, -5), (5, 10)])
+def test_out_of_time(days: tuple[int, int]) -> None:
+    """A certificate counts in its own time alone."""
+    span = (START + timedelta(days=days[0]), START + timedelta(days=days[1]))
+    assert who(authenticator(), shown(CLIENTS.sign_client("eve", (), span))) == 401
+
+
+def test_a_client_may_not_sign_others() -> None:
+    """A client certificate is no authority."""
+    eve = CLIENTS.sign_client("eve", (), SPAN)
+    forged = eve.sign_client("admin", ("system:masters",), SPAN)
+    chain = (forged.certificate.public_bytes(Encoding.DER), eve.certificate.public_bytes(Encoding.DER))
+    assert who(authenticator(), Credentials(certificates=chain)) == 401
