@@ -17,7 +17,6 @@ _SPEC: Final[Mapping[str, Any]] = {
     "schedulerName": "default-scheduler",
 }
 _CONTAINER: Final[Mapping[str, Any]] = {
-    "resources": {},
     "terminationMessagePath": "/dev/termination-log",
     "terminationMessagePolicy": "File",
 }
@@ -57,8 +56,8 @@ def replaced(obj: Object, name: str, change: Change) -> Object:
 def defaulted_spec(spec: Object) -> Object:
     """A pod spec with everything filled in that does not depend on the kind of object that it stands in."""
     found = spec
-    missing = {
-        name: value
+    missing: Draft = {
+        name: {} if value == {} else value  # a mapping of its own, since others may fill it
         for name, value in _SPEC.items()
         if found.get(name) is None or (found[name] == "" and isinstance(value, str))
     }
@@ -97,9 +96,9 @@ def default_template(spec: Draft) -> None:
 
 def defaulted_container(container: Object) -> Object:
     """A container with everything filled in."""
-    missing = {name: value for name, value in _CONTAINER.items() if not container.get(name)}
-    if "resources" in missing and "resources" in container:
-        del missing["resources"]
+    missing: Draft = {name: value for name, value in _CONTAINER.items() if not container.get(name)}
+    if container.get("resources") is None:
+        missing["resources"] = {}
     if not container.get("imagePullPolicy"):
         missing["imagePullPolicy"] = pull_policy(container.get("image") or "")
     found: Object = {**container, **missing} if missing else container

@@ -1,0 +1,99 @@
+"""Objects as the server makes them from what a client writes: decoded, defaulted, prepared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simkit.kinds.index import rules_of
+from simkit.kinds.rules import KindRules
+from simkit.language.merge.mergepatch import merge_patch
+from simkit.meta.names import GroupKind, GroupVersionKind
+from simkit.meta.objects import Draft, Object, copied, group_version_of
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.decoding import normalise
+
+CATALOGUE = Catalogue.for_release("1.30")
+CONTAINER = {"name": "c", "image": "registry.test/app:1"}
+TEMPLATE = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [CONTAINER]}}
+SELECTED = {"selector": {"matchLabels": {"app": "x"}}, "template": TEMPLATE}
+ENDING = {"template": {"spec": {"restartPolicy": "Never", "containers": [CONTAINER]}}}
+
+BASES: dict[str, Draft] = {
+    "v1/Pod": {"spec": {"containers": [CONTAINER]}},
+    "v1/PodTemplate": {"template": TEMPLATE},
+    "v1/ReplicationController": {"spec": {"template": TEMPLATE}},
+    "v1/Binding": {"target": {"kind": "Node", "name": "n1"}},
+    "apps/v1/Deployment": {"spec": SELECTED},
+    "apps/v1/ReplicaSet": {"spec": SELECTED},
+    "apps/v1/StatefulSet": {"spec": {**SELECTED, "serviceName": "s"}},
+    "apps/v1/DaemonSet": {"spec": SELECTED},
+    "apps/v1/ControllerRevision": {"data": {"a": 1}, "revision": 1},
+    "batch/v1/Job": {"spec": ENDING},
+    "batch/v1/CronJob": {"spec": {"schedule": "*/5 * * * *", "jobTemplate": {"spec": ENDING}}},
+}
+"""The least of each kind that is well."""
+
+
+def rules(kind: str) -> KindRules:
+    """The rules of a kind that is written as ``apps/v1/Deployment``."""
+    api_version, _, name = kind.rpartition("/")
+    return rules_of(GroupKind(api_version.partition("/")[0] if "/" in api_version else "", name))
+
+
+def written(kind: str, change: Object | None = None) -> Draft:
+    """The least object of a kind with a merge patch applied, as a client would send it."""
+    api_version, _, name = kind.rpartition("/")
+    head = {"apiVersion": api_version, "kind": name, "metadata": {"name": "x", "namespace": "n"}}
+    body: Any = merge_patch(copied({**head, **BASES[kind]}), copied(change or {}))
+    return dict(body)
+
+
+def made(obj: Object) -> Draft:
+    """What the server makes of a new object before it looks for faults."""
+    kind = f"{obj['apiVersion']}/{obj['kind']}"
+    draft = _decoded(obj)
+    draft["metadata"]["uid"] = "uid-1"
+    if "status" in draft:
+        del draft["status"]
+    rules(kind).default(draft)
+    rules(kind).prepare(draft, None)
+    rules(kind).default(draft)
+    return draft
+
+
+def changed(live: Object, change: Object) -> Draft:
+    """A stored object after a merge patch of everything but its status."""
+    kind = f"{live['apiVersion']}/{live['kind']}"
+    draft = _decoded(merge_patch(copied(live), change))
+    draft.pop("status", None)
+    if "status" in live:
+        draft["status"] = live["status"]
+    rules(kind).default(draft)
+    rules(kind).prepare(draft, live)
+    rules(kind).default(draft)
+    return draft
+
+
+def faults(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
+    """All that is wrong with an object, as sentences."""
+    of_kind = rules(f"{obj['apiVersion']}/{obj['kind']}")
+    special = (of_kind.subresources or {}).get(part)
+    check = special.validate if special is not None else of_kind.validate
+    return [str(error) for error in check(obj, old)]
+
+
+def with_status(live: Object, status: Object) -> Draft:
+    """A stored object after its status was written."""
+    of_kind = rules(f"{live['apiVersion']}/{live['kind']}")
+    draft = _decoded({**copied(live), "status": status})
+    special = (of_kind.subresources or {})["status"]
+    special.merge(draft, live)
+    return draft
+
+
+def _decoded(obj: Object) -> Draft:
+    version = group_version_of(obj)
+    schema = CATALOGUE.schema(GroupVersionKind(version.group, version.version, obj["kind"]))
+    draft = {**normalise(copied(obj), schema), "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
+    draft["metadata"] = dict(draft["metadata"])
+    return draft
