@@ -13,8 +13,9 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
-from simkit.engine.authz.config import SERVER_HASH, FromFile, Module
+from simkit.engine.authz.config import FromFile, Module
 from simkit.engine.authz.files import load, parse
+from simkit.engine.outside.watchedfile import SERVER_HASH
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import SimulatedClock
@@ -245,7 +246,7 @@ def test_reloading(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     clock.advance(1)
     with caplog.at_level(logging.WARNING):
         assert authorizer.authorize(ASK).allowed
-    assert "stays as it was" in caplog.text
+    assert "everything stays as it was" in caplog.text
     assert metrics.counts[RELOADS][SERVER_HASH, "failure"] == 1
     last = metrics.gauges["apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds"]
     assert last == {(SERVER_HASH, "success"): 1.0, (SERVER_HASH, "failure"): 2.0}
@@ -261,7 +262,7 @@ def test_read_once_a_minute_even_if_it_seems_unchanged(tmp_path: Path) -> None:
 
     authorizer = FromFile(path, build, clock, Metrics())
     path.write_bytes(b"allow")
-    authorizer._stamp = authorizer._stamped()  # as if size and times were what they had been
+    authorizer._file._stamp = authorizer._file._stamped()  # as if size and times were what they had been
     clock.advance(2)
     assert not authorizer.authorize(ASK).allowed
     clock.advance(58)
