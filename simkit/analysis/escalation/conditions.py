@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any, Final
 
-from simkit.analysis.escalation.holdings import EVERYWHERE
+from simkit.analysis.escalation.holdings import EVERYWHERE, matched
+from simkit.analysis.escalation.need import Permission
 from simkit.analysis.escalation.place import GROUP, USER
+from simkit.analysis.escalation.primitive import needs_of, primitives
 from simkit.analysis.escalation.solution import Holder, Solution
 from simkit.analysis.escalation.world import CONFIG_MAPS, PERSISTENT_VOLUMES, World
 from simkit.analysis.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES
 from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.question import Question
+from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE, api_group
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
@@ -89,7 +93,7 @@ def _role_of_others(world: World, holder: Holder, solution: Solution) -> Iterato
 
 
 def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
-    """A role whose rules the holder has, and a bound aggregated role that does not have them yet."""
+    """A role whose rules the holder has, and a bound aggregated role by which others gain something that matters."""
     bound = {binding.role.name: binding for binding in world.index.bindings() if binding.subjects}
     targets = [
         (name, labels, bound[name], have)
@@ -101,18 +105,40 @@ def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Var
     for role in world.scan(CLUSTER_ROLES):
         name = name_of(role)
         rules = world.index.rules(Key(CLUSTER_ROLES, "", name)) or ()
-        if not rules or not solution.allows("role", name) or not covers(holder.wide_rules, rules):
+        if not solution.allows("role", name) or not _opens(rules, world.release):
             continue
         for aggregated, labels, binding, have in targets:
-            if aggregated != name and not covers(have, rules) and not _has(labels_of(role), labels):
-                widest = min(binding.subjects, key=lambda one: one.kind != GROUP)
-                yield {
-                    "role": name,
-                    "aggregated": aggregated,
-                    "beneficiary": text_of(widest),
-                    "scope": binding.namespace,
-                }
-                return
+            if aggregated == name or _has(labels_of(role), labels) or not _opens(rules, world.release, have):
+                continue
+            widest = min(binding.subjects, key=lambda one: (one.kind != GROUP, one))
+            if widest in holder.principals or not covers(holder.wide_rules, rules):
+                continue
+            where = {"aggregated": aggregated, "scope": binding.namespace}
+            yield {"role": name, "beneficiary": text_of(widest), **where}
+            return
+
+
+def _opens(rules: tuple[Rule, ...], release: str, have: tuple[Rule, ...] = ()) -> bool:
+    """Whether rules allow something that some escalation needs, and that the other rules do not allow."""
+    return bool(_dangerous(rules, release) - _dangerous(have, release))
+
+
+@lru_cache(maxsize=4096)
+def _dangerous(rules: tuple[Rule, ...], release: str) -> frozenset[Permission]:
+    return frozenset(one for one, _, _ in matched(rules, release)) & _escalating(release)
+
+
+@cache
+def _escalating(release: str) -> frozenset[Permission]:
+    """The permissions that primitives need which give more access."""
+    return frozenset(
+        option.permission
+        for one in primitives().primitives
+        if one.kind == "escalation"
+        for number in range(len(one.ways))
+        for need in needs_of(one.id, number, release)
+        for option in need.any_of
+    )
 
 
 def _labels(selectors: Any) -> dict[str, str]:

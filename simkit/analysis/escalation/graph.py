@@ -19,6 +19,7 @@ from simkit.analysis.escalation.world import World
 from simkit.analysis.escalation.yields import YIELDS
 from simkit.analysis.remembered import Remembered
 from simkit.analysis.subject import Members, implied_groups
+from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import RBAC_GROUP
@@ -159,11 +160,24 @@ class EscalationGraph:
     def uses(self, holder: Holder, primitive: Primitive) -> Iterator[Edge]:
         """How a holder can use one primitive."""
         for number in range(len(primitive.ways)):
+            if primitive.kind in ("impact", "deputy") and not self._served(primitive.id, number):
+                continue
             for solution, variables in self.found(holder, primitive, number):
                 reached = YIELDS[solution.way.yields](self.world, holder, solution, variables)
                 for target, more in reached:
                     if target != holder.place:
                         yield _edge(holder.place, target, solution, {**variables, **more})
+
+    def _served(self, identifier: str, number: int) -> bool:
+        """Whether the cluster has something of what each need is about."""
+        return all(
+            any(
+                option.permission.resource.partition("/")[0] in VIRTUAL
+                or self.world.served(option.permission.group, option.permission.resource)
+                for option in need.any_of
+            )
+            for need in needs_of(identifier, number, self.release)
+        )
 
     def found(self, holder: Holder, primitive: Primitive, number: int) -> Iterator[tuple[Solution, dict[str, str]]]:
         """How a holder meets one way of a primitive, with what its condition found."""

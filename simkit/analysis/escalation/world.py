@@ -36,6 +36,7 @@ class World:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
+        self.release = snapshot.release
         self.index = index_of(snapshot)
         self.catalogue = catalogue_of(snapshot)
         self._unknown: dict[GroupResource, None] = {}

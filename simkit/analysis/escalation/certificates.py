@@ -1,0 +1,54 @@
+"""Certificate requests that an attacker makes, and an authority that stands for the cluster's own on a fork."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+
+@cache
+def _key(name: str) -> EllipticCurvePrivateKey:
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def _name(user: str, groups: Sequence[str]) -> x509.Name:
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    return x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, user)])
+
+
+def certificate_request(user: str, groups: Sequence[str] = ()) -> str:
+    """A PKCS#10 request for a user with groups: PEM in base64, as the API takes it."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+
+    made = x509.CertificateSigningRequestBuilder().subject_name(_name(user, groups)).sign(_key("user"), hashes.SHA256())
+    return base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
+
+
+def signed(request: str, now: datetime | None = None) -> tuple[str, str, tuple[str, ...]]:
+    """A certificate for a request as PEM in base64, with the user and the groups that it names."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.x509.oid import NameOID
+
+    asked = x509.load_pem_x509_csr(base64.b64decode(request))
+    start = now or datetime.now(UTC)
+    builder = x509.CertificateBuilder().subject_name(asked.subject).issuer_name(_name("proof-authority", ()))
+    builder = builder.public_key(asked.public_key()).serial_number(x509.random_serial_number())
+    builder = builder.not_valid_before(start).not_valid_after(start + timedelta(days=1))
+    certificate = builder.sign(_key("authority"), hashes.SHA256())
+    user = asked.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
+    groups = [str(one.value) for one in asked.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+    return base64.b64encode(certificate.public_bytes(serialization.Encoding.PEM)).decode(), str(user), tuple(groups)

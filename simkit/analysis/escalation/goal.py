@@ -1,0 +1,173 @@
+"""What an attacker wants: cluster-admin, secrets, nodes, a namespace, any permission, another identity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+from simkit.analysis.escalation import place as at_place
+from simkit.analysis.escalation.graph import EscalationGraph
+from simkit.analysis.escalation.place import ALL, CLUSTER_ADMIN, Place, at_subject, role_of
+from simkit.analysis.escalation.primitive import primitives
+from simkit.analysis.subject import implied_groups, parse, text_of
+from simkit.analysis.target import target
+from simkit.analysis.who_can import question_of
+from simkit.logic.rbac.binding import GROUP, Subject
+from simkit.logic.rbac.question import Question
+from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.errors import SimkitError
+
+Test = Callable[[Place], bool]
+
+
+@dataclass(frozen=True)
+class Access:
+    """What the authorizer is asked at the end of a proof."""
+
+    verb: str
+    resource: str
+    group: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+    def __str__(self) -> str:
+        what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        where = f" in {self.namespace}" if self.namespace else ""
+        return f"{self.verb} {what}" + (f".{self.group}" if self.group else "") + (f" {self.name!r}" if self.name else "") + where
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Something that is worth reaching. ``test`` makes, for a graph, the question whether a place has it.
+
+    ``access`` is what whoever reached it is allowed; None where reaching is more than an access, as a node's disk is.
+    """
+
+    name: str
+    test: Callable[[EscalationGraph], Test] = field(repr=False, compare=False)
+    access: Access | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _is(*places: Place) -> Callable[[EscalationGraph], Test]:
+    wanted = frozenset(places)
+    return lambda graph: wanted.__contains__
+
+
+CLUSTER: Final = Goal("cluster-admin", _is(CLUSTER_ADMIN), Access("*", "*", "*"))
+"""Everything in the cluster."""
+ALL_SECRETS: Final = Goal(
+    "all secrets",
+    _is(CLUSTER_ADMIN, Place(at_place.SECRETS, namespace=ALL), Place(at_place.NAMESPACE, namespace=ALL)),
+    Access("get", "secrets", namespace=SYSTEM_NAMESPACE),
+)
+"""The contents of the secrets of all namespaces."""
+
+
+def _has_node(graph: EscalationGraph) -> Test:
+    return lambda place: place.kind in (at_place.NODE, at_place.EVERYTHING)
+
+
+NODE: Final = Goal("a node", _has_node)
+"""The host of some node."""
+
+
+def namespace_goal(namespace: str) -> Goal:
+    """Everything in one namespace."""
+    places = (Place(at_place.NAMESPACE, namespace=namespace), Place(at_place.NAMESPACE, namespace=ALL), CLUSTER_ADMIN)
+    return Goal(f"namespace {namespace}", _is(*places), Access("*", "*", "*", namespace))
+
+
+def subject_goal(subject: Subject | str) -> Goal:
+    """Being somebody else."""
+    wanted = parse(subject)
+    return Goal(text_of(wanted), _is(at_subject(wanted), at_subject(wanted, worn=True)))
+
+
+def impact_goal(primitive: str) -> Goal:
+    """The harm that a primitive does."""
+    return Goal(f"impact {primitive}", _is(Place(at_place.IMPACT, primitives().primitive(primitive).id)))
+
+
+def permission_goal(
+    verb: str,
+    resource: str,
+    *,
+    namespace: str | None = None,
+    name: str | None = "",
+    subresource: str = "",
+    group: str | None = None,
+) -> Goal:
+    """Being allowed something, in words as ``who_can`` takes them."""
+    title = f"{verb} {resource}" + (f"/{subresource}" if subresource else "") + (f" {name!r}" if name else "")
+    title += f" in {namespace}" if namespace else "" if namespace is None else " everywhere"
+
+    def test(graph: EscalationGraph) -> Test:
+        asked = target(graph.snapshot, verb, resource, subresource=subresource, name=name or "", group=group)
+        return _allowed(graph, question_of(asked, namespace, any_name=name is None))
+
+    plural, _, behind = resource.partition("/")
+    plural, _, dotted = plural.partition(".")
+    access = Access(verb, plural, group or dotted, namespace or "", name or "", subresource or behind)
+    return Goal(title, test, access)
+
+
+def _allowed(graph: EscalationGraph, question: Question) -> Test:
+    """Whether somebody at a place may do what is asked."""
+    index = graph.world.index
+    holders = {at_subject(answer.grant.subject) for answer in index.who(question)}
+
+    @cache
+    def by_rules(place: Place) -> bool:
+        rules = index.rules(role_of(place)) or ()
+        return question.reaches(place.namespace) and any(question.allowed_by(rule) for rule in rules)
+
+    def test(place: Place) -> bool:
+        if place.kind == at_place.EVERYTHING:
+            return True
+        if place.kind == at_place.RULES:
+            return place.namespace != ALL and by_rules(place)
+        if place.kind == at_place.NAMESPACE:
+            return place.namespace != ALL and question.reaches(place.namespace)
+        if place.kind == GROUP:
+            names = (place.name, *implied_groups(place.name))
+            return any(Place(GROUP, name) in holders for name in names)
+        return place.subject is not None and place._replace(worn=False) in holders
+
+    return test
+
+
+KNOWN: Final = {goal.name: goal for goal in (CLUSTER, ALL_SECRETS, NODE)}
+
+
+def parse_goal(goal: Goal | str) -> Goal:
+    """The goal that a text names.
+
+    ``cluster-admin``, ``all secrets``, ``a node``, ``namespace prod``, ``impact G1``, a subject (``sa:ns/name``), or a
+    permission (``get secrets``, ``create pods in prod``).
+
+    Examples
+    --------
+    >>> str(parse_goal("namespace prod")), str(parse_goal("get secrets in prod")), str(parse_goal("sa:ci/runner"))
+    ('namespace prod', 'get secrets in prod', 'sa:ci/runner')
+    """
+    if isinstance(goal, Goal):
+        return goal
+    if goal in KNOWN:
+        return KNOWN[goal]
+    first, _, rest = goal.partition(" ")
+    if first == "namespace" and rest:
+        return namespace_goal(rest)
+    if first == "impact" and rest:
+        return impact_goal(rest)
+    if not rest:
+        return subject_goal(goal)
+    resource, _, where = rest.partition(" in ")
+    if " " in resource:
+        raise SimkitError(f"{goal!r} is no goal; known are {', '.join(KNOWN)}, 'namespace NAME', 'VERB RESOURCE [in NAMESPACE]'")
+    return permission_goal(first, resource, namespace=where or None)

@@ -1,0 +1,99 @@
+"""The end of a proof: the authorizer itself is asked whether the goal is granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from simkit.analysis.escalation import place as at_place
+from simkit.analysis.escalation.goal import Access
+from simkit.analysis.escalation.path import Path
+from simkit.analysis.escalation.place import role_of
+from simkit.analysis.rbacobjects import CLUSTER_ROLES
+from simkit.analysis.subject import identity_of
+from simkit.logic.rbac.cover import pieces
+from simkit.logic.rbac.rule import Rule, rules_of
+from simkit.meta.domain import AUTHORIZATION_GROUP
+from simkit.meta.identity import Identity, administrator
+from simkit.meta.message import Request
+from simkit.snapshot.protocol import Sandbox
+
+if TYPE_CHECKING:
+    from simkit.analysis.escalation.acting import Actor
+
+Question = tuple[Access, Identity | None]
+"""What is asked, and about whom: the attacker itself where it is None."""
+
+
+def granted(path: Path, actor: Actor, before: Sandbox) -> Question | None:
+    """What shows that the end of a path was reached; None where that is no access, as a node's disk is."""
+    if path.steps and path.steps[-1].way.check is not None and path.end.kind == at_place.IMPACT:
+        return _others(path, actor, before)
+    if path.goal.access is not None:
+        return path.goal.access, None
+    return _at(path, actor)
+
+
+def _others(path: Path, actor: Actor, before: Sandbox) -> Question | None:
+    """What somebody else gained by the last step."""
+    step = path.steps[-1]
+    check = step.way.check
+    assert check is not None
+    who = identity_of(step.variables["beneficiary"]) if check.by == "beneficiary" else actor.credential.seen
+    if not check.gained:
+        return Access(check.verb, check.resource, check.group, step.variables.get("scope", "")), who
+    role = before.snapshot().get(CLUSTER_ROLES, step.variables["role"]) or {}
+    for access in _accesses(rules_of(role), step.variables.get("scope", "")):
+        if not allowed(before, access, who):
+            return access, who
+    return None
+
+
+def _accesses(rules: tuple[Rule, ...], namespace: str) -> Iterator[Access]:
+    for rule in rules:
+        for piece in pieces(rule):
+            if piece.resources:
+                plural, _, subresource = piece.resources[0].partition("/")
+                name = piece.resource_names[0] if piece.resource_names else ""
+                yield Access(piece.verbs[0], plural, piece.api_groups[0], namespace, name, subresource)
+
+
+def _at(path: Path, actor: Actor) -> Question | None:
+    """What the end of the path allows, where that is access."""
+    end = path.end
+    where = "" if end.namespace == at_place.ALL else end.namespace
+    if end.kind == at_place.EVERYTHING:
+        return Access("*", "*", "*"), None
+    if end.kind == at_place.NAMESPACE and where:
+        return Access("*", "*", "*", where), None
+    if end.kind == at_place.RULES:
+        rules = actor.world_rules(role_of(end))
+        return next(((access, None) for access in _accesses(rules, where)), None)
+    return None
+
+
+def review(access: Access, identity: Identity | None = None) -> tuple[str, dict[str, Any]]:
+    """The path and body of a review: by oneself, or about somebody."""
+    attributes: dict[str, str] = {
+        "verb": access.verb,
+        "resource": access.resource,
+        "group": access.group,
+        "namespace": access.namespace,
+        "name": access.name,
+        "subresource": access.subresource,
+    }
+    spec: dict[str, Any] = {"resourceAttributes": {key: value for key, value in attributes.items() if value}}
+    kind = "SelfSubjectAccessReview"
+    if identity is not None:
+        kind = "SubjectAccessReview"
+        spec |= {"user": identity.user, "groups": list(identity.groups)}
+    body = {"apiVersion": f"{AUTHORIZATION_GROUP}/v1", "kind": kind, "spec": spec}
+    return f"/apis/{AUTHORIZATION_GROUP}/v1/{kind.lower()}s", body
+
+
+def allowed(sandbox: Sandbox, access: Access, identity: Identity) -> bool:
+    """What the authorizer of a cluster says about somebody."""
+    path, body = review(access, identity)
+    answer = sandbox.perform(Request.of("POST", path, body), identity=administrator())
+    status: Mapping[str, Any] = (answer.object or {}).get("status") or {} if answer.succeeded else {}
+    return bool(status.get("allowed"))

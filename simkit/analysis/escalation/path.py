@@ -1,0 +1,168 @@
+"""A way from a subject to a goal, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING
+
+from simkit.analysis.escalation.edge import Edge
+from simkit.analysis.escalation.goal import Goal
+from simkit.analysis.escalation.holdings import Source
+from simkit.analysis.escalation.place import SUBJECTS, Place
+from simkit.analysis.escalation.primitive import Primitive, Way
+from simkit.analysis.rbacobjects import written
+from simkit.analysis.subject import text_of
+from simkit.snapshot.protocol import Sandbox
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from simkit.analysis.escalation.proof import Proof
+
+SEVERITIES = ("info", "low", "medium", "high", "critical")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One primitive used, with the choices that follow from it."""
+
+    edge: Edge
+    choices: tuple[Edge, ...] = ()
+
+    @property
+    def primitive(self) -> Primitive:
+        return self.edge.known
+
+    @property
+    def way(self) -> Way:
+        return self.edge.means
+
+    @property
+    def source(self) -> Place:
+        return self.edge.source
+
+    @property
+    def target(self) -> Place:
+        return self.choices[-1].target if self.choices else self.edge.target
+
+    @property
+    def becomes(self) -> Place | None:
+        """The identity that the step gives; None where one stays who one is."""
+        return next((one.target for one in (self.edge, *self.choices) if one.target.kind in SUBJECTS), None)
+
+    @cached_property
+    def variables(self) -> dict[str, str]:
+        """What the words of the requests stand for; later choices are more exact."""
+        found: dict[str, str] = {}
+        for edge in (self.edge, *self.choices):
+            found.update((name, value) for name, value in edge.variables if value != "*" or name not in found)
+        return found
+
+    @property
+    def cost(self) -> float:
+        return self.edge.cost
+
+    def __str__(self) -> str:
+        detail = self.edge.value("detail")
+        return f"{self.primitive.id} {self.primitive.title}" + (f" ({detail})" if detail else "") + f" -> {self.target}"
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way from a subject to a goal. ``prove`` executes it; until then it is a claim."""
+
+    goal: Goal
+    edges: tuple[Edge, ...]
+    start: Place
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The primitives used, in order."""
+        steps: list[Step] = []
+        for edge in self.edges:
+            if edge.primitive:
+                steps.append(Step(edge))
+            elif steps:
+                steps[-1] = Step(steps[-1].edge, (*steps[-1].choices, edge))
+        return tuple(steps)
+
+    @property
+    def subject(self) -> str:
+        """Who starts, as people write it."""
+        return str(self.start)
+
+    @property
+    def end(self) -> Place:
+        return self.edges[-1].target if self.edges else self.start
+
+    @property
+    def hops(self) -> int:
+        """How many steps take something."""
+        return sum(edge.hops for edge in self.edges)
+
+    @property
+    def cost(self) -> float:
+        return sum(edge.cost for edge in self.edges)
+
+    @property
+    def primitives(self) -> tuple[str, ...]:
+        """The ids of the primitives, in order."""
+        return tuple(step.primitive.id for step in self.steps)
+
+    @property
+    def severity(self) -> str:
+        """That of the worst primitive used."""
+        return max((step.primitive.severity for step in self.steps), key=SEVERITIES.index, default="info")
+
+    @property
+    def grants(self) -> tuple[tuple[Source, ...], ...]:
+        """What has to be granted, in order: for each need the sources that are each enough."""
+        return tuple(need for edge in self.edges for need in edge.needs)
+
+    def prove(self, sandbox: Sandbox) -> Proof:
+        """Execute the path on a fork of a cluster: see ``prove``."""
+        from simkit.analysis.escalation.proof import prove
+
+        return prove(self, sandbox)
+
+    def plot(self) -> Figure:
+        """The path as a picture."""
+        from simkit.analysis.plots.paths import paths_figure
+
+        return paths_figure([self])
+
+    def lines(self) -> Iterator[str]:
+        """The path, line by line."""
+        yield f"{self.subject} -> {self.goal}: {self.hops} hops, cost {self.cost:g}"
+        for number, step in enumerate(self.steps, 1):
+            yield f"{number}. {step}"
+            for need in step.edge.needs:
+                for source in need[:1]:
+                    yield f"     by {source_text(source)}" + (f" and {len(need) - 1} more" if len(need) > 1 else "")
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def html_lines(lines: Iterable[str]) -> str:
+    """A headline and its details as a heading and a list."""
+    head, *rest = lines
+    return f"<p><b>{escape(head)}</b></p><ul>{''.join(f'<li>{escape(line.strip())}</li>' for line in rest)}</ul>"
+
+
+def source_text(source: Source) -> str:
+    """A grant as a person reads it: the binding, its role, the rule and the subject that is bound."""
+    return f"{written(source.binding)} ({written(source.role)}, rule {source.rule}) to {text_of(source.subject)}"
+
+
+def shortest_first(paths: Iterable[Path]) -> Sequence[Path]:
+    """Paths by subject, then by length."""
+    return sorted(paths, key=lambda path: (path.hops, path.cost, path.subject, path.goal.name))
