@@ -49,6 +49,11 @@ class Options:
     admission_control_config_file: str | Path | None = None
     """Settings of admission plugins."""
     controllers: Sequence[str] = ("*",)
+    cluster_signing_cert_file: str | Path | None = None
+    cluster_signing_key_file: str | Path | None = None
+    """The authority that signs approved requests; without files one is made."""
+    root_ca_file: str | Path | None = None
+    """What every namespace gets as the certificate of the server; by default that of the signing authority."""
     audit_policy: Policy | str | Path | None = None
     """A policy, its file, or a level (``Metadata``) at which every request is recorded; None: nothing is."""
     audit_memory: int = 100_000
@@ -60,6 +65,8 @@ class Options:
     max_requests_inflight: int = 0
     max_mutating_requests_inflight: int = 0
     """How many requests may be under way at once; 0 for no limit."""
+    services: Mapping[str, str] = field(default_factory=dict)
+    """Where services are that webhooks and registered group versions name: ``{"ops/hook": "127.0.0.1:8443"}``."""
     service_cluster_ip_range: str = "10.96.0.0/16"
     """Addresses of Services: one range, or one of each family with a comma between them."""
     service_node_port_range: tuple[int, int] = (30000, 32767)

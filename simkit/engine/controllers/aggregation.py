@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
@@ -25,13 +26,17 @@ class RoleAggregation:
     only this controller wrote go.
     """
 
-    name = NAME
+    name = account = NAME
+    next_time: float | None = None
 
     def wants(self, change: Change) -> bool:
         """Any cluster role may be part of another one."""
         return change.entry.key.resource == CLUSTER_ROLES
 
-    def sync(self, client: Client, snapshot: Snapshot) -> None:
+    def forget_failures(self) -> None:
+        """It keeps none: every run looks at all roles."""
+
+    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
         """Apply what differs. Roles that gather from gathering ones come to rest after some rounds."""
         roles = list(snapshot.scan(CLUSTER_ROLES))
         for role in filter(is_aggregated, roles):

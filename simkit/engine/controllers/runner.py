@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, Protocol, runtime_checkable
 
 from simkit.engine.seams import Change, Compacted, Store
+from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
-from simkit.meta.identity import Identity, service_account
+from simkit.meta.identity import AUTHENTICATED, Identity, service_account
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Revision
 from simkit.snapshot.protocol import Snapshot
@@ -22,6 +24,10 @@ from simkit.snapshot.protocol import Snapshot
 _LOG: Final = logging.getLogger("simkit.controllers")
 _ROUNDS: Final = 1000
 """How often controllers may answer each other before they are said to fight."""
+_GATHERING: Final = 0.02
+"""Seconds for which the background thread lets changes gather before it looks at them."""
+USER_AGENT: Final = "kube-controller-manager"
+"""Who controllers say that they are, and so whom the fields belong to that they write."""
 
 
 class Client(Protocol):
@@ -38,12 +44,35 @@ class Controller(Protocol):
         """The name that ``--controllers`` uses."""
         ...
 
+    @property
+    def account(self) -> str:
+        """The service account in the system's namespace that it acts as, or a whole user name with a colon."""
+        ...
+
+    @property
+    def next_time(self) -> float | None:
+        """When it wants to be run even if nothing changes, in seconds since the epoch."""
+        ...
+
     def wants(self, change: Change) -> bool:
         """Whether a change concerns it."""
         ...
 
-    def sync(self, client: Client, snapshot: Snapshot) -> None:
-        """Bring everything in order."""
+    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
+        """Bring in order what these changes concern; None: everything."""
+        ...
+
+    def forget_failures(self) -> None:
+        """Try again at once what failed, instead of waiting."""
+        ...
+
+
+@runtime_checkable
+class Continuing(Protocol):
+    """A controller that knows something which a fork's has to know too."""
+
+    def adopt(self, other: Any) -> None:
+        """Know what another one of the same kind knows, in the store that this one's is a fork of."""
         ...
 
 
@@ -51,36 +80,64 @@ Perform = Callable[[Request, Identity], Response]
 
 
 class _Account:
-    """A controller's client: everything through the road, as its own service account."""
+    """A controller's client: everything through the road, as its own account."""
 
-    def __init__(self, perform: Perform, name: str) -> None:
+    def __init__(self, perform: Perform, account: str) -> None:
         self._perform = perform
-        self._identity = service_account(SYSTEM_NAMESPACE, name)
+        own_user = ":" in account
+        self._identity = Identity(account, (AUTHENTICATED,)) if own_user else service_account(SYSTEM_NAMESPACE, account)
 
     def perform(self, request: Request) -> Response:
+        if not request.header("user-agent"):
+            request = replace(request, headers={**request.headers, "user-agent": (USER_AGENT,)})
         return self._perform(request, self._identity)
 
 
 class Runner:
-    """The controllers of one server."""
+    """The controllers of one server.
+
+    ``rested`` says that everything is in order already, as in a store that was loaded: only later changes count.
+    """
 
     def __init__(
-        self, store: Store, controllers: Sequence[Controller], perform: Perform, snapshot: Callable[[], Snapshot]
+        self,
+        store: Store,
+        controllers: Sequence[Controller],
+        perform: Perform,
+        snapshot: Callable[[], Snapshot],
+        *,
+        clock: Clock | None = None,
+        rested: bool = False,
     ) -> None:
         self._store, self._controllers, self._snapshot = store, tuple(controllers), snapshot
-        self._clients = {controller.name: _Account(perform, controller.name) for controller in controllers}
-        self._seen = Revision(0)
-        self._first = True
+        self._clock = clock or SystemClock()
+        self._clients = {controller.name: _Account(perform, controller.account) for controller in controllers}
+        self._seen = store.revision if rested else Revision(0)
+        self._first = not rested
         self._wake, self._stopped = threading.Event(), threading.Event()
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
         self._unlisten: Callable[[], None] | None = None
+
+    def go_on(self, other: Runner) -> None:
+        """Go on where the runner of a store is that this one's is a fork of."""
+        with other._running:
+            self._seen, self._first = other._seen, other._first
+            known = {controller.name: controller for controller in other._controllers}
+            for controller in self._controllers:
+                if controller.name in known and isinstance(controller, Continuing):
+                    controller.adopt(known[controller.name])
 
     def settle(self) -> int:
         """Run controllers until nothing is left to do; gives back how many rounds it took.
 
         Raises SimkitError when they do not come to rest.
         """
+        for controller in self._controllers:
+            controller.forget_failures()
+        return self._settle()
+
+    def _settle(self) -> int:
         with self._running:
             for round_ in range(_ROUNDS):
                 if not self._round():
@@ -91,20 +148,27 @@ class Runner:
 
     def _round(self) -> bool:
         through = self._store.revision
-        dirty = self._concerned()
+        concerned = self._concerned()
         self._seen, self._first = through, False
-        for controller in dirty:
-            controller.sync(self._clients[controller.name], self._snapshot())
-        return bool(dirty)
+        for controller, changes in concerned:
+            controller.sync(self._clients[controller.name], self._snapshot(), changes)
+        return bool(concerned)
 
-    def _concerned(self) -> list[Controller]:
-        if self._first:
-            return list(self._controllers)
+    def _concerned(self) -> list[tuple[Controller, Sequence[Change] | None]]:
         try:
-            changes = list(self._store.changes(after=self._seen))
+            changes = None if self._first else list(self._store.changes(after=self._seen))
         except Compacted:
-            return list(self._controllers)
-        return [each for each in self._controllers if any(map(each.wants, changes))]
+            changes = None
+        if changes is None:
+            return [(controller, None) for controller in self._controllers]
+        now = self._clock.now()
+        found: list[tuple[Controller, Sequence[Change] | None]] = []
+        for controller in self._controllers:
+            own = list(filter(controller.wants, changes))
+            when = controller.next_time
+            if own or (when is not None and when <= now):
+                found.append((controller, own))
+        return found
 
     def start(self) -> None:
         """Keep things in order in the background until ``stop``."""
@@ -120,12 +184,19 @@ class Runner:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._wake.wait(1.0)
+            self._wake.wait(self._pause())
+            self._stopped.wait(_GATHERING)
             self._wake.clear()
             try:
-                self.settle()
+                self._settle()
             except SimkitError:
                 _LOG.exception("controllers")
+
+    def _pause(self) -> float:
+        """Seconds until a controller wants to be run, at most one."""
+        times = [controller.next_time for controller in self._controllers]
+        wanted = min((when for when in times if when is not None), default=None)
+        return 1.0 if wanted is None else max(0.0, min(1.0, wanted - self._clock.now()))
 
     def stop(self) -> None:
         """End the background work; what is under way is finished."""
@@ -138,21 +209,32 @@ class Runner:
             self._thread = None
 
 
-def chosen(flags: Sequence[str], known: Sequence[str], on_by_default: Sequence[str]) -> list[str]:
+def chosen(
+    flags: Sequence[str],
+    known: Sequence[str],
+    on_by_default: Sequence[str],
+    *,
+    aliases: Mapping[str, str] | None = None,
+    foreign: Sequence[str] = (),
+) -> list[str]:
     """The names of the controllers that ``--controllers`` asks for, in the order in which they are known.
 
-    ``*`` means all that are on by default, ``name`` adds one, ``-name`` takes one away. Raises SimkitError for a name
-    that is not known.
+    ``*`` means all that are on by default, ``name`` adds one, ``-name`` takes one away. ``aliases`` are other names
+    for the same; ``foreign`` ones exist in the real server but not here, and can only be taken away. Raises
+    SimkitError for a name that is not known.
 
     Examples
     --------
     >>> chosen(["*", "-b"], ["a", "b", "c"], ["a", "b"])
     ['a']
     """
-    for flag in flags:
-        if flag.removeprefix("-") not in (*known, "*"):
+    called = aliases or {}
+    wanted: set[str] = set(on_by_default) if "*" in flags else set()
+    for flag in sorted(flags, key=lambda flag: flag.startswith("-")):
+        name = called.get(flag.removeprefix("-"), flag.removeprefix("-"))
+        if name == "*":
+            continue
+        if name not in known and not (name in foreign and flag.startswith("-")):
             raise SimkitError(f"--controllers: {flag!r} is not a controller; known are {', '.join(known)}")
-    wanted = set(on_by_default) if "*" in flags else set()
-    wanted |= {flag for flag in flags if flag in known}
-    wanted -= {flag[1:] for flag in flags if flag.startswith("-")}
+        (wanted.discard if flag.startswith("-") else wanted.add)(name)
     return [name for name in known if name in wanted]

@@ -1,0 +1,127 @@
+"""Which controllers there are, in which order they run, and which are on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.engine.controllers.account_tokens import AccountTokens
+from simkit.engine.controllers.aggregation import RoleAggregation
+from simkit.engine.controllers.authority import Authority
+from simkit.engine.controllers.garbage import GarbageCollector
+from simkit.engine.controllers.keyed import Keyed, Reconciler
+from simkit.engine.controllers.namespace import NamespaceEmptying
+from simkit.engine.controllers.policystatus import PolicyStatus
+from simkit.engine.controllers.root_certificates import RootCertificates
+from simkit.engine.controllers.runner import Controller, chosen
+from simkit.engine.controllers.service_accounts import DefaultAccounts
+from simkit.meta.clock import Clock
+from simkit.meta.names import GroupResource
+from simkit.schema.catalogue import Catalogue
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What controllers are made from."""
+
+    clock: Clock
+    catalogue: Callable[[], Catalogue]
+    """What is served now."""
+    authority: Authority
+    issue: Callable[[Mapping[str, Any]], str]
+    """Signs the claims of a service account token."""
+    captured: Collection[GroupResource] | None = None
+    """What is known completely, in a server over a dump; None: everything."""
+
+
+Maker = Callable[[Means], Reconciler]
+
+
+def _account_tokens(means: Means) -> Reconciler:
+    return AccountTokens(means.issue, lambda: means.authority.bundle)
+
+
+KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
+    "serviceaccount-token-controller": (True, _account_tokens),
+    "serviceaccount-controller": (True, lambda _: DefaultAccounts()),
+    "root-ca-certificate-publisher-controller": (
+        True,
+        lambda means: RootCertificates(lambda: means.authority.bundle),
+    ),
+    "namespace-controller": (True, lambda means: NamespaceEmptying(means.catalogue, means.clock)),
+}
+"""The controllers that look at one object at a time: whether they are on by default, and how they are made."""
+
+_WHOLE: Final[Mapping[str, Callable[[Means], Controller]]] = {
+    "clusterrole-aggregation-controller": lambda _: RoleAggregation(),
+    "validatingadmissionpolicy-status-controller": lambda means: PolicyStatus(means.catalogue),
+    "garbage-collector-controller": lambda means: GarbageCollector(means.catalogue, means.clock.now, means.captured),
+}
+"""The others."""
+
+ALIASES: Final = {
+    "serviceaccount-token": "serviceaccount-token-controller",
+    "endpoint": "endpoints-controller",
+    "endpointslice": "endpointslice-controller",
+    "endpointslicemirroring": "endpointslice-mirroring-controller",
+    "replicationcontroller": "replicationcontroller-controller",
+    "podgc": "pod-garbage-collector-controller",
+    "resourcequota": "resourcequota-controller",
+    "namespace": "namespace-controller",
+    "serviceaccount": "serviceaccount-controller",
+    "garbagecollector": "garbage-collector-controller",
+    "daemonset": "daemonset-controller",
+    "job": "job-controller",
+    "deployment": "deployment-controller",
+    "replicaset": "replicaset-controller",
+    "horizontalpodautoscaling": "horizontal-pod-autoscaler-controller",
+    "disruption": "disruption-controller",
+    "statefulset": "statefulset-controller",
+    "cronjob": "cronjob-controller",
+    "csrsigning": "certificatesigningrequest-signing-controller",
+    "csrapproving": "certificatesigningrequest-approving-controller",
+    "csrcleaner": "certificatesigningrequest-cleaner-controller",
+    "ttl": "ttl-controller",
+    "bootstrapsigner": "bootstrap-signer-controller",
+    "tokencleaner": "token-cleaner-controller",
+    "nodeipam": "node-ipam-controller",
+    "nodelifecycle": "node-lifecycle-controller",
+    "persistentvolume-binder": "persistentvolume-binder-controller",
+    "attachdetach": "persistentvolume-attach-detach-controller",
+    "persistentvolume-expander": "persistentvolume-expander-controller",
+    "clusterrole-aggregation": "clusterrole-aggregation-controller",
+    "pvc-protection": "persistentvolumeclaim-protection-controller",
+    "pv-protection": "persistentvolume-protection-controller",
+    "ttl-after-finished": "ttl-after-finished-controller",
+    "root-ca-cert-publisher": "root-ca-certificate-publisher-controller",
+    "ephemeral-volume": "ephemeral-volume-controller",
+    "storage-version-gc": "storageversion-garbage-collector-controller",
+    "legacy-service-account-token-cleaner": "legacy-serviceaccount-token-cleaner-controller",
+    "validatingadmissionpolicy-status": "validatingadmissionpolicy-status-controller",
+    "service": "service-lb-controller",
+    "route": "node-route-controller",
+    "cloud-node-lifecycle": "cloud-node-lifecycle-controller",
+}
+"""The names that the controllers had before."""
+
+_MORE: Final = ("taint-eviction-controller", "resourceclaim-controller", "service-cidr-controller")
+
+
+def controllers(means: Means, flags: Sequence[str]) -> list[Controller]:
+    """The controllers that are asked for, in the order in which they run. Raises SimkitError for an unknown name.
+
+    Over a dump, those are left out that would have to know objects of which the dump did not hold all.
+    """
+    known = (*_WHOLE, *KEYED)
+    default = [name for name in known if name in _WHOLE or KEYED[name][0]]
+    foreign = [name for name in (*ALIASES.values(), *_MORE) if name not in known]
+    made: list[Controller] = []
+    for name in chosen(flags, known, default, aliases=ALIASES, foreign=foreign):
+        if name in _WHOLE:
+            made.append(_WHOLE[name](means))
+            continue
+        reconciler = KEYED[name][1](means)
+        if means.captured is None or reconciler.watches <= set(means.captured):
+            made.append(Keyed(reconciler, means.clock))
+    return made

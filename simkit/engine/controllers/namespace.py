@@ -1,0 +1,162 @@
+"""Empties namespaces that are going, tells in their conditions what is left, and lets them go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.engine.controllers.keyed import Unfinished
+from simkit.engine.controllers.kinds import NAMESPACES
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import expect, keys_of, path_to
+from simkit.engine.controllers.view import View, going
+from simkit.engine.seams import Change
+from simkit.logic.workloads.conditions import with_condition
+from simkit.meta.clock import Clock, timestamp
+from simkit.meta.domain import NAMESPACE_FINALIZER
+from simkit.meta.message import Request
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, metadata, name_of
+from simkit.schema.catalogue import Catalogue, Resource
+
+Contents = Mapping[Resource, Sequence[Object]]
+_SETTLED: Final = {
+    "NamespaceDeletionDiscoveryFailure": ("ResourcesDiscovered", "All resources successfully discovered"),
+    "NamespaceDeletionGroupVersionParsingFailure": (
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    "NamespaceDeletionContentFailure": (
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+    "NamespaceContentRemaining": ("ContentRemoved", "All content successfully removed"),
+    "NamespaceFinalizersRemaining": (
+        "ContentHasNoFinalizers",
+        "All content-preserving finalizers finished",
+    ),
+}
+"""Every condition with what it says when nothing is in the way."""
+
+
+class NamespaceEmptying:
+    """Looks at everything inside namespaces that are going, and at nothing else."""
+
+    name = account = "namespace-controller"
+    watches = frozenset({NAMESPACES})
+
+    def __init__(self, catalogue: Callable[[], Catalogue], clock: Clock) -> None:
+        self._catalogue, self._clock = catalogue, clock
+        self._going: set[str] = set()
+
+    def concerns(self, change: Change) -> bool:
+        key = change.entry.key
+        if key.resource != NAMESPACES:
+            return key.namespace in self._going
+        if change.type != "DELETED" and going(change.entry.object):
+            self._going.add(key.name)
+            return True
+        self._going.discard(key.name)
+        return False
+
+    def adopt(self, other: Any) -> None:
+        self._going = set(other._going)
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key = change.entry.key
+        return [Key(NAMESPACES, "", key.namespace or key.name)]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        found = [namespace for namespace in view.scan(NAMESPACES) if going(namespace)]
+        self._going = {name_of(namespace) for namespace in found}
+        return keys_of(NAMESPACES, found)
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        namespace = view.get(key)
+        if namespace is None or not going(namespace) or not at(namespace, "spec", "finalizers"):
+            return
+        contents = self._contents(view, key.name)
+        failures, sent = self._empty(client, key.name, contents)
+        if sent and not failures:
+            return  # the changes that this makes bring us back here
+        self._tell(client, namespace, contents, failures)
+        if failures:
+            raise Unfinished("; ".join(failures))
+        if not contents:
+            self._finish(client, namespace)
+
+    def _contents(self, view: View, namespace: str) -> Contents:
+        resources = [each for each in self._catalogue().stored() if each.namespaced and "delete" in each.verbs]
+        found = {resource: view.scan(resource.storage, namespace) for resource in resources}
+        return {resource: objects for resource, objects in found.items() if objects}
+
+    def _empty(self, client: Client, namespace: str, contents: Contents) -> tuple[list[str], bool]:
+        """Ask everything to go that was not asked yet: what failed, and whether anything was asked."""
+        failures: list[str] = []
+        sent = False
+        for resource, objects in contents.items():
+            if all(map(going, objects)):
+                continue
+            sent = True
+            path = f"{resource.path}/namespaces/{namespace}/{resource.resource}"
+            if "deletecollection" in resource.verbs:
+                paths = [path]
+            else:
+                paths = [f"{path}/{name_of(obj)}" for obj in objects if not going(obj)]
+            for each in paths:
+                response = client.perform(Request.of("DELETE", each))
+                if not response.succeeded and response.status not in (404, 409):
+                    failures.append(str(response.object.get("message")))
+        return failures, sent
+
+    def _tell(self, client: Client, namespace: Object, contents: Contents, failures: Sequence[str]) -> None:
+        status = namespace.get("status") or {}
+        conditions = self._conditions(status.get("conditions") or (), _problems(contents, failures))
+        if conditions == status.get("conditions"):
+            return
+        wanted = {**namespace, "status": {**status, "conditions": conditions}}
+        expect(client.perform(Request.of("PUT", path_to(NAMESPACES, namespace, "status"), wanted)), 404, 409)
+
+    def _conditions(
+        self, present: Sequence[Mapping[str, Any]], problems: Mapping[str, tuple[str, str]]
+    ) -> list[Mapping[str, Any]]:
+        now, conditions = timestamp(self._clock.now()), list(present)
+        for kind, settled in _SETTLED.items():
+            reason, message = problems.get(kind, settled)
+            wanted = {"type": kind, "status": str(kind in problems), "reason": reason, "message": message}
+            conditions = with_condition(conditions, wanted, now)
+        return conditions
+
+    def _finish(self, client: Client, namespace: Object) -> None:
+        left = [name for name in at(namespace, "spec", "finalizers") if name != NAMESPACE_FINALIZER]
+        fresh = {key: value for key, value in metadata(namespace).items() if key != "resourceVersion"}
+        wanted = {**namespace, "metadata": fresh, "spec": {**namespace["spec"], "finalizers": left}}
+        expect(client.perform(Request.of("PUT", path_to(NAMESPACES, namespace, "finalize"), wanted)), 404, 409)
+
+
+def _problems(contents: Contents, failures: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """What is in the way: reason and message by type of condition."""
+    problems: dict[str, tuple[str, str]] = {}
+    if failures:
+        text = f"Failed to delete all resource types, {len(failures)} remaining: {', '.join(sorted(failures))}"
+        problems["NamespaceDeletionContentFailure"] = ("ContentDeletionFailed", text)
+    if contents:
+        counted = sorted(
+            f"{_dotted(resource.group_resource)} has {len(objects)} resource instances"
+            for resource, objects in contents.items()
+        )
+        text = f"Some resources are remaining: {', '.join(counted)}"
+        problems["NamespaceContentRemaining"] = ("SomeResourcesRemain", text)
+    finalizers = Counter(
+        name for objects in contents.values() for obj in objects for name in metadata(obj).get("finalizers") or ()
+    )
+    if finalizers:
+        listed = ", ".join(sorted(f"{name} in {number} resource instances" for name, number in finalizers.items()))
+        text = f"Some content in the namespace has finalizers remaining: {listed}"
+        problems["NamespaceFinalizersRemaining"] = ("SomeFinalizersRemain", text)
+    return problems
+
+
+def _dotted(resource: GroupResource) -> str:
+    return f"{resource.resource}.{resource.group}"

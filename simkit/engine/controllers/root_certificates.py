@@ -1,0 +1,59 @@
+"""Every namespace holds the certificate by which pods know the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from simkit.engine.controllers.kinds import CONFIG_MAPS, NAMESPACES
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, expect, keys_of, replace
+from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import annotations_of, with_metadata
+
+_NAME: Final = "kube-root-ca.crt"
+_NOTE: Final = label("description")
+_DESCRIPTION: Final = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
+    "clusters."
+)
+
+
+class RootCertificates(Watching):
+    """Keeps one config map in each namespace as it has to be."""
+
+    name = "root-ca-certificate-publisher-controller"
+    account = "root-ca-cert-publisher"
+
+    def __init__(self, bundle: Callable[[], str]) -> None:
+        super().__init__(NAMESPACES, CONFIG_MAPS)
+        self._bundle = bundle
+
+    def concerns(self, change: Change) -> bool:
+        key = change.entry.key
+        return key.resource == NAMESPACES or (key.resource == CONFIG_MAPS and key.name == _NAME)
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key = change.entry.key
+        return [Key(NAMESPACES, "", key.namespace or key.name)]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(NAMESPACES, view.scan(NAMESPACES))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        namespace = view.get(key)
+        if namespace is None or going(namespace):
+            return
+        data, present = {"ca.crt": self._bundle()}, view.get(Key(CONFIG_MAPS, key.name, _NAME))
+        if present is None:
+            meta = {"name": _NAME, "annotations": {_NOTE: _DESCRIPTION}}
+            made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
+            expect(create(client, CONFIG_MAPS, key.name, made), 403, 404, 409)
+        elif present.get("data") != data or not annotations_of(present).get(_NOTE):
+            notes = {**annotations_of(present), _NOTE: _DESCRIPTION}
+            expect(replace(client, CONFIG_MAPS, {**with_metadata(present, annotations=notes), "data": data}), 404, 409)

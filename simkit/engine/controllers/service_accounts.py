@@ -1,0 +1,44 @@
+"""Every namespace has its default service account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from simkit.engine.controllers.kinds import NAMESPACES, SERVICE_ACCOUNTS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, expect, keys_of
+from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.meta.names import Key
+
+_DEFAULT: Final = "default"
+
+
+class DefaultAccounts(Watching):
+    """Makes the account where it is missing, also after somebody deleted it."""
+
+    name = "serviceaccount-controller"
+    account = "service-account-controller"
+
+    def __init__(self) -> None:
+        super().__init__(NAMESPACES, SERVICE_ACCOUNTS)
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key = change.entry.key
+        if key.resource == NAMESPACES:
+            return [key]
+        gone = change.type == "DELETED" and key.name == _DEFAULT
+        return [Key(NAMESPACES, "", key.namespace)] if gone else []
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(NAMESPACES, view.scan(NAMESPACES))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        namespace = view.get(key)
+        if namespace is None or going(namespace):
+            return
+        if view.get(Key(SERVICE_ACCOUNTS, key.name, _DEFAULT)) is None:
+            account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _DEFAULT}}
+            expect(create(client, SERVICE_ACCOUNTS, key.name, account), 403, 404, 409)

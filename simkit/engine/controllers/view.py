@@ -1,0 +1,55 @@
+"""What a controller reads: a snapshot, and who owns what in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, metadata
+from simkit.snapshot.protocol import Snapshot
+
+
+class View:
+    """A snapshot that remembers what was asked of it."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self._lists: dict[tuple[GroupResource, str | None], Sequence[Object]] = {}
+        self._owned: dict[tuple[GroupResource, str], dict[str, list[Object]]] = {}
+
+    def get(self, key: Key) -> Object | None:
+        """The object of a key."""
+        return self.snapshot.get(key.resource, key.name, key.namespace)
+
+    def scan(self, resource: GroupResource, namespace: str | None = None) -> Sequence[Object]:
+        """All objects of a resource, or those of one namespace."""
+        found = self._lists.get((resource, namespace))
+        if found is None:
+            found = self._lists[resource, namespace] = tuple(self.snapshot.scan(resource, namespace))
+        return found
+
+    def controlled(self, resource: GroupResource, namespace: str, uid: str) -> Sequence[Object]:
+        """The objects of a namespace whose controller has a uid; those without a controller for the empty one."""
+        owned = self._owned.get((resource, namespace))
+        if owned is None:
+            owned = self._owned[resource, namespace] = {}
+            for obj in self.scan(resource, namespace):
+                owned.setdefault((controller_of(obj) or {}).get("uid", ""), []).append(obj)
+        return owned.get(uid, ())
+
+
+def controller_of(obj: Object) -> Mapping[str, Any] | None:
+    """The owner that controls an object, None where there is none."""
+    owners = metadata(obj).get("ownerReferences") or ()
+    return next((owner for owner in owners if owner.get("controller")), None)
+
+
+def uid_of(obj: Object) -> str:
+    """``metadata.uid``."""
+    return metadata(obj).get("uid") or ""
+
+
+def going(obj: Object) -> bool:
+    """Whether an object is under deletion."""
+    return bool(metadata(obj).get("deletionTimestamp"))
