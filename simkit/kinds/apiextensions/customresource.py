@@ -1,0 +1,210 @@
+"""What is special about a custom kind: everything that its definition says, as the rules of a kind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.apiextensions.columns import cell
+from simkit.kinds.apiextensions.definition import CustomVersion
+from simkit.kinds.rules import KindRules, Subresource
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.format import qualified_name
+from simkit.meta.objects import Draft, Object, at, metadata, name_of
+from simkit.schema.custom.contents import embedded, repeated
+from simkit.schema.custom.defaults import fill
+from simkit.schema.custom.values import ABSENT, Check
+from simkit.schema.custom.wording import NOWHERE, NULL
+
+_BLOCKING: Final = frozenset(
+    {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
+)
+_SKIPPED: Final = (
+    "some validation rules were not checked because the object was invalid; "
+    "correct the existing errors to complete validation"
+)
+_LARGEST: Final = 2**31 - 1
+_AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+
+
+def rules_of(version: CustomVersion) -> KindRules:
+    """The rules of a version's objects. What they need is compiled when the first object needs it."""
+    judge = _Judge(version)
+    definition = version.definition
+    stored = f"{definition.group}/{definition.storage_version}"
+    others = [each.api_version for each in definition.versions.values() if each.api_version != stored]
+    with_status = version.resource.has_status
+    return KindRules(
+        default=judge.default,
+        default_version={version.api_version: judge.default},
+        validate=judge.validate,
+        generation=judge.raises_generation,
+        row=judge.row,
+        subresources={"status": Subresource(_status_alone, judge.validate_status)} if with_status else None,
+        warnings=judge.warnings,
+        needs_version=True,
+        to_storage={api_version: _leaving(version) for api_version in others},
+    )
+
+
+def _leaving(version: CustomVersion) -> Callable[[Object], Object]:
+    """From a version to the stored one: with the strategy None only the label differs."""
+
+    def convert(obj: Object) -> Object:
+        version.definition.refuse_conversion(version.definition.storage_version)
+        return obj
+
+    return convert
+
+
+def _status_alone(draft: Draft, live: Object) -> None:
+    """A write of the status changes the status and its owners, nothing else."""
+    status, given = draft.get("status", ABSENT), draft["metadata"]
+    draft.clear()
+    draft.update(live)
+    draft["metadata"] = {name: value for name, value in live["metadata"].items() if name != "resourceVersion"}
+    for name in ("managedFields", "name"):
+        if name in given:
+            draft["metadata"][name] = given[name]
+    draft.pop("status", None)
+    if status is not ABSENT:
+        draft["status"] = status
+
+
+class _Judge:
+    """Checks objects of one version."""
+
+    def __init__(self, version: CustomVersion) -> None:
+        self._version = version
+        self._check: Check | None = None
+        self._rules: Any = None
+        self._with_rules: bool | None = None
+        self._said = threading.local()
+
+    # What is made once
+
+    def _checks(self) -> Check:
+        if self._check is None:
+            self._check = Check(self._version.properties)
+        return self._check
+
+    def _expressions(self) -> Any:
+        """The rules of the schema, None where it has none. The language is loaded with the first."""
+        if self._with_rules is None:
+            from simkit.kinds.apiextensions.evaluation import Rules, has_rules
+
+            self._rules = Rules(self._version.schema, root=True) if has_rules(self._version.schema) else None
+            self._with_rules = self._rules is not None
+        return self._rules
+
+    # What rules of a kind are asked
+
+    def default(self, draft: Draft) -> None:
+        noted = draft.pop("metadata", None)
+        fill(draft, self._version.schema)
+        if noted is not None:
+            draft["metadata"] = noted
+
+    def validate(self, obj: Object, old: Object | None) -> Sequence[FieldError]:
+        shown, before = self._in_version(obj), self._before(old)
+        errors = self._checks().errors(shown, before)
+        errors += self._scale_faults(shown)
+        errors += embedded(shown, self._version.schema)
+        if before is ABSENT or not repeated(before, self._version.schema):
+            errors += repeated(shown, self._version.schema)
+        return errors + self._asked(shown, before, errors, obj)
+
+    def validate_status(self, obj: Object, old: Object | None) -> Sequence[FieldError]:
+        shown, before = self._in_version(obj), self._before(old)
+        errors: list[FieldError] = []
+        properties: Mapping[str, Any] | None = at(self._version.properties, "properties", "status")
+        if "status" in shown and properties is not None:
+            earlier = before.get("status", ABSENT) if before is not ABSENT else ABSENT
+            errors += Check(properties).errors(shown["status"], earlier, under="status")
+        errors += self._scale_faults(shown, only_status=True)
+        return errors + self._asked(shown, before, errors, obj)
+
+    def _in_version(self, obj: Object) -> dict[str, Any]:
+        return {**obj, "apiVersion": self._version.api_version, "kind": self._version.definition.kind}
+
+    def _before(self, old: Object | None) -> Any:
+        return ABSENT if old is None else self._version.read(old)
+
+    def _asked(self, shown: Object, before: Any, errors: Sequence[FieldError], obj: Object) -> list[FieldError]:
+        """What the expressions say; they are not asked about an object that is wrong in its types or sizes."""
+        self._said.about, self._said.warnings = obj, []
+        expressions = self._expressions()
+        if expressions is None:
+            return []
+        if any(error.kind in _BLOCKING for error in errors):
+            return [invalid_value(NOWHERE, NULL, _SKIPPED)]
+        found: list[FieldError] = expressions.errors(shown, before, warn=self._said.warnings.append)
+        return found
+
+    def warnings(self, obj: Object, old: Object | None) -> Sequence[str]:
+        """What the last check of this object, in this thread, had to warn of; and finalizers without a domain."""
+        said = self._said.warnings if getattr(self._said, "about", None) is obj else []
+        return [*said, *_finalizer_warnings(obj, old)]
+
+    def raises_generation(self, obj: Object, old: Object) -> bool:
+        before = self._version.read(old)
+        ignored = {"metadata", "apiVersion", "kind"}
+        if self._version.resource.has_status:
+            ignored.add("status")
+        names = (obj.keys() | before.keys()) - ignored
+        return any(obj.get(name, ABSENT) != before.get(name, ABSENT) for name in names)
+
+    def row(self, obj: Object, now: float) -> Sequence[Any]:
+        return [name_of(obj), *(cell(obj, column, now) for column in self._version.columns or (_AGE,))]
+
+    # Scale
+
+    def _scale_faults(self, obj: Object, *, only_status: bool = False) -> list[FieldError]:
+        scale = self._version.subresources.get("scale")
+        if not scale:
+            return []
+        names = ("statusReplicasPath",) if only_status else ("specReplicasPath", "statusReplicasPath")
+        paths = [scale.get(name) for name in names]
+        return [error for path in paths if path for error in _replica_faults(obj, path)]
+
+
+def _replica_faults(obj: Object, path: str) -> Sequence[FieldError]:
+    value = at(obj, *path.removeprefix(".").split("."))
+    if not isinstance(value, int) or isinstance(value, bool):
+        return ()
+    if value < 0:
+        return [invalid_value(path, value, "should be a non-negative integer")]
+    if value > _LARGEST:
+        return [invalid_value(path, value, f"should be less than or equal to {_LARGEST}")]
+    return ()
+
+
+def _finalizer_warnings(obj: Object, old: Object | None) -> list[str]:
+    known = metadata(old).get("finalizers") or () if old is not None else ()
+    found: list[str] = []
+    for name in sorted(set(metadata(obj).get("finalizers") or ()) - set(known)):
+        texts = list(qualified_name(name))
+        if "/" not in name and name not in ("orphan", "foregroundDeletion", "kubernetes"):
+            texts.append(
+                "prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"
+            )
+        found += [f'metadata.finalizers: "{name}": {text}' for text in texts]
+    return found
+
+
+def column_definitions(version: CustomVersion) -> list[dict[str, Any]]:
+    """The columns of a Table of this version's objects."""
+    found = [{"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}]
+    for column in version.columns or (_AGE,):
+        told = f"Custom resource definition column (in JSONPath format): {column.get('jsonPath') or ''}"
+        found.append(
+            {
+                "name": column.get("name") or "",
+                "type": column.get("type") or "",
+                "format": column.get("format") or "",
+                "description": (column.get("description") or told) if version.columns else "",
+                "priority": column.get("priority") or 0,
+            }
+        )
+    return found

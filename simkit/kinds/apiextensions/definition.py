@@ -1,0 +1,231 @@
+"""A definition as it is served: its versions, each with schema, rules and columns, all made when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import count
+from typing import Any, Final
+
+from simkit.kinds.apiextensions.conditions import found, holds
+from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind
+from simkit.meta.objects import Object, at, name_of
+from simkit.schema.custom.defaults import drop_nulls, fill
+from simkit.schema.custom.rows import ANYTHING, Properties, schema_of
+from simkit.schema.pruning import prune
+from simkit.schema.resources import Resource, SubresourceInfo
+from simkit.schema.structural import Resolver, Schema
+from simkit.schema.versions import version_rank
+
+VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""In the order in which discovery lists them for custom resources."""
+_PART_VERBS: Final = ("get", "patch", "update")
+_NUMBERS = count(1)
+
+
+class Definition:
+    """One CustomResourceDefinition.
+
+    Parameters
+    ----------
+    obj
+        The definition as it is stored.
+    resolve
+        Gives built-in types by name.
+    trusted
+        Whether it is served although nothing says yet that its names are accepted: definitions of a dump.
+    """
+
+    def __init__(self, obj: Object, resolve: Resolver, *, trusted: bool = False) -> None:
+        self.object, self.resolve, self.trusted = obj, resolve, trusted
+        spec: Object = obj.get("spec") or {}
+        self.spec = spec
+        self.name, self.group = name_of(obj), str(spec.get("group") or "")
+        names: Mapping[str, Any] = spec.get("names") or {}
+        self.kind, self.plural = str(names.get("kind") or ""), str(names.get("plural") or "")
+        self.namespaced = spec.get("scope") != "Cluster"
+        self.mark = next(_NUMBERS)
+        """Tells what was made by this definition from what was made by earlier ones of its name."""
+
+    @property
+    def group_resource(self) -> GroupResource:
+        return GroupResource(self.group, self.plural)
+
+    @cached_property
+    def is_served(self) -> bool:
+        """Whether its names are accepted and it was established."""
+        if not (self.group and self.plural and self.kind):
+            return False
+        if self.trusted and found(self.object, "Established") is None:
+            return True
+        return holds(self.object, "Established")
+
+    @cached_property
+    def is_terminating(self) -> bool:
+        """Whether it is going away: no new objects then."""
+        return holds(self.object, "Terminating") or at(self.object, "metadata", "deletionTimestamp") is not None
+
+    @cached_property
+    def calls_out(self) -> bool:
+        """Whether versions are converted by a webhook."""
+        return bool(at(self.spec, "conversion", "strategy") == "Webhook")
+
+    @cached_property
+    def rows(self) -> Sequence[Object]:
+        """The versions as they are written; the oldest form names one only."""
+        written = self.spec.get("versions")
+        rows = [row for row in written or () if isinstance(row, Mapping) and row.get("name")]
+        if rows or not self.spec.get("version"):
+            return rows
+        return [{"name": self.spec["version"], "served": True, "storage": True}]
+
+    @cached_property
+    def storage_version(self) -> str:
+        names = [row["name"] for row in self.rows if row.get("storage")] or [row["name"] for row in self.rows]
+        return str(names[0]) if names else ""
+
+    @cached_property
+    def versions(self) -> Mapping[str, CustomVersion]:
+        """All versions, served or not."""
+        return {row["name"]: CustomVersion(self, row) for row in self.rows}
+
+    @cached_property
+    def resources(self) -> Sequence[Resource]:
+        """What a server offers of it, the preferred version first."""
+        served = [name for name, version in self.versions.items() if version.row.get("served", True)]
+        return [self.versions[name].resource for name in sorted(served, key=version_rank)]
+
+    def version_of(self, obj: Object) -> CustomVersion | None:
+        """The version that an object is written in; None for one that the definition does not have any more."""
+        return self.versions.get(GroupVersion.parse(obj.get("apiVersion") or "").version)
+
+    def refuse_conversion(self, wanted: str) -> None:
+        """Raises where coming from one version to another needs a call."""
+        if self.calls_out:
+            message = (
+                f"conversion webhook for {self.group}/{wanted}, Kind={self.kind} is not called by simkit; "
+                "see docs/gaps.md"
+            )
+            raise StatusError(500, "InternalError", f"Internal error occurred: {message}")
+
+
+class CustomVersion:
+    """One version of a definition."""
+
+    def __init__(self, definition: Definition, row: Object) -> None:
+        self.definition, self.row = definition, row
+        self.name: str = row["name"]
+        self.api_version = f"{definition.group}/{self.name}"
+        self.encoding = f"{self.api_version}#{definition.mark}"
+        """Under which entries keep their bytes in this version, as long as the definition stays as it is."""
+
+    @cached_property
+    def properties(self) -> Properties:
+        """The root of its OpenAPI schema."""
+        own = at(self.row, "schema", "openAPIV3Schema")
+        shared = at(self.definition.spec, "validation", "openAPIV3Schema")
+        loose = self.definition.spec.get("preserveUnknownFields") is True
+        known = own if isinstance(own, Mapping) else shared if isinstance(shared, Mapping) else ANYTHING
+        return {**known, "x-kubernetes-preserve-unknown-fields": True} if loose else known
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Its schema as nodes."""
+        return schema_of(self.properties, self.definition.resolve)
+
+    def _part(self, name: str) -> Any:
+        own = self.row.get(name)
+        return own if own is not None else self.definition.spec.get(name)
+
+    @cached_property
+    def subresources(self) -> Mapping[str, Any]:
+        return {name: row for name, row in (self._part("subresources") or {}).items() if row is not None}
+
+    @cached_property
+    def columns(self) -> Sequence[Mapping[str, Any]]:
+        """Printer columns as they are written."""
+        columns: Sequence[Mapping[str, Any]] = self._part("additionalPrinterColumns") or ()
+        return columns
+
+    @cached_property
+    def warning(self) -> str:
+        """What users of a deprecated version are told; empty for others."""
+        if not self.row.get("deprecated"):
+            return ""
+        if self.row.get("deprecationWarning") is not None:
+            return str(self.row["deprecationWarning"])
+        text = f"{self.api_version} {self.definition.kind} is deprecated"
+        rank = version_rank(self.name)
+        better = [
+            row["name"]
+            for row in self.definition.rows
+            if row.get("served") and not row.get("deprecated") and version_rank(row["name"]) < rank
+        ]
+        if not better:
+            return text
+        return f"{text}; use {self.definition.group}/{min(better, key=version_rank)} {self.definition.kind}"
+
+    @cached_property
+    def resource(self) -> Resource:
+        """How a server offers it."""
+        definition = self.definition
+        names = at(definition.object, "status", "acceptedNames") or {}
+        names = names if names.get("plural") and names.get("kind") else definition.spec.get("names") or {}
+        parts = {}
+        if "status" in self.subresources:
+            parts["status"] = SubresourceInfo(definition.kind, _PART_VERBS, definition.namespaced)
+        if "scale" in self.subresources:
+            parts["scale"] = SubresourceInfo("Scale", _PART_VERBS, definition.namespaced, "autoscaling/v1")
+        return Resource(
+            definition.group,
+            self.name,
+            definition.plural,
+            definition.kind,
+            str(names.get("singular") or definition.kind.lower()),
+            tuple(map(str, names.get("shortNames") or ())),
+            tuple(map(str, names.get("categories") or ())),
+            namespaced=definition.namespaced,
+            verbs=VERBS,
+            subresources=parts,
+            storage_version=definition.storage_version,
+            custom=True,
+            list_kind=str(names.get("listKind") or ""),
+        )
+
+    def coerced(self, obj: Object) -> dict[str, Any]:
+        """An object as this version's schema lets it be: without unknown fields and forbidden nulls, with defaults."""
+        content, _ = prune({name: value for name, value in obj.items() if name != "metadata"}, self.schema)
+        drop_nulls(content, self.schema)
+        fill(content, self.schema)
+        head = {"apiVersion": self.api_version, "kind": self.definition.kind, "metadata": obj["metadata"]}
+        return {**content, **head}
+
+    def read(self, stored: Object) -> Object:
+        """A stored object in this version. Raises StatusError where that needs a webhook."""
+        origin = self.definition.version_of(stored)
+        if origin is self:
+            return self.coerced(stored)
+        self.definition.refuse_conversion(self.name)
+        return self.coerced(origin.coerced(stored) if origin is not None else stored)
+
+
+class Provider:
+    """Gives the schemas of custom kinds to a catalogue, and their versions to who knows more than schemas."""
+
+    def __init__(self, definitions: Iterable[Definition]) -> None:
+        self._versions = {
+            resource.gvk: definition.versions[resource.version]
+            for definition in definitions
+            for resource in definition.resources
+        }
+
+    def __call__(self, gvk: GroupVersionKind) -> Schema:
+        return self.version(gvk).schema
+
+    def version(self, gvk: GroupVersionKind) -> CustomVersion:
+        """The version that defines a kind. Raises SimkitError where there is none."""
+        try:
+            return self._versions[gvk]
+        except KeyError:
+            raise SimkitError(f"no definition makes {gvk}") from None
