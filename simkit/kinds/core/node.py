@@ -1,0 +1,155 @@
+"""Node: a machine. Its status may be told when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.addresses import Network, network, range_faults
+from simkit.kinds.parts.amounts import amount_faults
+from simkit.kinds.parts.bounds import text_faults
+from simkit.kinds.parts.cells import NONE, UNKNOWN, created
+from simkit.kinds.parts.conditions import status_of
+from simkit.kinds.parts.drafts import kept_status
+from simkit.kinds.parts.gotext import printed, struct, texts
+from simkit.kinds.rules import KindRules, Subresource
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.format import label_value, qualified_name
+from simkit.meta.objects import Draft, Object, at, labels_of, name_of
+
+_ROLES: Final = label("", "node-role")
+_ROLE: Final = label("role")
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    draft["spec"] = draft.get("spec") or {}
+
+
+def _default(draft: Draft) -> None:
+    """What can be allocated is the capacity where nothing else is told."""
+    status = draft.get("status") or {}
+    if status.get("capacity") and not status.get("allocatable"):
+        draft["status"] = {**status, "allocatable": dict(status["capacity"])}
+
+
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    faults = list(_taint_faults(at(obj, "spec", "taints") or ()))
+    faults += _resource_faults(obj.get("status") or {})
+    faults += _range_faults(at(obj, "spec", "podCIDRs") or ())
+    return faults if old is None else [*faults, *_changes(obj.get("spec") or {}, old.get("spec") or {})]
+
+
+def _taint_faults(taints: Sequence[Object]) -> Iterator[FieldError]:
+    seen: set[tuple[str, str]] = set()
+    for index, taint in enumerate(taints):
+        path, key = f"metadata.taints[{index}]", taint.get("key") or ""
+        value, effect = taint.get("value") or "", taint.get("effect") or ""
+        yield from text_faults(f"{path}.key", key, qualified_name)
+        wrong = label_value(value)
+        if wrong:
+            yield invalid_value(f"{path}.value", value, ";".join(wrong))
+        if not effect:
+            yield required(f"{path}.effect")
+        elif effect not in _EFFECTS:
+            yield unsupported(f"{path}.effect", effect, _EFFECTS)
+        if (effect, key) in seen:
+            fault = duplicate(path, _shown(taint))
+            yield FieldError(fault.kind, path, fault.value, "taints must be unique by key and effect pair")
+        seen.add((effect, key))
+
+
+def _shown(taint: Object) -> Shown:
+    """A taint as Go prints the structure."""
+    names = (("Key", "key"), ("Value", "value"), ("Effect", "effect"))
+    fields = [(name, printed(taint.get(field))) for name, field in names]
+    return struct("core.Taint", *fields, ("TimeAdded", "<nil>"))
+
+
+def _resource_faults(status: Object) -> Iterator[FieldError]:
+    for part in ("capacity", "allocatable"):
+        amounts = status.get(part) or {}
+        for name in sorted(amounts):
+            yield from amount_faults(f"status.{part}[{name}]", name, amounts[name])
+
+
+def _range_faults(ranges: Sequence[str]) -> Iterator[FieldError]:
+    path = "spec.podCIDRs"
+    for index, one in enumerate(ranges):
+        yield from range_faults(f"{path}[{index}]", one)
+    if len(ranges) < 2:
+        return
+    found: list[Network] = [each for each in map(network, ranges) if each is not None]
+    versions = {each.version for each in found}
+    if len(ranges) > 2 or len(versions) != len(found):
+        yield invalid_value(path, texts(ranges), "may specify no more than one CIDR for each IP family")
+    for index, one in enumerate(ranges):
+        if one in ranges[:index]:
+            yield duplicate(f"{path}[{index}]", one)
+
+
+def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
+    """Ranges and the provider are told once."""
+    before, now = old.get("podCIDRs") or [], spec.get("podCIDRs") or []
+    if before and before != now:
+        text = 'node updates may not change podCIDR except from "" to valid'
+        yield forbidden_field("spec.podCIDRs", text)
+    if old.get("providerID") and spec.get("providerID") != old["providerID"]:
+        text = 'node updates may not change providerID except from "" to valid'
+        yield forbidden_field("spec.providerID", text)
+
+
+def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    faults = list(_resource_faults(obj.get("status") or {}))
+    seen: list[Object] = []
+    for index, address in enumerate(at(obj, "status", "addresses") or ()):
+        if address in seen:
+            names = (("Type", "type"), ("Address", "address"))
+            shown = struct("core.NodeAddress", *((name, printed(address.get(field))) for name, field in names))
+            faults.append(duplicate(f"status.addresses[{index}]", shown))
+        seen.append(address)
+    return faults
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    addresses = at(obj, "status", "addresses") or ()
+    first = {one.get("type"): one.get("address") or "" for one in reversed(addresses)}
+    info = at(obj, "status", "nodeInfo") or {}
+    return [
+        name_of(obj),
+        _state(obj),
+        ",".join(_roles(obj)) or NONE,
+        created(obj, now),
+        info.get("kubeletVersion") or "",
+        first.get("InternalIP", NONE),
+        first.get("ExternalIP", NONE),
+        *(info.get(name) or UNKNOWN for name in ("osImage", "kernelVersion", "containerRuntimeVersion")),
+    ]
+
+
+def _state(obj: Object) -> str:
+    ready = status_of(obj, "Ready")
+    state = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
+    return f"{state},SchedulingDisabled" if at(obj, "spec", "unschedulable") else state
+
+
+def _roles(obj: Object) -> list[str]:
+    labels = labels_of(obj)
+    found = {key.removeprefix(_ROLES) for key in labels if key.startswith(_ROLES)}
+    return sorted((found | {labels.get(_ROLE, "")}) - {""})
+
+
+def _fields(obj: Object) -> dict[str, str]:
+    return {"spec.unschedulable": "true" if at(obj, "spec", "unschedulable") else "false"}
+
+
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    row=_row,
+    fields=_fields,
+    subresources={"status": Subresource(kept_status, _status_faults)},
+    keeps_status=True,
+)

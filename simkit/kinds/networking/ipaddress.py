@@ -1,0 +1,25 @@
+"""IPAddress: an address that is taken, and by what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.cells import NONE, created
+from simkit.kinds.rules import KindRules
+from simkit.meta.objects import Object, at, name_of
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    """Three cells under two columns, as the real server has it."""
+    return [name_of(obj), _parent(at(obj, "spec", "parentRef")), created(obj, now)]
+
+
+def _parent(reference: Object | None) -> str:
+    if reference is None:
+        return NONE
+    kind = f"{reference.get('resource', '')}.{reference.get('group', '')}".rstrip(".").lower()
+    return "/".join(filter(None, (kind, reference.get("namespace"), reference.get("name"))))
+
+
+RULES = KindRules(row=_row)

@@ -1,0 +1,17 @@
+"""ServiceCIDR: a range of addresses of services."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.cells import created
+from simkit.kinds.rules import KindRules
+from simkit.meta.objects import Object, at, name_of
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), ",".join(at(obj, "spec", "cidrs") or ()), created(obj, now)]
+
+
+RULES = KindRules(row=_row)

@@ -1,0 +1,17 @@
+"""PodSchedulingContext: where a pod with claims may run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.cells import created
+from simkit.kinds.rules import KindRules
+from simkit.meta.objects import Object, at, name_of
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), at(obj, "spec", "selectedNode") or "", created(obj, now)]
+
+
+RULES = KindRules(row=_row)

@@ -1,0 +1,39 @@
+"""ResourceClaim: a device that somebody asks for, and how far that has come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.cells import created
+from simkit.kinds.rules import KindRules
+from simkit.meta.objects import Draft, Object, at, metadata, name_of
+
+
+def _default(draft: Draft) -> None:
+    spec = dict(draft.get("spec") or {})
+    spec["allocationMode"] = spec.get("allocationMode") or "WaitForFirstConsumer"
+    draft["spec"] = spec
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    if old is None:
+        draft["status"] = {}
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    spec = obj.get("spec") or {}
+    mode = spec.get("allocationMode") or ""
+    return [name_of(obj), spec.get("resourceClassName") or "", mode, _states(obj), created(obj, now)]
+
+
+def _states(obj: Object) -> str:
+    status = obj.get("status") or {}
+    allocated, reserved = status.get("allocation") is not None, bool(status.get("reservedFor"))
+    states = ["deleted"] if metadata(obj).get("deletionTimestamp") else []
+    states += ["allocated"] if allocated else [] if states else ["pending"]
+    states += ["reserved"] if reserved else []
+    return ",".join(states + (["deallocating"] if at(status, "deallocationRequested") else []))
+
+
+RULES = KindRules(default=_default, prepare=_prepare, row=_row)

@@ -1,0 +1,22 @@
+"""ResourceClaimTemplate: a claim that is made for each pod."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.cells import created
+from simkit.kinds.rules import KindRules
+from simkit.meta.objects import Object, at, name_of
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [
+        name_of(obj),
+        at(obj, "spec", "spec", "resourceClassName") or "",
+        at(obj, "spec", "spec", "allocationMode") or "",
+        created(obj, now),
+    ]
+
+
+RULES = KindRules(row=_row)

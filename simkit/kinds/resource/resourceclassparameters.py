@@ -1,0 +1,8 @@
+"""ResourceClassParameters: what a driver is told about a class."""
+
+from __future__ import annotations
+
+from simkit.kinds.parts.generated_from import generated_row
+from simkit.kinds.rules import KindRules
+
+RULES = KindRules(row=generated_row)

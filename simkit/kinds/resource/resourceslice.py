@@ -1,0 +1,17 @@
+"""ResourceSlice: devices of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simkit.kinds.parts.cells import created
+from simkit.kinds.rules import KindRules
+from simkit.meta.objects import Object, name_of
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    return [name_of(obj), obj.get("nodeName") or "", obj.get("driverName") or "", created(obj, now)]
+
+
+RULES = KindRules(row=_row)
