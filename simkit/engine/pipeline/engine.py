@@ -58,6 +58,10 @@ class Parts:
     """Whether a write may call a webhook; None: none does."""
 
 
+def _nothing() -> None:
+    """There is nothing to do."""
+
+
 class Engine:
     """A server in memory. ``answer`` may be called from several threads; reads take no lock."""
 
@@ -72,8 +76,9 @@ class Engine:
         self.hub = Hub(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self.registered = Registrations(parts.store)
-        self._catalogue = parts.catalogue
-        self._served: dict[GroupVersionResource, Served] = {}
+        self._serving: tuple[Catalogue, dict[GroupVersionResource, Served]] = (parts.catalogue, {})
+        self.upkeep: Callable[[], None] = _nothing
+        """What the server has to do after a write, before the write is answered."""
         self._news = threading.Condition()
         parts.store.listen(self._wake)
 
@@ -86,7 +91,7 @@ class Engine:
     @property
     def catalogue(self) -> Catalogue:
         """What is served now."""
-        return self._catalogue
+        return self._serving[0]
 
     def authenticate_with(self, authentication: Authentication) -> None:
         """Know who asks by other means from now on; tokens are issued and reviewed by them too."""
@@ -94,14 +99,14 @@ class Engine:
 
     def serve_catalogue(self, catalogue: Catalogue) -> None:
         """Serve other resources from now on (custom resources came or went)."""
-        self._served = {}
-        self._catalogue = catalogue
+        self._serving = (catalogue, {})
 
     def served(self, resource: Resource) -> Served:
         """A resource with what is derived from it, made once."""
-        found = self._served.get(resource.gvr)
+        catalogue, made = self._serving
+        found = made.get(resource.gvr)
         if found is None:
-            found = self._served[resource.gvr] = Served(self._catalogue, resource)
+            found = made[resource.gvr] = Served(catalogue, resource)
         return found
 
     def backing(self, group: str, version: str) -> tuple[Remote, Registration] | None:

@@ -9,6 +9,7 @@ import orjson
 
 from simkit.engine.registry.write import Place
 from simkit.engine.seams import Entry
+from simkit.kinds.apiextensions.definition import CustomVersion, Provider
 from simkit.kinds.conversions.convert import form_of
 from simkit.kinds.conversions.family import ConversionError, Form
 from simkit.kinds.index import rules_of
@@ -22,12 +23,19 @@ from simkit.schema.history import life
 from simkit.schema.structural import Schema
 
 
+def _custom_version(catalogue: Catalogue, resource: Resource) -> CustomVersion | None:
+    provider = catalogue.provider(resource.gvk) if resource.custom else None
+    return provider.version(resource.gvk) if isinstance(provider, Provider) else None
+
+
 class Served:
     """One resource of one group version, ready to be served."""
 
     def __init__(self, catalogue: Catalogue, resource: Resource) -> None:
         self.catalogue, self.resource = catalogue, resource
-        self.rules: KindRules = PLAIN if resource.custom else rules_of(resource.group_kind)
+        self.custom = _custom_version(catalogue, resource)
+        """What the definition of a custom kind says; None for built-in kinds."""
+        self.rules: KindRules = self._custom_rules() if resource.custom else rules_of(resource.group_kind)
         stored = GroupKind(resource.storage.group, resource.kind)
         self.place = Place(resource.storage, stored, resource.namespaced, self.rules, resource.has_status)
         header = orjson.dumps({"kind": resource.kind, "apiVersion": resource.api_version})
@@ -38,6 +46,15 @@ class Served:
         self.item_head = self.head if resource.custom else b"{"
         """The start of an object inside a list: built-in kinds leave kind and apiVersion out there."""
         self.is_storage_version = resource.gvk == resource.storage_gvk
+        self.encoding = resource.api_version if self.custom is None else self.custom.encoding
+        """Under which entries keep their bytes."""
+
+    def _custom_rules(self) -> KindRules:
+        if self.custom is None:
+            return PLAIN
+        from simkit.kinds.apiextensions.customresource import rules_of as custom_rules
+
+        return custom_rules(self.custom)
 
     @cached_property
     def schema(self) -> Schema:
@@ -46,6 +63,8 @@ class Served:
     @cached_property
     def deprecation(self) -> tuple[str, str] | None:
         """What clients are warned of and the release that ends it; None for a version that is not deprecated."""
+        if self.custom is not None:
+            return (self.custom.warning, "") if self.custom.warning else None
         found = None if self.resource.custom else life(self.resource.api_version, self.resource.kind)
         text = found.warning(self.catalogue.release) if found is not None else ""
         return (text, found.announced or found.end) if found is not None and text else None
@@ -82,6 +101,8 @@ class Served:
 
     def from_storage(self, obj: Object) -> Object:
         """The stored object in this version."""
+        if self.custom is not None:
+            return self.custom.read(obj)
         if self.is_storage_version:
             return obj
         convert = (self.rules.from_storage or {}).get(self.resource.api_version)
@@ -94,10 +115,9 @@ class Served:
 
     def tail(self, entry: Entry) -> bytes:
         """The JSON of an entry in this version from after ``kind`` and ``apiVersion`` on. Made once per entry."""
-        version = self.resource.api_version
-        made = entry.encodings.get(version)
+        made = entry.encodings.get(self.encoding)
         if made is None:
-            made = entry.encodings[version] = encode_tail(self.from_storage(entry.object))
+            made = entry.encodings[self.encoding] = encode_tail(self.from_storage(entry.object))
         return made
 
 

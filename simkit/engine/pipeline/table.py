@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simkit.engine.pipeline.served import Served
+from simkit.kinds.apiextensions.customresource import column_definitions
 from simkit.meta.domain import META_GROUP
 from simkit.meta.objects import Object
 from simkit.schema.columns import Column, columns_of
@@ -26,9 +27,8 @@ def of(
     """The Table of some objects. ``include`` is None, Metadata (the default) or Object: what each row carries."""
     api_version = f"{META_GROUP}/{version}"
     row = served.rules.row
-    defined = columns_of(served.resource.gvr) if row is not None else DEFAULT
     cells = row if row is not None else default_row
-    definitions = [column.definition() for column in defined] if columns else None
+    definitions = _definitions(served) if columns else None
     rows = [{"cells": list(cells(obj, now)), **_carried(obj, api_version, include)} for obj in objects]
     return {
         "kind": "Table",
@@ -37,6 +37,13 @@ def of(
         "columnDefinitions": definitions,
         "rows": rows,
     }
+
+
+def _definitions(served: Served) -> list[dict[str, Any]]:
+    if served.custom is not None:
+        return column_definitions(served.custom)
+    defined = columns_of(served.resource.gvr) if served.rules.row is not None else DEFAULT
+    return [column.definition() for column in defined]
 
 
 def default_row(obj: Object, now: float) -> Sequence[Any]:

@@ -1,0 +1,225 @@
+"""Custom resources come and go: definitions in the store become resources that are served, at once.
+
+Serving follows the store, wherever a definition was written. What the server itself has to do about definitions (decide
+about names, say that one is served, remove the objects of one that is deleted) is done after the request that made it
+necessary, before it is answered.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs.admit import tracker
+from simkit.engine.registry.deletion import Removal, delete
+from simkit.engine.registry.write import Write
+from simkit.engine.seams import Change, Entry
+from simkit.kinds.apiextensions.conditions import CLEANUP, accepted, condition, established, with_condition
+from simkit.kinds.apiextensions.customresourcedefinition import approval, is_protected
+from simkit.kinds.apiextensions.definition import Definition, Provider
+from simkit.meta.clock import timestamp
+from simkit.meta.domain import API_SERVER, EXTENSIONS_GROUP
+from simkit.meta.errors import StatusError
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Draft, Object, metadata
+from simkit.schema.catalogue import Catalogue
+
+DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
+_APPROVALS: Final = {
+    "Approved": ("True", "ApprovedAnnotation"),
+    "Bypassed": ("False", "UnapprovedAnnotation"),
+    "Missing": ("False", "MissingAnnotation"),
+    "Invalid": ("False", "InvalidAnnotation"),
+}
+
+
+class CustomResources:
+    """The definitions of one server.
+
+    Parameters
+    ----------
+    engine
+        The server; it serves other resources whenever a definition says so.
+    base
+        What it serves without any definition.
+    known
+        Definitions by name, where they are known already: those of the server that this one is a fork of. Without
+        them the store is asked, and what it holds is served although nothing may say that its names are accepted.
+    """
+
+    def __init__(self, engine: Engine, base: Catalogue, known: Mapping[str, Definition] | None = None) -> None:
+        self._engine, self._base = engine, base
+        self._lock = threading.RLock()
+        self._waiting: dict[str, None] = {}
+        """Groups whose definitions changed, in order."""
+        self._emptied: set[GroupResource] = set()
+        """Resources of terminating definitions that lost an object."""
+        self.definitions: dict[str, Definition] = dict(known) if known is not None else self._stored()
+        self._leaving = {each.group_resource for each in self.definitions.values() if each.is_terminating}
+        if known is None and self.definitions:
+            self._serve()
+        engine.store.listen(self.follow)
+        engine.upkeep = self.settle
+
+    def _stored(self) -> dict[str, Definition]:
+        entries = self._engine.store.scan(DEFINITIONS)
+        return {entry.key.name: self._definition(entry.object, trusted=True) for entry in entries}
+
+    def _definition(self, obj: Object, *, trusted: bool = False) -> Definition:
+        return Definition(obj, self._base.definition, trusted=trusted)
+
+    # Following
+
+    def follow(self, changes: Sequence[Change]) -> None:
+        """Hear what was written, in the writer's thread."""
+        changed = [change for change in changes if change.entry.key.resource == DEFINITIONS]
+        if self._leaving:
+            self._emptied.update(
+                change.entry.key.resource
+                for change in changes
+                if change.type == "DELETED" and change.entry.key.resource in self._leaving
+            )
+        if changed:
+            self._learn(changed)
+
+    def _learn(self, changes: Iterable[Change]) -> None:
+        anew = False
+        for change in changes:
+            name, obj = change.entry.key.name, change.entry.object
+            before = self.definitions.get(name)
+            if change.type == "DELETED":
+                self.definitions.pop(name, None)
+                anew = anew or (before is not None and before.is_served)
+            else:
+                made = self._definition(obj, trusted=before is not None and before.trusted)
+                anew = self._replace(name, before, made) or anew
+            self._waiting[str((obj.get("spec") or {}).get("group") or "")] = None
+        self._leaving = {each.group_resource for each in self.definitions.values() if each.is_terminating}
+        if anew:
+            self._serve()
+
+    def _replace(self, name: str, before: Definition | None, made: Definition) -> bool:
+        """Keep the newer definition; gives back whether something else is served now."""
+        self.definitions[name] = made
+        if before is None:
+            return made.is_served
+        if (before.is_served, before.is_terminating) != (made.is_served, made.is_terminating):
+            return True
+        return made.is_served and before.spec != made.spec
+
+    def _serve(self) -> None:
+        served = [each for each in self.definitions.values() if each.is_served]
+        resources = [
+            resource for each in served for resource in each.resources if self._base.find(*resource.gvr) is None
+        ]
+        self._engine.serve_catalogue(self._base.with_resources(resources, Provider(served)))
+
+    # What the server does about definitions
+
+    def settle(self) -> None:
+        """Do what the last changes ask for, until nothing is left to do. Cheap where there is nothing."""
+        if not self._waiting and not self._emptied:
+            return
+        with self._lock:
+            while self._waiting or self._emptied:
+                self._settle_once()
+
+    def _settle_once(self) -> None:
+        groups, self._waiting = self._waiting, {}
+        emptied, self._emptied = self._emptied, set()
+        for definition in list(self.definitions.values()):
+            if definition.group in groups or definition.group_resource in emptied:
+                try:
+                    self._tend(definition.name)
+                except StatusError as error:
+                    if error.code != 404:
+                        raise
+
+    def _tend(self, name: str) -> None:
+        entry = self._engine.store.get(Key(DEFINITIONS, "", name))
+        if entry is None:
+            return
+        if metadata(entry.object).get("deletionTimestamp"):
+            self._clean_up(entry)
+            return
+        status = self._named(entry.object)
+        if status != entry.object.get("status"):
+            self._write(entry, status, metadata(entry.object).get("finalizers"))
+
+    def _named(self, obj: Object) -> Object:
+        """The status of a definition beside the others of its group."""
+        group, now = obj["spec"].get("group"), self._now()
+        others = [
+            each.object
+            for each in self.definitions.values()
+            if each.group == group and each.name != metadata(obj)["name"]
+        ]
+        names, told = accepted(obj, others)
+        status: dict[str, object] = {**(obj.get("status") or {}), "acceptedNames": names}
+        status = with_condition(status, told, now)
+        follows = established(obj, told)
+        if follows is not None:
+            status = with_condition(status, follows, now)
+        if is_protected(str(group or "")):
+            state, reason = approval(obj)
+            value, word = _APPROVALS[state]
+            conformant = condition("KubernetesAPIApprovalPolicyConformant", value, word, reason)
+            status = with_condition(status, conformant, now)
+        return status
+
+    def _clean_up(self, entry: Entry) -> None:
+        """Remove the objects of a definition that is going away, and let it go once there are none."""
+        finalizers = list(metadata(entry.object).get("finalizers") or ())
+        if CLEANUP not in finalizers:
+            return
+        definition = self._definition(entry.object)
+        if self._remove_objects(definition):
+            done = condition("Terminating", "False", "InstanceDeletionCompleted", "removed all instances")
+            status = with_condition(entry.object.get("status") or {}, done, self._now())
+            self._write(entry, status, [name for name in finalizers if name != CLEANUP])
+            return
+        told = "CustomResource deletion is in progress"
+        going = condition("Terminating", "True", "InstanceDeletionInProgress", told)
+        status = with_condition(entry.object.get("status") or {}, going, self._now())
+        if status != entry.object.get("status"):
+            self._write(entry, status, finalizers)
+
+    def _remove_objects(self, definition: Definition) -> bool:
+        """Delete all objects of a definition; gives back whether none is left."""
+        store = self._engine.store
+        found = next(iter(definition.resources), None)
+        if found is None:
+            return store.count(definition.group_resource) == 0
+        place = Served(self._engine.catalogue, found).place
+        for each in store.scan(definition.group_resource):
+            if not metadata(each.object).get("deletionTimestamp"):
+                delete(store, self._engine.clock, Removal(place, each.key, _unasked))
+        return store.count(definition.group_resource) == 0
+
+    def _now(self) -> str:
+        return timestamp(self._engine.clock.now())
+
+    def _write(self, entry: Entry, status: Object, finalizers: Sequence[str] | None) -> None:
+        """Write the status of a definition, as the server itself."""
+        engine = self._engine
+        resource = engine.catalogue.preferred(DEFINITIONS)
+        assert resource is not None
+        served = engine.served(resource)
+
+        def intent(live: Object | None) -> Draft:
+            assert live is not None
+            noted = {name: value for name, value in live["metadata"].items() if name != "finalizers"}
+            if finalizers:
+                noted["finalizers"] = list(finalizers)
+            return {**live, "metadata": noted, "status": dict(status)}
+
+        track = tracker(engine, served, WriteOptions(API_SERVER), "status")
+        engine.registry.update(Write(served.place, entry.key, intent, subresource="status", track=track))
+
+
+def _unasked(obj: Object) -> None:
+    """The server removes objects without asking admission."""
