@@ -8,7 +8,7 @@ necessary, before it is answered.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
@@ -46,21 +46,23 @@ class CustomResources:
         The server; it serves other resources whenever a definition says so.
     base
         What it serves without any definition.
-    known
-        Definitions by name, where they are known already: those of the server that this one is a fork of. Without
-        them the store is asked, and what it holds is served although nothing may say that its names are accepted.
+    origin
+        Those of the server that this one is a fork of. Without them the store is asked, and what it holds is served
+        although nothing may say that its names are accepted.
     """
 
-    def __init__(self, engine: Engine, base: Catalogue, known: Mapping[str, Definition] | None = None) -> None:
+    def __init__(self, engine: Engine, base: Catalogue, origin: CustomResources | None = None) -> None:
         self._engine, self._base = engine, base
         self._lock = threading.RLock()
         self._waiting: dict[str, None] = {}
         """Groups whose definitions changed, in order."""
         self._emptied: set[GroupResource] = set()
         """Resources of terminating definitions that lost an object."""
-        self.definitions: dict[str, Definition] = dict(known) if known is not None else self._stored()
+        self.definitions: dict[str, Definition] = dict(origin.definitions) if origin is not None else self._stored()
         self._leaving = {each.group_resource for each in self.definitions.values() if each.is_terminating}
-        if known is None and self.definitions:
+        if origin is not None and origin._base is base:
+            engine.serve_catalogue(origin._engine.catalogue)
+        elif self.definitions:
             self._serve()
         engine.store.listen(self.follow)
         engine.upkeep = self.settle

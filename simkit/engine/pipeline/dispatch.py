@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from simkit.engine.pipeline import reviews
+from simkit.engine.pipeline.customroute import builtin_group, check_custom_route, custom_scale, refuse_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import negotiate
@@ -59,7 +60,11 @@ def dispatch(engine: Engine, exchange: Exchange) -> Response:
     review = reviews.HANDLERS.get(resource.group_resource)
     if review is not None:
         return review(engine, exchange, served)
-    return VERBS[target.verb](engine, exchange, served)
+    if served.custom is not None:
+        refuse_new(served.custom, target)
+    response = VERBS[target.verb](engine, exchange, served)
+    engine.upkeep()
+    return response
 
 
 def _tell_of_its_end(engine: Engine, exchange: Exchange, warning: str, end: str) -> None:
@@ -79,8 +84,12 @@ def _part(engine: Engine, exchange: Exchange, served: Served) -> Response:
     special = reviews.SUBRESOURCES.get((served.resource.group_resource, target.subresource))
     if special is not None:
         return special(engine, exchange, served)
+    if served.custom is not None and target.subresource == "scale":
+        return custom_scale(engine, exchange, served)
     if served.resource.subresource_gvk(target.subresource) == served.resource.gvk and target.verb in PARTS:
-        return PARTS[target.verb](engine, exchange, served)
+        response = PARTS[target.verb](engine, exchange, served)
+        engine.upkeep()
+        return response
     raise unserved(target)
 
 
@@ -94,12 +103,14 @@ def find(engine: Engine, target: Target) -> Resource:
     """The resource of a target. Raises the 404 of the real server: plain text for an unknown group."""
     resource = engine.catalogue.find(target.group, target.version, target.resource)
     if resource is None:
-        raise no_route() if engine.catalogue.group(target.group) is not None else no_path()
+        raise no_route() if builtin_group(engine.catalogue, target.group) else no_path()
     return resource
 
 
 def _check_route(target: Target, resource: Resource) -> None:
     """Whether the shape of the path fits the resource."""
+    if resource.custom:
+        check_custom_route(target, resource)
     if target.subresource and (target.subresource not in resource.subresources or not _has_name(target)):
         raise no_route()
     if not target.verb:

@@ -1,0 +1,70 @@
+"""Where requests for custom resources take another way than those for built-in ones."""
+
+from __future__ import annotations
+
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.scale import View, scaled
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.target import Target
+from simkit.kinds.apiextensions.definition import CustomVersion
+from simkit.meta.errors import StatusError, internal, no_path, not_found
+from simkit.meta.message import Response
+from simkit.meta.objects import Object, at
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.resources import Resource
+
+
+def builtin_group(catalogue: Catalogue, group: str) -> bool:
+    """Whether a group is served with resources of the release: others leave no trace where nothing is found."""
+    return any(not resource.custom for resource in catalogue.resources(group))
+
+
+def check_custom_route(target: Target, resource: Resource) -> None:
+    """Raises the 404 of the real server where the path does not fit the scope, or names an absent subresource."""
+    if target.namespace and not resource.namespaced:
+        raise no_path()
+    if resource.namespaced and not target.namespace and target.verb not in ("list", "watch"):
+        raise no_path()
+    if target.subresource and target.subresource not in resource.subresources:
+        raise not_found(resource.group_resource, target.name)
+
+
+def refuse_new(custom: CustomVersion, target: Target) -> None:
+    """Raises 405 for new objects of a definition that is going away."""
+    if target.verb != "create" or not custom.definition.is_terminating:
+        return
+    message = "create not allowed while custom resource definition is terminating"
+    details = {"group": target.group, "kind": target.resource}
+    raise StatusError(405, "MethodNotAllowed", message, details=details)
+
+
+def custom_scale(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """get, update and patch of the Scale of a custom object."""
+    assert served.custom is not None
+    view, path = view_of(served.custom), served.custom.subresources["scale"].get("specReplicasPath") or ""
+    entry = engine.store.get(served.place.key(exchange.target.namespace, exchange.target.name))
+    if exchange.target.verb == "get" and entry is not None:
+        value = at(served.from_storage(entry.object), *view.wanted)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise internal(f'the spec replicas field "{path}" does not exist')
+    return scaled(engine, exchange, served, view)
+
+
+def view_of(custom: CustomVersion) -> View:
+    """How the Scale of a version's objects is read."""
+    scale = custom.subresources["scale"]
+    wanted, counted, chosen = (
+        _steps(scale.get(name)) for name in ("specReplicasPath", "statusReplicasPath", "labelSelectorPath")
+    )
+    scalable = [each for each in custom.definition.versions.values() if "scale" in each.subresources]
+
+    def selector(obj: Object) -> str:
+        value = at(obj, *chosen) if chosen else None
+        return value if isinstance(value, str) else ""
+
+    return View(tuple(each.api_version for each in scalable), selector, wanted, counted)
+
+
+def _steps(path: str | None) -> tuple[str, ...]:
+    return tuple((path or "").removeprefix(".").split(".")) if path else ()
