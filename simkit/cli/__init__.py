@@ -30,6 +30,8 @@ COMMANDS: Final = (
     Command("audit", "what to look at in a cluster's access control"),
     Command("who-can", "who may do something"),
     Command("can-i", "whether a subject may do something, and why"),
+    Command("check", "whether access meets a file of expectations"),
+    Command("diff", "who gains and who loses what between two dumps"),
     Command("releases", "what releases serve, and when versions come and go"),
     Command("policy", "check a history of versions against the deprecation policy"),
     Command("without", "who would notice if versions went"),

@@ -1,0 +1,173 @@
+"""What a team expects of access, written down and checked: who must be able to, who must not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from simkit.analysis.access import MASTERS_GROUP
+from simkit.analysis.can import can
+from simkit.analysis.subject import text_of
+from simkit.analysis.who_can import who_can
+from simkit.logic.rbac.binding import Subject
+from simkit.meta.errors import SimkitError
+from simkit.snapshot.protocol import Snapshot
+
+Words = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_or_many(cls, value: object) -> object:
+        """A single word stands for a list of one."""
+        if isinstance(value, dict):
+            lists = ("verb", "subject", "except")
+            return {key: [item] if key in lists and isinstance(item, str) else item for key, item in value.items()}
+        return value
+
+
+class Access(_Model):
+    """What is done to what. ``namespace`` left out means anywhere, empty means the whole cluster at once."""
+
+    verb: Words
+    resource: str = ""
+    name: str = ""
+    namespace: str | None = None
+    url: str = ""
+
+    def __str__(self) -> str:
+        what = self.url or (f"{self.resource} {self.name}".rstrip())
+        where = "" if self.namespace is None else f" in {self.namespace or 'the whole cluster'}"
+        return f"{'/'.join(self.verb)} {what}{where}"
+
+
+class Of(Access):
+    """Access of some subjects: ``user:ann``, ``group:devs``, ``sa:namespace/name``."""
+
+    subject: Words
+    groups: tuple[str, ...] = ()
+    """Groups that the subjects are in besides those that the server implies."""
+
+
+class Outside(Access):
+    """Access that nobody has but the exceptions, which may hold ``*``: ``group:oidc:platform``, ``sa:payments/*``."""
+
+    exceptions: tuple[str, ...] = Field(default=(), alias="except")
+
+
+class Expectation(_Model):
+    """One expectation: exactly one of ``can``, ``cannot`` and ``nobody``."""
+
+    name: str
+    can: Of | None = None
+    cannot: Of | None = None
+    nobody: Outside | None = None
+    severity: Literal["low", "medium", "high", "critical"] = "high"
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Expectation:
+        if sum(each is not None for each in (self.can, self.cannot, self.nobody)) != 1:
+            raise ValueError("give exactly one of can, cannot and nobody")
+        return self
+
+
+class Suite(_Model):
+    """A file of expectations."""
+
+    expectations: tuple[Expectation, ...] = Field(min_length=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one expectation fared; ``failures`` say who can or cannot against it, and why."""
+
+    expectation: Expectation
+    failures: Sequence[str] = ()
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures
+
+
+def read_suite(path: str | Path) -> Suite:
+    """The suite in a YAML or JSON file. Raises SimkitError that names the entry and what is wrong with it.
+
+    Examples
+    --------
+    A file such as::
+
+        expectations:
+        - name: the deployer can deploy
+          can: {subject: "sa:ci/deployer", verb: patch, resource: deployments, namespace: apps}
+        - name: nobody outside platform reads secrets of payments
+          nobody: {verb: [get, list, watch], resource: secrets, namespace: payments, except: "group:oidc:platform"}
+    """
+    file = Path(path)
+    try:
+        value = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SimkitError(f"cannot read {file}: {error.strerror}") from None
+    except yaml.YAMLError as error:
+        raise SimkitError(f"{file} is not YAML: {error}") from None
+    try:
+        return Suite.model_validate(value)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise SimkitError(f"{file}: {faults}") from None
+
+
+def check(snapshot: Snapshot, suite: Suite) -> list[Outcome]:
+    """The outcome of every expectation, in order. Raises IncompleteSnapshot where roles or bindings are missing."""
+    return [Outcome(each, tuple(_failures(snapshot, each))) for each in suite.expectations]
+
+
+def _failures(snapshot: Snapshot, expectation: Expectation) -> Iterator[str]:
+    if expectation.can is not None:
+        yield from _asked(snapshot, expectation.can, wanted=True)
+    elif expectation.cannot is not None:
+        yield from _asked(snapshot, expectation.cannot, wanted=False)
+    elif expectation.nobody is not None:
+        yield from _others(snapshot, expectation.nobody)
+
+
+def _asked(snapshot: Snapshot, access: Of, *, wanted: bool) -> Iterator[str]:
+    for subject in access.subject:
+        for verb in access.verb:
+            answer = can(
+                snapshot,
+                subject,
+                verb,
+                access.resource,
+                name=access.name,
+                namespace=access.namespace or "",
+                url=access.url,
+                groups=access.groups,
+            )
+            if bool(answer) is not wanted:
+                word = "can" if answer else "cannot"
+                yield f"{subject} {word} {verb} {access.url or access.resource}: {answer.reason}"
+
+
+def _others(snapshot: Snapshot, access: Outside) -> Iterator[str]:
+    seen: set[tuple[str, str]] = set()
+    for verb in access.verb:
+        rows = who_can(
+            snapshot, verb, access.resource, name=access.name or None, namespace=access.namespace, url=access.url
+        )
+        for row in rows.to_dict("records"):
+            subject = Subject(row["subject_kind"], row["subject"], row["subject_namespace"])
+            who = text_of(subject)
+            if subject == MASTERS_GROUP or (who, verb) in seen:
+                continue
+            if not any(fnmatchcase(who, pattern) for pattern in access.exceptions):
+                seen.add((who, verb))
+                yield f"{who} can {verb} by {row['binding_kind']} {row['binding']} of {row['role_kind']} {row['role']}"

@@ -1,0 +1,100 @@
+"""``simkit check``: does access meet what was expected of it?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from simkit.cli.dump import add_dump, read
+from simkit.cli.output import json_text, write_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simkit.analysis.expectations import Outcome
+
+EXAMPLES = """\
+examples:
+  simkit check expectations.yaml --dump cluster.yaml
+  simkit check expectations.yaml --dump manifests/ --complete '*' -o junit > report.xml
+  simkit check expectations.yaml --dump cluster.yaml -o sarif > report.sarif
+
+Exit code: 0 when every expectation is met, 1 when one is not, 2 for wrong use or unreadable input.
+"""
+COLUMNS = ("result", "severity", "expectation", "failures")
+FORMATS = ("table", "json", "csv", "markdown", "junit", "sarif")
+_LEVELS = {"low": "note", "medium": "warning", "high": "error", "critical": "error"}
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "check",
+        help="whether access meets a file of expectations",
+        description="Checks who can and who cannot against a YAML file of expectations.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("suite", metavar="FILE", help="YAML with a list 'expectations'")
+    add_dump(parser)
+    parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="how to write the answer")
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check, write, and return the exit code."""
+    from simkit.analysis.expectations import check, read_suite
+
+    outcomes = check(read(args.dump, args), read_suite(args.suite))
+    if args.output == "junit":
+        sys.stdout.write(junit(outcomes))
+    elif args.output == "sarif":
+        sys.stdout.write(json_text(sarif(outcomes, args.suite)))
+    else:
+        write_rows(COLUMNS, [_row(each, args.output) for each in outcomes], args.output)
+    return 0 if all(each.passed for each in outcomes) else 1
+
+
+def _row(outcome: Outcome, form: str) -> dict[str, Any]:
+    failures = list(outcome.failures) if form == "json" else "; ".join(outcome.failures)
+    return {
+        "result": "met" if outcome.passed else "broken",
+        "severity": outcome.expectation.severity,
+        "expectation": outcome.expectation.name,
+        "failures": failures,
+    }
+
+
+def junit(outcomes: Sequence[Outcome]) -> str:
+    """The outcomes as a JUnit test suite."""
+    broken = sum(not each.passed for each in outcomes)
+    suite = ElementTree.Element("testsuite", name="simkit check", tests=str(len(outcomes)), failures=str(broken))
+    for each in outcomes:
+        case = ElementTree.SubElement(suite, "testcase", classname="expectations", name=each.expectation.name)
+        if not each.passed:
+            failure = ElementTree.SubElement(case, "failure", message=each.failures[0])
+            failure.text = "\n".join(each.failures)
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def sarif(outcomes: Sequence[Outcome], file: str) -> dict[str, Any]:
+    """The broken expectations as a SARIF 2.1.0 log, placed at the file of the expectations."""
+    rules = [
+        {"id": f"expectation-{number}", "shortDescription": {"text": each.expectation.name}}
+        for number, each in enumerate(outcomes)
+    ]
+    place = {"physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}}}
+    results = [
+        {
+            "ruleId": f"expectation-{number}",
+            "level": _LEVELS[each.expectation.severity],
+            "message": {"text": f"{each.expectation.name}: {failure}"},
+            "locations": [place],
+        }
+        for number, each in enumerate(outcomes)
+        for failure in each.failures
+    ]
+    driver = {"name": "simkit", "rules": rules}
+    return {"version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}

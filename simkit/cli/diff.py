@@ -1,0 +1,44 @@
+"""``simkit diff``: what effective access a change brings."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from simkit.cli.dump import add_release, read
+from simkit.cli.output import add_output, write_rows
+
+EXAMPLES = """\
+examples:
+  simkit diff before.yaml after.yaml
+  simkit diff main/ branch/ --complete '*' -o markdown
+
+What is compared is access, not objects: the same permission by another binding is no change.
+
+Exit code: 0 when nobody gained anything, 1 when somebody did, 2 for wrong use or unreadable input.
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "diff",
+        help="who gains and who loses what between two dumps",
+        description="Compares the effective access of two dumps.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("before", metavar="BEFORE", help="a dump: a file, a folder or an archive")
+    parser.add_argument("after", metavar="AFTER", help="another one")
+    add_release(parser)
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare, write, and return the exit code."""
+    from simkit.analysis.compare import COLUMNS, compare
+
+    rows = compare(read([args.before], args), read([args.after], args)).to_dict("records")
+    write_rows(COLUMNS, rows, args.output)
+    return 1 if any(row["change"] == "gained" for row in rows) else 0
