@@ -101,6 +101,11 @@ class ServiceAllocation:
                 other._pools[name].used = pool.used
         return other
 
+    def first_address(self) -> str:
+        """The first address of the default range: the server's own."""
+        name, pool = next(iter(self._pools.items()))
+        return str(_as_address(pool.first, name))
+
     @contextmanager
     def reserved(self, draft: Draft, live: Object | None, *, dry_run: bool) -> Iterator[None]:
         """Complete a Service's addresses and ports, and keep them reserved while the write goes on.

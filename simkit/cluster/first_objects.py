@@ -1,0 +1,100 @@
+"""What a server makes for itself besides namespaces and roles: flow control, its own service, records of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, Final
+
+from simkit.engine.pipeline.engine import Engine
+from simkit.meta import data
+from simkit.meta.clock import timestamp
+from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, api_group, label
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Draft, Object, at
+
+ADDRESS: Final = "192.0.2.1"
+"""Where the server says that it is: an address for documents, since one in memory is nowhere."""
+PORT: Final = 6443
+FLOW_GROUP: Final = api_group("flowcontrol.apiserver")
+DISCOVERY_GROUP: Final = api_group("discovery")
+NAME: Final = "kubernetes"
+"""The service by which pods reach the server."""
+
+
+@cache
+def _recorded() -> tuple[Object, ...]:
+    return tuple(data.load("bootstrap/flow-1.30.json"))
+
+
+def _flow(engine: Engine) -> Iterator[Object]:
+    """Flow control in the version that is served; none where only older versions are, which have other fields."""
+    served = engine.catalogue.preferred(GroupResource(FLOW_GROUP, "flowschemas"))
+    if served is not None and served.version in ("v1", "v1beta3"):
+        yield from ({**obj, "apiVersion": served.api_version} for obj in _recorded())
+
+
+def first_objects(engine: Engine) -> Iterator[Object]:
+    """The objects in the order in which they are made. Those that are there already stay as they are."""
+    yield from _flow(engine)
+    yield _service(engine)
+    yield _endpoints()
+    if engine.catalogue.find(DISCOVERY_GROUP, "v1", "endpointslices") is not None:
+        yield _slice()
+    yield _config_map("extension-apiserver-authentication", {})
+    since = timestamp(engine.clock.now()).partition("T")[0]
+    yield _config_map("kube-apiserver-legacy-service-account-token-tracking", {"since": since})
+
+
+def flow_statuses(engine: Engine) -> Iterator[tuple[str, Object]]:
+    """Paths of the statuses of flow schemas, and what they say: that the priority levels exist."""
+    now = timestamp(engine.clock.now())
+    for obj in _flow(engine):
+        level = at(obj, "spec", "priorityLevelConfiguration", "name")
+        if level is None:
+            continue
+        condition = {
+            "type": "Dangling",
+            "status": "False",
+            "lastTransitionTime": now,
+            "reason": "Found",
+            "message": f'This FlowSchema references the PriorityLevelConfiguration object named "{level}" and it exists',
+        }
+        path = f"/apis/{obj['apiVersion']}/flowschemas/{obj['metadata']['name']}/status"
+        yield path, {"status": {"conditions": [condition]}}
+
+
+def _named(api_version: str, kind: str, name: str, namespace: str, labels: dict[str, str]) -> Draft:
+    metadata: dict[str, Any] = {"name": name, "namespace": namespace}
+    if labels:
+        metadata["labels"] = labels
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+
+
+def _service(engine: Engine) -> Object:
+    """It has the first address of the range."""
+    made = _named("v1", "Service", NAME, DEFAULT_NAMESPACE, {"component": "apiserver", "provider": NAME})
+    first = engine.registry.allocation.first_address()
+    ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": PORT}]
+    made["spec"] = {"clusterIP": first, "clusterIPs": [first], "ports": ports, "sessionAffinity": "None"}
+    return made
+
+
+def _endpoints() -> Object:
+    unmirrored = {label("skip-mirror", "endpointslice"): "true"}
+    made = _named("v1", "Endpoints", NAME, DEFAULT_NAMESPACE, unmirrored)
+    ports = [{"name": "https", "port": PORT, "protocol": "TCP"}]
+    return {**made, "subsets": [{"addresses": [{"ip": ADDRESS}], "ports": ports}]}
+
+
+def _slice() -> Object:
+    labels = {label("service-name"): NAME}
+    made = _named(f"{DISCOVERY_GROUP}/v1", "EndpointSlice", NAME, DEFAULT_NAMESPACE, labels)
+    ports = [{"name": "https", "port": PORT, "protocol": "TCP"}]
+    endpoints = [{"addresses": [ADDRESS], "conditions": {"ready": True}}]
+    return {**made, "addressType": "IPv4", "endpoints": endpoints, "ports": ports}
+
+
+def _config_map(name: str, content: dict[str, str]) -> Object:
+    made = _named("v1", "ConfigMap", name, SYSTEM_NAMESPACE, {})
+    return {**made, "data": content} if content else made
