@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
 
+from simkit.cluster.first_objects import first_objects, flow_statuses
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.road import travel
 from simkit.logic.rbac.defaults import outdated_bindings, reconcile
@@ -45,12 +46,21 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
     for name, (value, description) in _PRIORITIES.items():
         priority = {"metadata": {"name": name}, "value": value, "description": description}
         _send(engine, "POST", f"/apis/{api_group('scheduling')}/v1/priorityclasses", priority)
+    _fill_first(engine)
     for key in list(outdated_bindings(snapshot())):
         resource = engine.catalogue.lookup(str(key.resource))
         scope = f"/namespaces/{key.namespace}" if key.namespace else ""
         _send(engine, "DELETE", f"{resource.path}{scope}/{resource.resource}/{quote(key.name, safe=':')}", None)
     for obj, exists in reconcile(snapshot()):
         _write(engine, obj, exists=exists)
+
+
+def _fill_first(engine: Engine) -> None:
+    """Flow control, the server's own service, and what it keeps about itself."""
+    for obj in first_objects(engine):
+        _write(engine, obj, exists=False)
+    for path, status in flow_statuses(engine):
+        _send(engine, "PATCH", path, status, media="application/merge-patch+json")
 
 
 def provide(engine: Engine, namespace: str) -> None:
@@ -68,8 +78,8 @@ def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
         _send(engine, "POST", path, obj)
 
 
-def _send(engine: Engine, method: str, path: str, obj: Object | None) -> None:
-    request = Request.of(method, path, obj, headers={"user-agent": API_SERVER})
+def _send(engine: Engine, method: str, path: str, obj: Object | None, *, media: str = "application/json") -> None:
+    request = Request.of(method, path, obj, content_type=media, headers={"user-agent": API_SERVER})
     response = travel(engine, request, SERVER)
     if response.status >= 400 and response.status != 409:
         raise SimkitError(f"the server could not make {path}: {response.object.get('message')}")
