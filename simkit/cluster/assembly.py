@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
-from functools import partial
-from typing import Final
+from collections.abc import Collection, Mapping
+from typing import Any, Final
 
 from simkit.cluster import bootstrap
 from simkit.cluster.access import Access
-from simkit.cluster.extensions import Extensions
+from simkit.cluster.controllers import Means, controllers
+from simkit.cluster.extensions import Extensions, performing
 from simkit.cluster.options import Options
 from simkit.cluster.plugin_settings import read_settings
 from simkit.cluster.plugins import PLUGINS, Needs, plugins
@@ -17,30 +17,32 @@ from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import absent_plugins, catalogue_of, migrate
 from simkit.cluster.view import StoreSnapshot
 from simkit.engine.admission.chain import Chain, Plugin
+from simkit.engine.admission.matching import LiveWorld
 from simkit.engine.authn.config import Authentication, in_process
 from simkit.engine.authn.lookup import Lookup
 from simkit.engine.authn.madekey import MadeKey
 from simkit.engine.authz.guard import RoleGuard
 from simkit.engine.authz.nodegraph import NodeGraph
 from simkit.engine.authz.rbac import RoleAuthorizer
-from simkit.engine.controllers.aggregation import RoleAggregation
-from simkit.engine.controllers.runner import Controller, Runner, chosen
+from simkit.engine.controllers.authority import Authority
+from simkit.engine.controllers.runner import Runner
 from simkit.engine.pipeline.charging import charge
+from simkit.engine.pipeline.custom import CustomResources
 from simkit.engine.pipeline.engine import Engine, Parts
 from simkit.engine.pipeline.limits import Limits
 from simkit.engine.pipeline.metrics import Metrics
-from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.restored import restored
 from simkit.engine.pipeline.served import Served
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.seams import Authorizer, Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.engine.storage.sqlite import open_store
 from simkit.logic.rbac.index import AccessIndex
-from simkit.meta.clock import Chance, SystemClock
+from simkit.meta.clock import Chance, Clock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, group_version_of
-from simkit.schema.catalogue import Catalogue
+from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.gates import chosen as chosen_gates
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
@@ -68,18 +70,21 @@ class Assembled:
         token_key: MadeKey | None = None,
         graph: NodeGraph | None = None,
         extensions: Extensions | None = None,
+        custom: CustomResources | None = None,
+        authority: Authority | None = None,
         forked: bool = False,
+        rested: bool = False,
     ) -> None:
         self.options, self.store, self.captured = options, store, captured
         self._snapshot: StoreSnapshot | None = None
         self.clock = options.clock or SystemClock()
-        self.catalogue = catalogue_of(options)
+        self._base = catalogue_of(options)
         gates = chosen_gates(options.feature_gates)
         for text in gates.warnings:
             _LOG.warning(text)
         chance = chance or Chance(options.seed)
         self.token_key = token_key or MadeKey()
-        self.extensions = extensions or Extensions(store)
+        self.extensions = extensions or Extensions.of(options, store)
         self.roles = RoleAuthorizer(index or AccessIndex.of(self._everything()))
         store.listen(self.roles.follow)
         metrics = Metrics()
@@ -88,7 +93,7 @@ class Assembled:
         self.engine = Engine(
             Parts(
                 store=store,
-                catalogue=self.catalogue,
+                catalogue=self._base,
                 authentication=self._authentication(),
                 authorizer=authorizer,
                 guard=RoleGuard(self.roles.index, authorizer),
@@ -101,10 +106,28 @@ class Assembled:
                 limits=Limits(options.max_requests_inflight, options.max_mutating_requests_inflight),
                 audit=audit_of(options, self.clock, metrics, forked=forked),
                 health=[(name, _healthy) for name in _CHECKS],
+                remote=self.extensions.forwarder,
+                hooked=lambda request: self.extensions.calls_webhooks(request, self._world(authorizer)),
             )
         )
-        controllers = _controllers(options.controllers)
-        self.runner = Runner(store, controllers, partial(travel, self.engine), self._everything)
+        self.custom = CustomResources(self.engine, self._base, origin=custom)
+        self.authority = authority or _authority(options, self.clock)
+        self.runner = Runner(
+            store,
+            [
+                *self.extensions.upkeep(lambda: self.engine.catalogue, self.clock),
+                *controllers(self._means(), options.controllers),
+            ],
+            performing(self.engine),
+            self._everything,
+            clock=self.clock,
+            rested=rested,
+        )
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What is served now, custom resources among it."""
+        return self.engine.catalogue if hasattr(self, "engine") else self._base
 
     def _authentication(self) -> Authentication:
         known, anonymous = self.options.authenticators, self.options.anonymous_auth
@@ -128,6 +151,7 @@ class Assembled:
             chance,
             lambda: self.engine.catalogue,
             lambda obj, resource: self.engine.served(resource).from_storage(obj),
+            lambda obj, resource: restored(self.engine.served(resource), obj),
             self.extensions,
             lambda quota, used: charge(self.engine, quota, used),
             lambda name: bootstrap.provide(self.engine, name),
@@ -137,6 +161,19 @@ class Assembled:
         later = [name for name in absent_plugins(self.options.release) if name in PLUGINS and name not in on]
         return plugins(needs, on, (*later, *off))
 
+    def _means(self) -> Means:
+        def issue(claims: Mapping[str, Any]) -> str:
+            issuer = self.engine.authentication.issuer or self.token_key
+            return issuer.issue(claims)
+
+        return Means(self.clock, lambda: self.engine.catalogue, self.authority, issue, self.captured)
+
+    def _world(self, authorizer: Authorizer) -> LiveWorld:
+        def convert(obj: Object, resource: Resource) -> Object:
+            return self.engine.served(resource).from_storage(obj)
+
+        return LiveWorld(self.store, authorizer, lambda: self.engine.catalogue, convert)
+
     def _everything(self) -> Snapshot:
         return StoreSnapshot(self.store, self.catalogue)
 
@@ -145,7 +182,7 @@ class Assembled:
         store, chance = self.store.fork(), self.engine.chance.child()
         if options is not None and options.release != self.options.release:
             migrate(store, self.catalogue, catalogue_of(options))
-        return Assembled(
+        forked = Assembled(
             options or self.options,
             store,
             index=self.roles.index.fork(),
@@ -155,8 +192,12 @@ class Assembled:
             token_key=self.token_key,
             graph=self.access.graph.fork() if self.access.graph is not None else None,
             extensions=self.extensions.fork(store),
+            custom=self.custom,
+            authority=self.authority,
             forked=True,
         )
+        forked.runner.go_on(self.runner)
+        return forked
 
 
 def live(store: Store) -> Lookup:
@@ -199,7 +240,8 @@ def loaded(options: Options, dump: Dump) -> Assembled:
     store, catalogue = new_store(options), Catalogue.for_release(options.release, everything=True)
     store.seed((key, _stored(catalogue, obj)) for key, obj in dump.keyed.items())
     captured = {dump.index.stored(resource) for resource in dump.captured}
-    return Assembled(options, store, captured=captured)
+    closed = Extensions.of(options, store, calls=False)
+    return Assembled(options, store, captured=captured, extensions=closed, rested=True)
 
 
 def _stored(catalogue: Catalogue, obj: Object) -> Object:
@@ -210,6 +252,6 @@ def _stored(catalogue: Catalogue, obj: Object) -> Object:
     return Served(catalogue, resource).to_storage(dict(obj))
 
 
-def _controllers(flags: Sequence[str]) -> list[Controller]:
-    known: dict[str, Controller] = {each.name: each for each in (RoleAggregation(),)}
-    return [known[name] for name in chosen(flags, tuple(known), tuple(known))]
+def _authority(options: Options, clock: Clock) -> Authority:
+    files = options.cluster_signing_cert_file, options.cluster_signing_key_file
+    return Authority(clock, Chance(options.seed), *files, options.root_ca_file)

@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from simkit.cluster.first_objects import first_objects, flow_statuses
+from simkit.engine.controllers.apiservices import registered
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.road import travel
 from simkit.logic.rbac.defaults import outdated_bindings, reconcile
@@ -15,6 +16,7 @@ from simkit.meta.domain import (
     DEFAULT_NAMESPACE,
     NODE_LEASE_NAMESPACE,
     PUBLIC_NAMESPACE,
+    REGISTRATION_GROUP,
     SYSTEM_NAMESPACE,
     api_group,
 )
@@ -22,6 +24,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.schema import priorities
 from simkit.snapshot.protocol import Snapshot
 
 SERVER: Final = Identity("system:apiserver", (MASTERS,))
@@ -46,6 +49,10 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
     for name, (value, description) in _PRIORITIES.items():
         priority = {"metadata": {"name": name}, "value": value, "description": description}
         _send(engine, "POST", f"/apis/{api_group('scheduling')}/v1/priorityclasses", priority)
+    for version in sorted({each.group_version for each in engine.catalogue.resources()}):
+        if version.group != REGISTRATION_GROUP:
+            registration = registered(version, priorities.priority(version), "onstart")
+            _send(engine, "POST", f"/apis/{REGISTRATION_GROUP}/v1/apiservices", registration)
     _fill_first(engine)
     for key in list(outdated_bindings(snapshot())):
         resource = engine.catalogue.lookup(str(key.resource))

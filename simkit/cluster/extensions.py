@@ -2,8 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Final
+
+from simkit.cluster.bootstrap import SERVER
+from simkit.cluster.options import Options
+from simkit.engine.admission.matching import LiveWorld
 from simkit.engine.admission.policy_index import PolicyIndex
+from simkit.engine.admission.webhook_hooks import HookIndex
+from simkit.engine.aggregation.forward import Forwarder, Proxy
+from simkit.engine.controllers.apiservices import Availability, CustomRegistration
+from simkit.engine.controllers.runner import Controller
+from simkit.engine.outside.gateway import Gateway
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.target import parse
 from simkit.engine.seams import Store
+from simkit.meta.clock import Clock
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request, Response
+from simkit.meta.names import GroupVersionResource
+from simkit.schema.catalogue import Catalogue
+
+_PROXY_NAME: Final = "front-proxy-client"
+_CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
+
+
+class ProxyIdentity:
+    """The certificate by which backing servers know a server and its forks; made when it is first needed."""
+
+    @cached_property
+    def made(self) -> Proxy:
+        from simkit.engine.http.signing import make_authority
+
+        authority = make_authority("simkit-front-proxy-ca", _CENTURY)
+        pair = authority.sign_client(_PROXY_NAME, [], (_CENTURY[0], _CENTURY[1] - timedelta(days=1)))
+        return Proxy(pair.certificate_pem(), pair.key_pem(), authority.certificate_pem())
 
 
 class Extensions:
@@ -11,13 +47,63 @@ class Extensions:
 
     Attributes
     ----------
+    gateway
+        The door to what is outside of the process.
     policies
         The compiled admission policies.
+    hooks
+        The webhooks.
+    proxy
+        The certificate that backing servers know this one by.
     """
 
-    def __init__(self, store: Store, *, policies: PolicyIndex | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        gateway: Gateway | None = None,
+        policies: PolicyIndex | None = None,
+        proxy: ProxyIdentity | None = None,
+    ) -> None:
+        self.gateway = gateway or Gateway()
         self.policies = policies or PolicyIndex(store)
+        self.hooks = HookIndex(store)
+        self.proxy = proxy or ProxyIdentity()
+        self.forwarder = Forwarder(self.gateway, lambda: self.proxy.made)
+
+    @classmethod
+    def of(cls, options: Options, store: Store, *, calls: bool = True) -> Extensions:
+        """Those of a new server; ``calls`` says whether connections to the outside may be opened."""
+        return cls(store, gateway=Gateway(allowed=calls, services=options.services))
 
     def fork(self, store: Store) -> Extensions:
-        """The same over a fork of the store."""
-        return Extensions(store, policies=self.policies.fork(store))
+        """The same over a fork of the store, its door closed."""
+        return Extensions(store, gateway=self.gateway.fork(), policies=self.policies.fork(store), proxy=self.proxy)
+
+    def calls_webhooks(self, request: Request, world: LiveWorld) -> bool:
+        """Whether a write may have to wait for a webhook outside of this process."""
+        if not self.gateway.allowed or not self.hooks.any():
+            return False
+        target = parse(request.method, request.path, request.query)
+        resource = GroupVersionResource(target.group, target.version, target.resource)
+        return target.is_resource and self.hooks.concerns(world, resource, target.subresource)
+
+    def upkeep(self, catalogue: Callable[[], Catalogue], clock: Clock) -> list[Controller]:
+        """The controllers that belong to the server itself: no flag turns them off."""
+        gateway = self.gateway
+        availability = Availability(
+            self.forwarder.probe,
+            lambda found: found.service is not None and gateway.address(*found.service) is not None,
+            lambda: gateway.allowed,
+            clock,
+        )
+        return [CustomRegistration(catalogue), availability]
+
+
+def performing(engine: Engine) -> Callable[[Request, Identity], Response]:
+    """How controllers send requests: those of the server itself with the server's own rights."""
+
+    def perform(request: Request, identity: Identity) -> Response:
+        return travel(engine, request, SERVER if identity.user == SERVER.user else identity)
+
+    return perform

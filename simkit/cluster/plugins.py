@@ -40,6 +40,8 @@ from simkit.engine.admission.runtime_class import RuntimeClass
 from simkit.engine.admission.service_account import ServiceAccount
 from simkit.engine.admission.storage_object_in_use_protection import StorageObjectInUseProtection
 from simkit.engine.admission.taint_nodes_by_condition import TaintNodesByCondition
+from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, ValidatingAdmissionWebhook
+from simkit.engine.admission.webhook_call import Caller
 from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import SimkitError
@@ -57,6 +59,7 @@ class Needs:
     catalogue: Callable[[], Catalogue]
     """What is served now."""
     convert: Convert
+    restore: Restore
     extensions: Extensions
     charge: Charge
     """Writes what is used into a quota's status."""
@@ -95,6 +98,16 @@ def _owner_references(needs: Needs) -> Plugin:
     return OwnerReferencesPermissionEnforcement(needs.authorizer, needs.catalogue)
 
 
+def _mutating_webhooks(needs: Needs) -> Plugin:
+    caller = Caller(needs.extensions.gateway, needs.world)
+    return MutatingAdmissionWebhook(needs.world, needs.extensions.hooks, caller, needs.chance, needs.restore)
+
+
+def _validating_webhooks(needs: Needs) -> Plugin:
+    caller = Caller(needs.extensions.gateway, needs.world)
+    return ValidatingAdmissionWebhook(needs.world, needs.extensions.hooks, caller, needs.chance)
+
+
 PLUGINS: Final[Mapping[str, tuple[bool, Maker]]] = {
     "AlwaysAdmit": (False, lambda _: AlwaysAdmit()),
     "NamespaceAutoProvision": (False, lambda needs: NamespaceAutoProvision(needs.store, needs.provide)),
@@ -127,10 +140,12 @@ PLUGINS: Final[Mapping[str, tuple[bool, Maker]]] = {
     "CertificateSubjectRestriction": (True, lambda _: CertificateSubjectRestriction()),
     "DefaultIngressClass": (True, lambda needs: DefaultIngressClass(needs.store)),
     "DenyServiceExternalIPs": (False, lambda _: DenyServiceExternalIPs()),
+    "MutatingAdmissionWebhook": (True, _mutating_webhooks),
     "ValidatingAdmissionPolicy": (
         True,
         lambda needs: ValidatingAdmissionPolicy(needs.world, needs.extensions.policies),
     ),
+    "ValidatingAdmissionWebhook": (True, _validating_webhooks),
     "ResourceQuota": (True, _resource_quota),
     "AlwaysDeny": (False, lambda _: AlwaysDeny()),
 }
@@ -149,6 +164,9 @@ def plugins(needs: Needs, enable: Sequence[str] = (), disable: Sequence[str] = (
     for name, (by_default, maker) in PLUGINS.items():
         if name not in disable and (by_default or name in enable):
             made.append(maker(needs))
+    for index, plugin in enumerate(made):
+        if isinstance(plugin, MutatingAdmissionWebhook):
+            plugin.earlier = made[:index]
     return made
 
 

@@ -81,13 +81,13 @@ class Constraints:
 
         Raises the 404 StatusError of a namespace that is missing.
         """
-        if not self._selectors.match(attempt, world):
-            return None
-        if self._rule(self._excluded, attempt, world) is not None:
-            return None
         if not self._rules:
-            return world.catalogue.find(*attempt.resource)
-        return self._rule(self._rules, attempt, world)
+            matched = world.catalogue.find(*attempt.resource)
+        else:
+            matched = self._rule(self._rules, attempt, world)
+        if matched is None or self._rule(self._excluded, attempt, world) is not None:
+            return None
+        return matched if self._selectors.match(attempt, world) else None
 
     def _rule(self, rules: Sequence[Rule], attempt: Attempt, world: World) -> Resource | None:
         if _some(rules, attempt, attempt.resource):

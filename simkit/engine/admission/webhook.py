@@ -1,0 +1,226 @@
+"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook: other programs change writes, or refuse them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Final
+
+import orjson
+
+from simkit.engine.admission.chain import Plugin
+from simkit.engine.admission.matching import LiveWorld, attempt_of
+from simkit.engine.admission.webhook_call import Caller, CallFailed
+from simkit.engine.admission.webhook_hooks import EXEMPT, MUTATING, VALIDATING, Hook, HookIndex
+from simkit.engine.admission.webhook_review import Answer, rejection
+from simkit.engine.seams import Mutator, Operation, Review
+from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
+from simkit.language.merge.refusal import PatchError
+from simkit.logic.policy.attempt import Attempt
+from simkit.logic.policy.conditions import ConditionsFailed
+from simkit.meta.clock import Chance
+from simkit.meta.domain import api_group
+from simkit.meta.errors import forbidden, internal
+from simkit.meta.objects import Object
+from simkit.schema.catalogue import Resource
+
+_AT_ONCE: Final = 16
+_CHANGED: Final = api_group("mutation.webhook.admission")
+_PATCHED: Final = api_group("patch.webhook.admission")
+_LET_THROUGH: Final = {
+    MUTATING: api_group("failed-open.mutating.webhook.admission"),
+    VALIDATING: api_group("failed-open.validating.webhook.admission"),
+}
+
+Restore = Callable[[Mapping[str, Any], Resource], Object]
+"""From an object in the version of a resource to the stored form, typed and with defaults."""
+
+
+class _Webhooks:
+    """What both plugins share: which webhooks a write concerns, and how one is asked."""
+
+    resources = None
+
+    def __init__(self, world: LiveWorld, index: HookIndex, caller: Caller, chance: Chance) -> None:
+        self._world, self._index, self._caller, self._chance = world, index, caller, chance
+
+    def handles(self, operation: Operation) -> bool:
+        return True
+
+    def _attempt(self, review: Review) -> Attempt | None:
+        if not self._index.any() or review.resource in EXEMPT:
+            return None
+        return attempt_of(review, self._world.catalogue)
+
+    def _match(self, hook: Hook, attempt: Attempt) -> Resource | None:
+        try:
+            return hook.match(attempt, self._world)
+        except ConditionsFailed as error:
+            raise forbidden(attempt.resource.group_resource, attempt.name, str(error)) from None
+
+    def _ask(self, hook: Hook, attempt: Attempt, matched: Resource, *, mutating: bool) -> Answer | None:
+        return self._caller.ask(hook, attempt, matched, self._chance.uid(), mutating=mutating)
+
+    def _tell(self, hook: Hook, answer: Answer, review: Review) -> None:
+        """Pass on what the webhook says besides yes and no. Raises its refusal."""
+        for key, value in (answer.annotations or {}).items():
+            review.annotations.setdefault(f"{hook.name}/{key}", value)
+        review.warnings.extend(answer.warnings)
+        if not answer.allowed:
+            raise rejection(hook.name, answer.status)
+
+
+class ValidatingAdmissionWebhook(_Webhooks):
+    """Asks all webhooks that want to see the write at the same time; the first refusal in their order counts."""
+
+    name = "ValidatingAdmissionWebhook"
+
+    def validate(self, review: Review) -> None:
+        """Raises the refusal of a webhook, or 500 for one that cannot be called and must be."""
+        attempt = self._attempt(review)
+        if attempt is None:
+            return
+        kind = (attempt.operation, attempt.resource, attempt.subresource)
+        asked: list[tuple[Hook, Resource]] = []
+        for hook in self._index.concerned(VALIDATING, self._world, *kind):
+            matched = self._match(hook, attempt)
+            if matched is not None:
+                asked.append((hook, matched))
+        for index, (hook, found) in enumerate(zip((hook for hook, _ in asked), self._answers(attempt, asked))):
+            if isinstance(found, CallFailed):
+                if not hook.ignores:
+                    raise internal(str(found))
+                review.annotations.setdefault(f"{_LET_THROUGH[VALIDATING]}/round_0_index_{index}", hook.name)
+            elif found is not None:
+                self._tell(hook, found, review)
+
+    def _answers(self, attempt: Attempt, asked: Sequence[tuple[Hook, Resource]]) -> list[Answer | CallFailed | None]:
+        def one(pair: tuple[Hook, Resource]) -> Answer | CallFailed | None:
+            try:
+                return self._ask(*(pair[0], attempt, pair[1]), mutating=False)
+            except CallFailed as error:
+                return error
+
+        if len(asked) < 2:
+            return [one(pair) for pair in asked]
+        with ThreadPoolExecutor(min(_AT_ONCE, len(asked)), thread_name_prefix="simkit-webhook") as pool:
+            return list(pool.map(one, asked))
+
+
+class MutatingAdmissionWebhook(_Webhooks):
+    """Asks one webhook after the other, each with what those before it made of the object.
+
+    Where one changed the object, the plugins before this one are asked again, and then those webhooks that want to
+    know what others changed after them.
+
+    Attributes
+    ----------
+    earlier
+        The plugins that are asked before this one.
+    """
+
+    name = "MutatingAdmissionWebhook"
+
+    def __init__(self, world: LiveWorld, index: HookIndex, caller: Caller, chance: Chance, restore: Restore) -> None:
+        super().__init__(world, index, caller, chance)
+        self._restore = restore
+        self.earlier: Sequence[Plugin] = ()
+
+    def mutate(self, review: Review) -> Object:
+        """The object after all webhooks. Raises the refusal of one, or 500 for one that must be called and cannot."""
+        attempt = self._attempt(review)
+        if attempt is None:
+            return review.object or {}
+        kind = (attempt.operation, attempt.resource, attempt.subresource)
+        hooks = self._index.concerned(MUTATING, self._world, *kind)
+        if not hooks:
+            return review.object or {}
+        first = _Round(self, review, attempt, 0)
+        first.run(hooks)
+        if not first.changed:
+            return first.object
+        seen = first.object
+        again = self._asked_again(review, seen)
+        wanted = first.repeat | (first.invoked if again != seen else set())
+        second = _Round(self, replace(review, object=again), replace(attempt, object=again or None), 1)
+        second.run([hook for hook in hooks if hook.uid in wanted])
+        return second.object
+
+    def _asked_again(self, review: Review, obj: Object) -> Object:
+        """The object after the plugins before this one have looked at it once more."""
+        if review.operation in ("DELETE", "CONNECT"):
+            return obj
+        for plugin in self.earlier:
+            seen = plugin.resources is None or review.resource in plugin.resources
+            if seen and plugin.handles(review.operation) and isinstance(plugin, Mutator):
+                obj = plugin.mutate(replace(review, object=obj))
+        return obj
+
+    def patched(self, hook: Hook, answer: Answer, attempt: Attempt, matched: Resource) -> Object | None:
+        """The object as the webhook wants it, in its stored form; None where it changes nothing. Raises 500."""
+        if not answer.patch and answer.changed is None:
+            return None
+        if attempt.object is None:
+            text = f'admission webhook "{hook.name}" attempted to modify the object, which is not supported for this'
+            raise internal(f"{text} operation")
+        before = self._world.convert(attempt.object, matched)
+        try:
+            after = answer.changed or json_patch(before, checked_json_patch(list(answer.patch)))
+        except PatchError as error:
+            raise internal(error.detail) from None
+        return None if after == before else self._restore(after, matched)
+
+
+class _Round:
+    """One pass over mutating webhooks."""
+
+    def __init__(self, plugin: MutatingAdmissionWebhook, review: Review, attempt: Attempt, number: int) -> None:
+        self._plugin, self._review, self._attempt, self._number = plugin, review, attempt, number
+        self.object: Object = attempt.object or {}
+        self.changed = False
+        self.invoked: set[str] = set()
+        """Webhooks that want to be called again and have been called since somebody changed the object."""
+        self.repeat: set[str] = set()
+
+    def run(self, hooks: Sequence[Hook]) -> None:
+        for index, hook in enumerate(hooks):
+            matched = self._plugin._match(hook, self._attempt)
+            if matched is None:
+                continue
+            if self._one(hook, matched, index):
+                self.changed = True
+                self.repeat |= self.invoked
+                self.invoked = set()
+            if hook.again:
+                self.invoked.add(hook.uid)
+
+    def _one(self, hook: Hook, matched: Resource, index: int) -> bool:
+        """Ask one webhook; whether it changed the object."""
+        place = f"round_{self._number}_index_{index}"
+        try:
+            answer = self._plugin._ask(hook, self._attempt, matched, mutating=True)
+        except CallFailed as error:
+            if not hook.ignores:
+                raise internal(str(error)) from None
+            self._review.annotations.setdefault(f"{_LET_THROUGH[MUTATING]}/{place}", hook.name)
+            return False
+        if answer is None:
+            return False
+        self._plugin._tell(hook, answer, self._review)
+        made = self._plugin.patched(hook, answer, self._attempt, matched)
+        self._note(hook, answer, place, changed=made is not None)
+        if made is None:
+            return False
+        self.object = made
+        self._attempt = replace(self._attempt, object=made)
+        return True
+
+    def _note(self, hook: Hook, answer: Answer, place: str, *, changed: bool) -> None:
+        """What the audit log keeps of the call."""
+        entry: dict[str, Any] = {"configuration": hook.configuration, "webhook": hook.name}
+        mutated = orjson.dumps({**entry, "mutated": changed}).decode()
+        self._review.annotations.setdefault(f"{_CHANGED}/{place}", mutated)
+        if changed and answer.patch:
+            patch = {**entry, "patch": list(answer.patch), "patchType": "JSONPatch"}
+            self._review.annotations.setdefault(f"{_PATCHED}/{place}", orjson.dumps(patch).decode())

@@ -1,0 +1,140 @@
+"""What is sent to a webhook, and what its answer means."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from simkit.engine.admission.webhook_hooks import Hook
+from simkit.logic.policy.attempt import Attempt, World
+from simkit.meta.domain import api_group
+from simkit.meta.errors import StatusError
+from simkit.schema.catalogue import Resource
+
+_GROUP: Final = api_group("admission")
+VERSIONS: Final = ("v1", "v1beta1")
+_KIND: Final = "AdmissionReview"
+_JSON_PATCH: Final = "JSONPatch"
+
+
+class BadAnswer(Exception):
+    """An answer that is no answer; the text is the real server's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a webhook says."""
+
+    allowed: bool
+    patch: Sequence[Any] = ()
+    """Operations of a JSON patch."""
+    status: Mapping[str, Any] | None = None
+    """Why it refuses."""
+    warnings: Sequence[str] = ()
+    annotations: Mapping[str, str] | None = None
+    changed: Mapping[str, Any] | None = None
+    """The whole changed object, which a function may give instead of a patch."""
+
+
+def version_for(hook: Hook) -> str:
+    """The first of the webhook's review versions that exists. Raises BadAnswer where there is none."""
+    for version in hook.versions:
+        if version in VERSIONS:
+            return version
+    raise BadAnswer("webhook does not accept known AdmissionReview versions (v1, v1beta1)")
+
+
+def request_of(attempt: Attempt, matched: Resource, world: World, uid: str) -> dict[str, Any]:
+    """The request of a review, the objects in the version that the webhook matched."""
+    return {
+        **attempt.request(matched, uid=uid),
+        "object": None if attempt.object is None else world.convert(attempt.object, matched),
+        "oldObject": None if attempt.old is None else world.convert(attempt.old, matched),
+    }
+
+
+def encoded(request: Mapping[str, Any], version: str) -> bytes:
+    """The review that is sent."""
+    return orjson.dumps({"kind": _KIND, "apiVersion": f"{_GROUP}/{version}", "request": request})
+
+
+def decoded(content: bytes) -> Mapping[str, Any]:
+    """The review that came back. Raises BadAnswer for what is none."""
+    try:
+        found = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise BadAnswer(f"couldn't get version/kind; json parse error: {error}") from None
+    if not isinstance(found, dict):
+        raise BadAnswer(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
+        )
+    for field, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+        if not found.get(field):
+            raise BadAnswer(f"Object '{shown}' is missing in '{content.decode(errors='replace').strip()}'")
+    return found
+
+
+def answer_of(review: Mapping[str, Any], uid: str, version: str, *, mutating: bool) -> Answer:
+    """What a review says. Raises BadAnswer where it contradicts itself or the request."""
+    response = review.get("response")
+    if not isinstance(response, Mapping):
+        raise BadAnswer("webhook response was absent")
+    if version == "v1":
+        _check(review, response, uid, mutating=mutating)
+    status = response.get("status")
+    return Answer(
+        response.get("allowed") is True,
+        _patch(response.get("patch")) if mutating else (),
+        status if isinstance(status, Mapping) else None,
+        [str(each) for each in response.get("warnings") or ()],
+        {str(key): str(value) for key, value in (response.get("auditAnnotations") or {}).items()},
+    )
+
+
+def _check(review: Mapping[str, Any], response: Mapping[str, Any], uid: str, *, mutating: bool) -> None:
+    if response.get("uid") != uid:
+        raise BadAnswer(f'expected response.uid="{uid}", got "{response.get("uid") or ""}"')
+    group, _, version = str(review.get("apiVersion", "")).rpartition("/")
+    if (group, version, review.get("kind")) != (_GROUP, "v1", _KIND):
+        got = f"{group}/{version}, Kind={review.get('kind', '')}"
+        raise BadAnswer(f"expected webhook response of {_GROUP}/v1, Kind={_KIND}, got {got}")
+    patch, kind = response.get("patch"), response.get("patchType")
+    if not mutating:
+        for field, value in (("patch", patch), ("patchType", kind)):
+            if value:
+                raise BadAnswer(f"validating webhook may not return response.{field}")
+    elif patch and kind is None:
+        raise BadAnswer("webhook returned response.patch but not response.patchType")
+    elif kind is not None and not patch:
+        raise BadAnswer("webhook returned response.patchType but not response.patch")
+    elif kind is not None and kind != _JSON_PATCH:
+        raise BadAnswer(f'webhook returned invalid response.patchType of "{kind}"')
+
+
+def _patch(given: Any) -> Sequence[Any]:
+    if not given:
+        return ()
+    try:
+        operations = orjson.loads(base64.b64decode(given, validate=True))
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise BadAnswer(f"the patch cannot be read: {error}") from None
+    if not isinstance(operations, list):
+        raise BadAnswer("the patch is no list of operations")
+    return operations
+
+
+def rejection(name: str, status: Mapping[str, Any] | None) -> StatusError:
+    """The refusal of a webhook as the client gets it: never a success, never below 400."""
+    given = status or {}
+    by = f'admission webhook "{name}" denied the request'
+    message, reason = given.get("message"), given.get("reason")
+    text = f"{by}: {message or reason}" if message or reason else f"{by} without explanation"
+    code = given.get("code")
+    wanted = code if isinstance(code, int) and code >= 400 else 400
+    details = given.get("details")
+    return StatusError(wanted, str(reason or ""), text, details=details if isinstance(details, Mapping) else None)

@@ -1,0 +1,174 @@
+"""Registered group versions: whether their servers can be used, and those that custom resources bring with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from simkit.engine.controllers.runner import Client
+from simkit.engine.pipeline.registered import SERVICES, Registration, registration
+from simkit.engine.seams import Change
+from simkit.meta.clock import Clock, timestamp
+from simkit.meta.domain import EXTENSIONS_GROUP, REGISTRATION_GROUP, label
+from simkit.meta.message import Request
+from simkit.meta.names import GroupResource, GroupVersion
+from simkit.meta.objects import Object, at, labels_of, name_of
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.priorities import CUSTOM
+from simkit.snapshot.protocol import Snapshot
+
+SERVER: Final = "system:apiserver"
+"""The user as whom a server keeps its own objects in order."""
+AUTOMANAGED: Final = label("automanaged", "kube-aggregator")
+_PATH: Final = f"/apis/{REGISTRATION_GROUP}/v1/apiservices"
+_DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
+_CLUSTER_SERVICES: Final = GroupResource("", "services")
+_ENDPOINTS: Final = GroupResource("", "endpoints")
+_AGAIN: Final = 30.0
+"""Seconds between two looks at a backing server."""
+
+Probe = Callable[[Registration], str]
+"""Asks a backing server; gives why it cannot be used, or the empty string."""
+Finding = tuple[str, str, str]
+"""Status, reason and message of a condition."""
+
+
+class Availability:
+    """Keeps the condition Available of every APIService.
+
+    Parameters
+    ----------
+    probe
+        Asks the server behind a registration.
+    located
+        Whether somebody said where the service of a registration is; its objects are not looked at then.
+    allowed
+        Whether backing servers may be asked at all. Where they may not, remote registrations stay as they are.
+    """
+
+    name = "apiservice-status-available-controller"
+    account = SERVER
+
+    def __init__(
+        self, probe: Probe, located: Callable[[Registration], bool], allowed: Callable[[], bool], clock: Clock
+    ) -> None:
+        self._probe, self._located, self._allowed, self._clock = probe, located, allowed, clock
+        self.next_time: float | None = None
+
+    def wants(self, change: Change) -> bool:
+        """Registrations, and the services that they may name."""
+        return change.entry.key.resource in (SERVICES, _CLUSTER_SERVICES, _ENDPOINTS)
+
+    def forget_failures(self) -> None:
+        """Ask all backing servers again."""
+        if self.next_time is not None:
+            self.next_time = self._clock.now()
+
+    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
+        """Write the conditions that are not as they should be."""
+        remote = False
+        for obj in list(snapshot.scan(SERVICES)):
+            found = registration(obj)
+            remote = remote or found.service is not None
+            if found.service is None or self._allowed():
+                wanted = self._status(obj, self._condition(found, snapshot))
+                if wanted != (obj.get("status") or {}):
+                    path = f"{_PATH}/{quote(name_of(obj))}/status"
+                    client.perform(Request.of("PUT", path, {**obj, "status": wanted}))
+        self.next_time = self._clock.now() + _AGAIN if remote and self._allowed() else None
+
+    def _status(self, obj: Object, finding: Finding) -> dict[str, Any]:
+        status, reason, message = finding
+        conditions = list(at(obj, "status", "conditions") or ())
+        made = {"type": "Available", "status": status, "lastTransitionTime": timestamp(self._clock.now())}
+        for index, each in enumerate(conditions):
+            if each.get("type") == "Available":
+                if each.get("status") == status:
+                    made["lastTransitionTime"] = each.get("lastTransitionTime")
+                conditions[index] = {**made, "reason": reason, "message": message}
+                return {"conditions": conditions}
+        return {"conditions": [*conditions, {**made, "reason": reason, "message": message}]}
+
+    def _condition(self, found: Registration, snapshot: Snapshot) -> Finding:
+        if found.service is None:
+            return "True", "Local", "Local APIServices are always available"
+        if not self._located(found):
+            missing = _service_fault(found.service, snapshot)
+            if missing is not None:
+                return missing
+        why = self._probe(found)
+        return ("False", "FailedDiscoveryCheck", why) if why else ("True", "Passed", "all checks passed")
+
+
+def _service_fault(service: tuple[str, str, int], snapshot: Snapshot) -> Finding | None:
+    """What keeps requests from reaching a service, as far as its objects tell."""
+    namespace, name, port = service
+    shown = f'service/{name} in "{namespace}"'
+    found = snapshot.get(_CLUSTER_SERVICES, name, namespace)
+    if found is None:
+        return "False", "ServiceNotFound", f"{shown} is not present"
+    if (at(found, "spec", "type") or "ClusterIP") != "ClusterIP":
+        return None
+    ports = [each for each in at(found, "spec", "ports") or () if each.get("port") == port]
+    if not ports:
+        return "False", "ServicePortError", f"{shown} is not listening on port {port}"
+    endpoints = snapshot.get(_ENDPOINTS, name, namespace)
+    if endpoints is None:
+        return "False", "EndpointsNotFound", f"cannot find endpoints for {shown}"
+    port_name = ports[0].get("name") or ""
+    if port_name not in _active_ports(endpoints):
+        text = f'endpoints for {shown} have no addresses with port name "{port_name}"'
+        return "False", "MissingEndpoints", text
+    return None
+
+
+def _active_ports(endpoints: Object) -> Iterator[str]:
+    for subset in endpoints.get("subsets") or ():
+        if subset.get("addresses"):
+            for port in subset.get("ports") or ():
+                yield port.get("name") or ""
+
+
+class CustomRegistration:
+    """Registers the group versions of custom resources, and takes them away with the last of these."""
+
+    name = "crd-autoregistration"
+    account = SERVER
+    next_time: float | None = None
+
+    def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
+        self._catalogue = catalogue
+
+    def wants(self, change: Change) -> bool:
+        """Definitions, and registrations that somebody may have touched."""
+        return change.entry.key.resource in (_DEFINITIONS, SERVICES)
+
+    def forget_failures(self) -> None:
+        """Nothing is remembered."""
+
+    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
+        """Create what is missing, remove what is left over; what others registered stays theirs."""
+        present = {name_of(obj): obj for obj in snapshot.scan(SERVICES)}
+        wanted = {f"{each.version}.{each.group}": each for each in self._versions()}
+        for name, version in wanted.items():
+            if name not in present:
+                client.perform(Request.of("POST", _PATH, registered(version, CUSTOM, "true"), headers=_AGENT))
+        for name, obj in present.items():
+            if name not in wanted and labels_of(obj).get(AUTOMANAGED) == "true":
+                client.perform(Request.of("DELETE", f"{_PATH}/{quote(name)}", headers=_AGENT))
+
+    def _versions(self) -> set[GroupVersion]:
+        return {each.group_version for each in self._catalogue().resources() if each.custom}
+
+
+_AGENT: Final[Mapping[str, str]] = {"user-agent": "kube-apiserver"}
+
+
+def registered(version: GroupVersion, priority: tuple[int, int], managed: str) -> dict[str, Any]:
+    """The APIService by which a server registers a group version that it answers itself."""
+    group_priority, version_priority = priority
+    spec: dict[str, Any] = {"group": version.group} if version.group else {}
+    spec |= {"version": version.version, "groupPriorityMinimum": group_priority, "versionPriority": version_priority}
+    name = f"{version.version}.{version.group}"
+    return {"metadata": {"name": name, "labels": {AUTOMANAGED: managed}}, "spec": spec}

@@ -1,0 +1,58 @@
+"""Writes into the status of admission policies what is doubtful about their expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+from urllib.parse import quote
+
+from simkit.engine.controllers.runner import Client
+from simkit.engine.seams import Change
+from simkit.logic.policy.typecheck import expression_warnings
+from simkit.meta.domain import ADMISSION_GROUP
+from simkit.meta.message import Request
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at, metadata, name_of
+from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.protocol import Snapshot
+
+_POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
+_MANAGER: Final = "validatingadmissionpolicy-status"
+
+
+class PolicyStatus:
+    """Checks a policy once for every generation of it, with the types of the kinds that its rules name."""
+
+    name = "validatingadmissionpolicy-status-controller"
+    account = "validatingadmissionpolicy-status-controller"
+    next_time: float | None = None
+
+    def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
+        self._catalogue = catalogue
+
+    def wants(self, change: Change) -> bool:
+        """A policy that was written."""
+        return change.entry.key.resource == _POLICIES and change.type != "DELETED"
+
+    def forget_failures(self) -> None:
+        """Nothing is remembered."""
+
+    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
+        """Check the policies whose present generation was not checked yet."""
+        for policy in list(snapshot.scan(_POLICIES)):
+            generation = metadata(policy).get("generation") or 0
+            if generation > (at(policy, "status", "observedGeneration") or 0):
+                client.perform(self._report(policy, generation))
+
+    def _report(self, policy: Object, generation: int) -> Request:
+        warnings = expression_warnings(policy, self._catalogue())
+        checking = {"expressionWarnings": warnings} if warnings else {}
+        body = {
+            "apiVersion": f"{ADMISSION_GROUP}/v1",
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": name_of(policy)},
+            "status": {"observedGeneration": generation, "typeChecking": checking},
+        }
+        path = f"/apis/{ADMISSION_GROUP}/v1/{_POLICIES.resource}/{quote(name_of(policy))}/status"
+        target = f"{path}?fieldManager={_MANAGER}&force=true"
+        return Request.of("PATCH", target, body, content_type="application/apply-patch+yaml")

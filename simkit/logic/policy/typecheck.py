@@ -1,0 +1,100 @@
+"""What is doubtful about a policy's expressions, were they read with the types of the objects that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Final
+
+from simkit.kinds.parts.policy_expressions import environment, explained
+from simkit.language.cel.check import Variables
+from simkit.language.cel.declared import Declared, declare
+from simkit.language.cel.environment import Environment
+from simkit.language.cel.errors import CompileError
+from simkit.language.cel.types import DYN, Type
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.meta.objects import Object, at
+from simkit.schema.catalogue import Catalogue
+
+_MOST_TYPES: Final = 10
+
+
+def expression_warnings(policy: Object, catalogue: Catalogue) -> list[dict[str, str]]:
+    """The entries of ``status.typeChecking.expressionWarnings``: a field's path and what is wrong for which kinds."""
+    return list(_Check(policy, catalogue).warnings())
+
+
+def kinds_to_check(policy: Object, catalogue: Catalogue) -> list[GroupVersionKind]:
+    """The kinds that a policy's rules name without wildcards, by group, version and kind; ten of a rule at most."""
+    found: set[GroupVersionKind] = set()
+    for rule in at(policy, "spec", "matchConstraints", "resourceRules") or ():
+        groups, versions = _exact(rule.get("apiGroups")), _exact(rule.get("apiVersions"))
+        resources = sorted(each for each in rule.get("resources") or () if "*" not in each and "/" not in each)
+        known = [catalogue.find(*place) for place in product(groups, versions, resources)]
+        found.update([each.gvk for each in known if each is not None][:_MOST_TYPES])
+    return sorted(found)
+
+
+def _exact(items: Sequence[str] | None) -> list[str]:
+    return [] if any("*" in item for item in items or ()) else sorted(items or ())
+
+
+class _Check:
+    def __init__(self, policy: Object, catalogue: Catalogue) -> None:
+        self._spec: Object = policy.get("spec") or {}
+        self._catalogue = catalogue
+        self._params = self._declared(self._param_kind())
+        self._environments: list[tuple[GroupVersionKind, Environment]] = []
+        for kind in kinds_to_check(policy, catalogue):
+            declared = self._declared(kind)
+            if declared is not None:
+                self._environments.append((kind, self._environment(declared)))
+
+    def _param_kind(self) -> GroupVersionKind | None:
+        given = self._spec.get("paramKind")
+        if given is None:
+            return None
+        return GroupVersionKind(*GroupVersion.parse(given.get("apiVersion") or ""), given.get("kind") or "")
+
+    def _declared(self, kind: GroupVersionKind | None) -> Declared | None:
+        resource = self._catalogue.kind(kind) if kind is not None else None
+        if kind is None or resource is None:
+            return None
+        try:
+            return declare(self._catalogue.schema(kind), kind.kind, resource=resource.custom)
+        except SimkitError:
+            return None
+
+    def _environment(self, declared: Declared) -> Environment:
+        typed: Variables = {"object": declared, "oldObject": declared}
+        if self._params is not None:
+            typed = {**typed, "params": self._params}
+        types: dict[str, Type] = {}
+        for row in self._spec.get("variables") or ():
+            known = environment(params=self._params is not None, variables=types).with_variables(typed)
+            try:
+                types[row["name"]] = known.compile(row["expression"]).type
+            except CompileError:
+                types[row["name"]] = DYN
+        return environment(params=self._params is not None, variables=types).with_variables(typed)
+
+    def warnings(self) -> Iterator[dict[str, str]]:
+        for index, validation in enumerate(self._spec.get("validations") or ()):
+            for field in ("expression", "messageExpression"):
+                text = self._issues(validation.get(field) or "")
+                if text:
+                    yield {"fieldRef": f"spec.validations[{index}].{field}", "warning": text}
+
+    def _issues(self, source: str) -> str:
+        if not source:
+            return ""
+        found: list[str] = []
+        for kind, known in self._environments:
+            try:
+                known.compile(source)
+            except CompileError as error:
+                shown = f"{kind.group}/{kind.version}, Kind={kind.kind}"
+                doubt = "type checking error: " if error.stage == "instantiation" else ""
+                found.append(f"{shown}: {doubt}{explained(error)}\n")
+        return "\n".join(found)
