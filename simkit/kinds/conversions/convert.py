@@ -27,6 +27,7 @@ _MODULES: Final = {
     "IngressClass": "ingressclass",
     "LocalSubjectAccessReview": "subjectaccessreview",
     "MutatingWebhookConfiguration": "webhooks",
+    "NetworkPolicy": "networkpolicy",
     "PodDisruptionBudget": "poddisruptionbudget",
     "PriorityLevelConfiguration": "prioritylevelconfiguration",
     "ReplicaSet": "workloads",
@@ -128,7 +129,7 @@ def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Obje
         return draft
     source.default(draft)
     source.to_hub(draft)
-    if defaults and source.hub_defaults:
+    if source.hub_defaults and (defaults or (old == family.hub and target.has_own_defaults)):
         draft["apiVersion"] = family.hub
         rules_of(_hub_kind(family)).default(draft)
     target.from_hub(draft)

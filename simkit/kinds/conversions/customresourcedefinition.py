@@ -26,23 +26,28 @@ def _default(draft: Draft) -> None:
     default(spec, "preserveUnknownFields", True)
     if not spec.get("versions") and spec.get("version"):
         spec["versions"] = [{"name": spec["version"], "served": True, "storage": True}]
-    _default_names(draft, spec)
+    _default_names(spec)
+    _default_stored(draft)
     conversion = section(spec, "conversion")
     default(conversion, "strategy", "None")
     if conversion["strategy"] == "Webhook" and not conversion.get(_REVIEW_VERSIONS):
         conversion[_REVIEW_VERSIONS] = ["v1beta1"]
 
 
-def _default_names(draft: Draft, spec: Draft) -> None:
+def _default_names(spec: Draft) -> None:
     names = section(spec, "names")
     kind = names.get("kind") or ""
     default(names, "singular", kind.lower())
     if kind:
         default(names, "listKind", f"{kind}List")
+
+
+def _default_stored(draft: Draft) -> None:
+    """What was ever stored is what is stored, where nothing is known of it."""
     status = section(draft, "status")
     if not status.get("storedVersions"):
-        kept = [version.get("name", "") for version in entries(spec, "versions") if version.get("storage")]
-        status["storedVersions"] = kept
+        versions = entries(peek(draft, "spec"), "versions")
+        status["storedVersions"] = [version.get("name", "") for version in versions if version.get("storage")]
 
 
 def _columns(spec: Draft) -> Iterator[Draft]:
@@ -104,5 +109,6 @@ FAMILIES: Final = {
         "CustomResourceDefinition",
         f"{EXTENSIONS_GROUP}/v1",
         {f"{EXTENSIONS_GROUP}/v1beta1": Form(_to_hub, _from_hub, _default)},
+        Form(_default_stored),
     )
 }

@@ -32,6 +32,11 @@ class Form:
     hub_defaults: bool = True
     """Whether the version also has the hub's defaults."""
 
+    @property
+    def has_own_defaults(self) -> bool:
+        """Whether leaving something out may mean something else here than in the hub."""
+        return self.default is not _as_it_is or not self.hub_defaults
+
 
 PLAIN = Form()
 """A version with the same fields and defaults."""

@@ -89,19 +89,19 @@ def _single_to_hub(draft: Draft) -> None:
     spec, status = section(draft, "spec"), peek(draft, "status")
     _behavior_to_hub(draft)
     metrics = _read(take_annotation(draft, METRICS), list) or []
-    current = _read(take_annotation(draft, CURRENT), list) or []
+    current = _read(take_annotation(draft, CURRENT), list)
     conditions = _read(take_annotation(draft, CONDITIONS), list)
     for metric in metrics:
         metricspec.to_structured(metric)
-    for metric in current:
+    for metric in current or ():
         metricspec.status_to_structured(metric)
     target = spec.pop("targetCPUUtilizationPercentage", None)
     if target is not None:
         resource = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": target}}
         metrics.append({"type": "Resource", "resource": resource})
     now = status.pop("currentCPUUtilizationPercentage", None)
-    if now is not None:
-        current.append({"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": now}}})
+    if now is not None and current is None:  # the annotation has it too
+        current = [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": now}}}]
     if metrics:
         spec["metrics"] = metrics
     if current:

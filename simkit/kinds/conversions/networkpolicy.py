@@ -1,0 +1,22 @@
+"""NetworkPolicy: the same fields; only v1 says which protocol a port without one means."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.kinds.conversions.editing import section
+from simkit.kinds.conversions.family import Family, Form
+from simkit.meta.domain import api_group
+from simkit.meta.objects import Draft
+
+
+def _default(draft: Draft) -> None:
+    spec = section(draft, "spec")
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+
+_OLD: Final = Form(default=_default, hub_defaults=False)
+FAMILIES: Final = {
+    "NetworkPolicy": Family("NetworkPolicy", f"{api_group('networking')}/v1", {"extensions/v1beta1": _OLD})
+}

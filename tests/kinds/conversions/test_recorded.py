@@ -1,0 +1,106 @@
+"""Every conversion that real programs were seen to make."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+import pytest
+
+from simkit.kinds.conversions import ConversionError, convert
+from simkit.kinds.conversions.explain import differences
+from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.schema.decoding import decode
+from simkit.schema.definitions import definitions
+from simkit.schema.history import newest_release
+from tests.shared import SHARED, needs_shared
+
+FILE: Final = SHARED / "datasets" / "conversions-shared.jsonl"
+SERVER_MADE: Final = ("uid", "resourceVersion", "generation", "creationTimestamp", "managedFields")
+
+EXCEPTIONS: Final[Mapping[tuple[str, str], str]] = {
+    ("HorizontalPodAutoscaler", "containerResource.container"): "the reference loses the container through v2beta1",
+    ("HorizontalPodAutoscaler", "autoscaling.alpha.kubernetes.io"): "the same, inside the annotations",
+    ("PodDisruptionBudget", "spec.selector"): "with the mark alone the reference turns nothing into everything",
+    (
+        "CustomResourceDefinition",
+        "spec.version",
+    ): "a version that is in no list is dropped; the reference keeps it in v1beta1",
+    ("FlowSchema", "status.conditions"): "written by a controller of the recorded server, not by a conversion",
+}
+"""Differences that stay: by kind and by a part of the path, with the reason."""
+
+
+def lines() -> Iterator[dict[str, Any]]:
+    if FILE.exists():
+        for line in FILE.read_bytes().splitlines():
+            yield orjson.loads(line)
+
+
+def typed(obj: Any) -> Any:
+    """The object as the newest release with that version reads it; what it does not know is kept as it is."""
+    gvk = GroupVersionKind(*GroupVersion.parse(obj["apiVersion"]), obj["kind"])
+    for release in filter(None, (newest_release(gvk), "1.30", "1.17")):
+        table = definitions(release)
+        name = table.name_of(gvk)
+        if name is not None:
+            return _kept(obj, dict(decode(obj, table.node(name)).object))
+    return obj
+
+
+def _kept(given: Any, read: Any) -> Any:
+    if isinstance(given, dict) and isinstance(read, dict):
+        merged = {name: _kept(value, read[name]) if name in read else value for name, value in given.items()}
+        return {**read, **{name: value for name, value in merged.items() if value is not None}}
+    if isinstance(given, list) and isinstance(read, list) and len(given) == len(read):
+        return [_kept(one, other) for one, other in zip(given, read, strict=True)]
+    return read
+
+
+def plain(obj: Any) -> Any:
+    """Without what a server makes, and without empty values."""
+    found = copy.deepcopy(obj)
+    for name in SERVER_MADE:
+        (found.get("metadata") or {}).pop(name, None)
+    return _pruned(found)
+
+
+def _pruned(value: Any) -> Any:
+    if isinstance(value, dict):
+        inner = {name: _pruned(item) for name, item in value.items()}
+        return {name: item for name, item in inner.items() if item not in (None, {}, [], "", 0, False) or item is True}
+    return [_pruned(item) for item in value] if isinstance(value, list) else value
+
+
+def unexplained(record: Mapping[str, Any]) -> list[str]:
+    """The differences between our conversion and the recorded one that no exception explains."""
+    ours = typed(convert(typed(record["input"]), record["to"], defaults=True))
+    found = differences(plain(typed(record["output"])), plain(ours))
+    reasons = [part for kind, part in EXCEPTIONS if kind == record["kind"]]
+    return [str(each) for each in found if not any(part in each.path for part in reasons)]
+
+
+@needs_shared
+@pytest.mark.parametrize("kind", sorted({record["kind"] for record in lines()}))
+def test_conversions_are_as_recorded(kind: str) -> None:
+    """All versions of a kind into all others, with the defaults of the version that was read."""
+    wrong = []
+    for record in lines():
+        if record["kind"] == kind and "output" in record:
+            found = unexplained(record)
+            if found:
+                wrong.append(f"{record['id']} {record['case']} {record['from']} -> {record['to']}: {found[:3]}")
+    assert not wrong, f"{len(wrong)} differ: " + "\n".join(wrong[:5])
+
+
+@needs_shared
+def test_annotations_that_are_no_numbers_are_refused() -> None:
+    """With the message of the real server."""
+    refused = [record for record in lines() if "strconv.ParseInt" in record.get("error", "")]
+    assert refused
+    for record in refused:
+        with pytest.raises(ConversionError) as error:
+            convert(record["input"], record["to"])
+        assert str(error.value) in record["error"]
