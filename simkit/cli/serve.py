@@ -43,6 +43,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     _add_serving(parser.add_argument_group("serving"))
     _add_authentication(parser.add_argument_group("authentication and authorization"))
+    _add_providers(parser.add_argument_group("identity providers"))
     _add_recording(parser.add_argument_group("audit and limits"))
     _add_behaviour(parser.add_argument_group("behaviour"))
     return parser
@@ -145,6 +146,24 @@ def _add_behaviour(group: Any) -> None:
     )
 
 
+def _add_providers(group: Any) -> None:
+    """Tokens that others issue or know."""
+    group.add_argument("--oidc-issuer-url", default="", metavar="URL", help="https address of an identity provider")
+    group.add_argument("--oidc-client-id", default="", metavar="ID", help="for whom its tokens must be")
+    group.add_argument("--oidc-username-claim", default="sub", metavar="CLAIM", help="default sub")
+    group.add_argument("--oidc-username-prefix", default="", metavar="TEXT", help='default "<issuer>#"; "-": none')
+    group.add_argument("--oidc-groups-claim", default="", metavar="CLAIM")
+    group.add_argument("--oidc-groups-prefix", default="", metavar="TEXT")
+    group.add_argument("--oidc-required-claim", action="append", default=[], metavar="KEY=VALUE", help="repeatable")
+    group.add_argument("--oidc-ca-file", type=Path, metavar="FILE", help="authorities of the provider (PEM)")
+    group.add_argument("--oidc-signing-algs", type=_words, default=("RS256",), metavar="A,B", help="default RS256")
+    group.add_argument("--authentication-config", type=Path, metavar="FILE", help="instead of the flags --oidc-*")
+    hook = "--authentication-token-webhook"
+    group.add_argument(f"{hook}-config-file", type=Path, metavar="FILE", help="kubeconfig of a service for tokens")
+    group.add_argument(f"{hook}-version", choices=("v1", "v1beta1"), default="v1beta1", help="default v1beta1")
+    group.add_argument(f"{hook}-cache-ttl", type=_seconds, default=120.0, metavar="DURATION", help="default 2m")
+
+
 def _add_recording(group: Any) -> None:
     group.add_argument("--audit-policy-file", type=Path, metavar="FILE", help="what is recorded of which request")
     group.add_argument("--audit-log-path", metavar="FILE", help='one event a line; "-": standard output')
@@ -168,7 +187,7 @@ def run(args: argparse.Namespace) -> int:
     clock = SystemClock()
     serving = _serving(args)
     made = _assembled(_options(args), args.load)
-    authentication = build(_settings(args, serving), live(made.store), clock)
+    authentication = build(_settings(args, serving), live(made.store), clock, made.engine.metrics)
     made.engine.authenticate_with(authentication)
     compress = args.feature_gates.get("APIResponseCompression", True)
     server = Server(Road(made.engine), serving, clock=clock, compress=compress)
@@ -224,7 +243,33 @@ def _settings(args: argparse.Namespace, serving: Serving) -> Settings:
         service_account_signing_key_file=args.service_account_signing_key_file or made.token_key,
         service_account_lookup=args.service_account_lookup,
         service_account_max_token_expiration=int(args.service_account_max_token_expiration),
+        oidc=_oidc(args),
+        authentication_config=args.authentication_config,
+        authentication_token_webhook_config_file=args.authentication_token_webhook_config_file,
+        authentication_token_webhook_version=args.authentication_token_webhook_version,
+        authentication_token_webhook_cache_ttl=args.authentication_token_webhook_cache_ttl,
         service_account_extend_token_expiration=args.service_account_extend_token_expiration,
+    )
+
+
+def _oidc(args: argparse.Namespace) -> Any:
+    from simkit.engine.authn.config import read_file
+    from simkit.engine.authn.oidcflags import Flags
+
+    required = [item.partition("=") for item in args.oidc_required_claim]
+    wrong = [claim for claim, equals, _ in required if not equals or not claim]
+    if wrong:
+        raise SimkitError(f"--oidc-required-claim: {wrong[0]!r} is not of the form key=value")
+    return Flags(
+        args.oidc_issuer_url,
+        args.oidc_client_id,
+        args.oidc_username_claim,
+        args.oidc_username_prefix,
+        args.oidc_groups_claim,
+        args.oidc_groups_prefix,
+        {claim: value for claim, _, value in required},
+        read_file(args.oidc_ca_file) if args.oidc_ca_file else b"",
+        args.oidc_signing_algs,
     )
 
 

@@ -12,11 +12,16 @@ from simkit.engine.authn.certificate import ClientCertificates
 from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.lookup import Lookup
 from simkit.engine.authn.madekey import MadeKey, MadeKeyTokens
+from simkit.engine.authn.oidcflags import Flags, tokens_by_flags
 from simkit.engine.authn.requestheader import RequestHeaders
 from simkit.engine.authn.review import TokenReviewer
 from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
 from simkit.engine.authn.tokens import read_tokens
+from simkit.engine.authn.tokenwebhook import ReviewVersion, WebhookTokens
 from simkit.engine.authn.union import Union
+from simkit.engine.outside.call import Caller
+from simkit.engine.outside.clientfile import read as read_client
+from simkit.engine.outside.watchedfile import Counters
 from simkit.engine.seams import Authenticator, TokenIssuer
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
@@ -43,6 +48,11 @@ class Settings:
     service_account_max_token_expiration: int = 0
     """Seconds; 0 for no limit."""
     service_account_extend_token_expiration: bool = True
+    oidc: Flags | None = None
+    authentication_config: Path | None = None
+    authentication_token_webhook_config_file: Path | None = None
+    authentication_token_webhook_version: ReviewVersion = "v1beta1"
+    authentication_token_webhook_cache_ttl: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +75,11 @@ class Authentication:
     """Whether mounted tokens get a year."""
 
 
-def build(settings: Settings, lookup: Lookup, clock: Clock) -> Authentication:
-    """The authenticators in the real server's order. Raises SimkitError for files that cannot be used."""
+def build(settings: Settings, lookup: Lookup, clock: Clock, counters: Counters | None = None) -> Authentication:
+    """The authenticators in the real server's order. Raises SimkitError for files that cannot be used.
+
+    ``counters`` count reloads of the configuration file; they are needed where there is one.
+    """
     issuers = tuple(settings.service_account_issuer) or (DEFAULT_ISSUER,)
     audiences = tuple(settings.api_audiences) or issuers
     issuer = _issuer(settings, issuers[0])
@@ -78,7 +91,8 @@ def build(settings: Settings, lookup: Lookup, clock: Clock) -> Authentication:
     tokens: list[Authenticator] = [read_tokens(settings.token_auth_file)] if settings.token_auth_file else []
     if settings.enable_bootstrap_token_auth:
         tokens.append(BootstrapTokens(lookup, clock))
-    members = [*_by_certificate(settings, clock), *tokens, *([accounts] if accounts else [])]
+    tokens += _from_outside(settings, clock, issuers, audiences, counters)
+    members = [*_by_certificate(settings, clock), *([accounts] if accounts else []), *tokens]
     return Authentication(
         Union(members, anonymous=settings.anonymous_auth),
         TokenReviewer(tokens, accounts, audiences),
@@ -106,6 +120,29 @@ def in_process(
         lambda: key.keys,
         audiences,
     )
+
+
+def _from_outside(
+    settings: Settings, clock: Clock, issuers: Sequence[str], audiences: Sequence[str], counters: Counters | None
+) -> list[Authenticator]:
+    """Authenticators of tokens that others issue or know."""
+    found: list[Authenticator] = []
+    if settings.authentication_config is not None:
+        from simkit.engine.authn.structured import StructuredTokens
+
+        if settings.oidc is not None and settings.oidc.given:
+            raise SimkitError("authentication-config file and oidc-* flags are mutually exclusive")
+        if counters is None:
+            raise SimkitError("an authentication configuration needs somebody who counts its reloads")
+        path = settings.authentication_config
+        found.append(StructuredTokens(path, clock, counters, disallowed=issuers))
+    if settings.oidc is not None and settings.oidc.given:
+        found.append(tokens_by_flags(settings.oidc, clock))
+    if settings.authentication_token_webhook_config_file is not None:
+        caller = Caller(read_client(settings.authentication_token_webhook_config_file))
+        version, ttl = settings.authentication_token_webhook_version, settings.authentication_token_webhook_cache_ttl
+        found.append(WebhookTokens(caller, clock, version=version, audiences=audiences, ttl=ttl))
+    return found
 
 
 def _by_certificate(settings: Settings, clock: Clock) -> list[Authenticator]:

@@ -50,8 +50,17 @@ class TokenReviewer:
     def review(self, token: str, audiences: Sequence[str] = ()) -> TokenVerdict:
         """Whose token it is. ``audiences`` are those for which it must be good; by default this server's."""
         wanted = tuple(audiences) or self._audiences
+        try:
+            verified = self._accounts.verify(token, wanted) if self._accounts else None
+        except InvalidToken as refusal:
+            return TokenVerdict(None, (), f"[{_UNKNOWN}, {refusal}]")
+        if verified is not None:
+            return TokenVerdict(authenticated(verified.identity), verified.audiences)
+        return self._by_others(token, tuple(audience for audience in wanted if audience in self._audiences))
+
+    def _by_others(self, token: str, common: tuple[str, ...]) -> TokenVerdict:
+        """Asked after our own tokens have been recognized, so that none of those is shown to a service outside."""
         error = ""
-        common = tuple(audience for audience in wanted if audience in self._audiences)
         for authenticator in self._tokens if common else ():
             try:
                 identity = authenticator.authenticate(Credentials(bearer=token))
@@ -60,10 +69,4 @@ class TokenReviewer:
                 continue
             if identity is not None:
                 return TokenVerdict(authenticated(identity), common)
-        try:
-            verified = self._accounts.verify(token, wanted) if self._accounts else None
-        except InvalidToken as refusal:
-            return TokenVerdict(None, (), f"[{_UNKNOWN}, {refusal}]")
-        if verified is None:
-            return TokenVerdict(None, (), error or _UNKNOWN)
-        return TokenVerdict(authenticated(verified.identity), verified.audiences)
+        return TokenVerdict(None, (), error or _UNKNOWN)

@@ -123,8 +123,8 @@ def test_bound_to_a_pod_and_its_node(cluster: Cluster) -> None:
     refused = asked(cluster, boundObjectRef={**reference, "uid": "another"})
     assert refused.status == 409
     assert refused.object["message"].startswith('Operation cannot be fulfilled on Pod "p": the UID in the bound')
-    other = {**spec, "serviceAccountName": "default"}
-    cluster.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}})
+    other = {**spec, "serviceAccountName": "other"}
+    cluster.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "other"}})
     cluster.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "q"}, "spec": other})
     refused = asked(cluster, boundObjectRef={**reference, "name": "q"})
     assert refused.object["message"] == (

@@ -1,0 +1,148 @@
+"""From the claims of a verified token to an identity."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simkit.engine.authn.claimexpressions import Expression, ExpressionFailed, user_object
+from simkit.meta.identity import Identity
+
+
+class Unacceptable(Exception):
+    """A token that is signed well and still gives no identity; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a part of the identity comes from: a claim, with a prefix, or an expression."""
+
+    claim: str = ""
+    prefix: str = ""
+    expression: Expression | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.claim) or self.expression is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRule:
+    """A claim that must have a value, or an expression that must be true."""
+
+    claim: str = ""
+    required_value: str = ""
+    expression: Expression | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UserRule:
+    """An expression about the user that must be true."""
+
+    expression: Expression
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimMapping:
+    """All rules of one issuer."""
+
+    username: Source
+    groups: Source = Source()
+    uid: Source = Source()
+    extra: Sequence[tuple[str, Expression]] = ()
+    claim_rules: Sequence[ClaimRule] = ()
+    user_rules: Sequence[UserRule] = ()
+
+    def identity(self, claims: Mapping[str, Any]) -> Identity:
+        """The identity that claims give. Raises Unacceptable."""
+        user = self._username(claims)
+        groups = tuple(self._groups(claims))
+        for rule in self.claim_rules:
+            _check_claim(rule, claims)
+        uid = _text(self.uid, claims, "uid") if self.uid else ""
+        extra = {key: values for key, source in self.extra if (values := tuple(_extra(key, source, claims)))}
+        identity = Identity(user, groups, uid, extra)
+        for each in self.user_rules:
+            _check_user(each, identity)
+        return identity
+
+    def _username(self, claims: Mapping[str, Any]) -> str:
+        name = _text(self.username, claims, "username")
+        if not name:
+            raise Unacceptable("oidc: the username is empty")
+        if self.username.claim == "email" and "email_verified" in claims:
+            verified = claims["email_verified"]
+            if not isinstance(verified, bool):
+                raise Unacceptable("oidc: parse 'email_verified' claim: it is neither true nor false")
+            if not verified:
+                raise Unacceptable("oidc: email not verified")
+        return self.username.prefix + name
+
+    def _groups(self, claims: Mapping[str, Any]) -> Sequence[str]:
+        source = self.groups
+        if source.expression is not None:
+            return _texts(_value(source.expression, claims, "groups"), "groups")
+        if not source.claim or source.claim not in claims:
+            return ()
+        named = claims[source.claim]
+        found = [named] if isinstance(named, str) else named
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+            raise Unacceptable(f'oidc: parse groups claim "{source.claim}": it holds no texts')
+        return [source.prefix + each for each in found]
+
+
+def _text(source: Source, claims: Mapping[str, Any], what: str) -> str:
+    if source.expression is not None:
+        value = _value(source.expression, claims, what)
+    elif source.claim not in claims:
+        raise Unacceptable(f'oidc: parse {what} claims "{source.claim}": claim not present')
+    else:
+        value = claims[source.claim]
+    if not isinstance(value, str):
+        raise Unacceptable(f"oidc: error evaluating {what} claim expression: it must return a string")
+    return value
+
+
+def _value(expression: Expression, claims: Mapping[str, Any], what: str) -> Any:
+    try:
+        return expression.value(claims)
+    except ExpressionFailed as error:
+        raise Unacceptable(f"oidc: error evaluating {what} claim expression: {error}") from error
+
+
+def _texts(value: Any, what: str) -> list[str]:
+    """A text or a list of texts; nothing and empty texts count for none."""
+    found = [value] if isinstance(value, str) else value
+    if value is None:
+        return []
+    if not isinstance(found, list | tuple) or not all(isinstance(each, str) for each in found):
+        raise Unacceptable(f"oidc: error evaluating {what} claim expression: expression must return a string or list")
+    return [each for each in found if each]
+
+
+def _extra(key: str, source: Expression, claims: Mapping[str, Any]) -> list[str]:
+    return _texts(_value(source, claims, f"extra {key}"), f"extra {key}")
+
+
+def _check_claim(rule: ClaimRule, claims: Mapping[str, Any]) -> None:
+    if rule.expression is not None:
+        if _value(rule.expression, claims, "validation") is not True:
+            why = rule.message or "it is not true"
+            raise Unacceptable(f"oidc: validation expression '{rule.expression.source}' failed: {why}")
+        return
+    if rule.claim not in claims:
+        raise Unacceptable(f"oidc: required claim {rule.claim} not present in ID token")
+    if claims[rule.claim] != rule.required_value:
+        raise Unacceptable(f"oidc: required claim {rule.claim} value does not match. Want = {rule.required_value}")
+
+
+def _check_user(rule: UserRule, identity: Identity) -> None:
+    try:
+        holds = rule.expression.value(user_object(identity)) is True
+    except ExpressionFailed as error:
+        raise Unacceptable(f"oidc: error evaluating user info validation rule: {error}") from error
+    if not holds:
+        why = f"validation expression '{rule.expression.source}' failed: {rule.message}"
+        raise Unacceptable(f"oidc: error evaluating user info validation rule: {why}")

@@ -1,0 +1,185 @@
+"""Tokens of identity providers: verified with the keys that the provider publishes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from simkit.engine.authn.claimmapping import ClaimMapping, Unacceptable
+from simkit.engine.outside.call import Caller, CallFailed
+from simkit.engine.outside.clientfile import Endpoint
+from simkit.meta.clock import Clock
+from simkit.meta.errors import unauthorized
+from simkit.meta.identity import Identity
+from simkit.meta.message import Credentials
+
+if TYPE_CHECKING:
+    from simkit.engine.authn.jwk import PublishedKey
+    from simkit.engine.authn.jws import Parsed
+
+_LOG: Final = logging.getLogger("simkit.authn")
+WELL_KNOWN: Final = "/.well-known/openid-configuration"
+WAIT: Final = 10.0
+"""Seconds between attempts to reach a provider, and between looks for new keys."""
+_LEEWAY: Final = 300.0
+"""Seconds that a token may be from the future."""
+Fetch = Callable[[str], bytes]
+"""Gets a document by its address. Raises CallFailed."""
+
+
+class Provider:
+    """The published keys of one issuer.
+
+    Parameters
+    ----------
+    issuer
+        What its documents must call themselves.
+    fetch
+        How documents are got.
+    clock
+        When the next attempt is due.
+    discovery_url
+        Where the first document is, unless at the usual place.
+
+    Notes
+    -----
+    Nothing is fetched before the first token of the issuer. Keys are fetched again when a token fits none of them, at
+    most every ten seconds.
+    """
+
+    def __init__(self, issuer: str, fetch: Fetch, clock: Clock, *, discovery_url: str = "") -> None:
+        self.issuer = issuer
+        self._fetch, self._clock = fetch, clock
+        self._discovery = discovery_url or issuer.rstrip("/") + WELL_KNOWN
+        self._keys: Sequence[PublishedKey] = ()
+        self._jwks_uri = ""
+        self._tried: float | None = None
+        self._lock = Lock()
+
+    def verifies(self, token: Parsed, algorithms: Sequence[str]) -> bool:
+        """Whether the issuer signed the token, by one of these algorithms. Raises Unacceptable."""
+        algorithm, identifier = token.header.get("alg"), token.header.get("kid") or ""
+        if not isinstance(algorithm, str) or algorithm not in algorithms or token.header.get("crit"):
+            raise Unacceptable("oidc: verify token: the signing algorithm is not accepted")
+        if self._verified(token, algorithm, identifier):
+            return True
+        return self._refreshed() and self._verified(token, algorithm, identifier)
+
+    def _verified(self, token: Parsed, algorithm: str, identifier: str) -> bool:
+        fitting = [key for key in self._keys if key.fits(algorithm, identifier)]
+        return any(key.verifies(algorithm, token.signature, token.signed) for key in fitting)
+
+    def _refreshed(self) -> bool:
+        """Fetch the keys, unless that was tried a moment ago; gives back whether they are new."""
+        with self._lock:
+            now = self._clock.now()
+            if self._tried is not None and now - self._tried < WAIT:
+                return False
+            self._tried = now
+            try:
+                self._fetch_keys()
+            except (CallFailed, ValueError) as error:
+                _LOG.warning("the keys of %s cannot be had: %s", self.issuer, error)
+                return False
+            return True
+
+    def _fetch_keys(self) -> None:
+        from simkit.engine.authn.jwk import read_key_set
+
+        if not self._jwks_uri:
+            self._jwks_uri = self._discovered()
+        self._keys = read_key_set(self._fetch(self._jwks_uri))
+
+    def _discovered(self) -> str:
+        document = orjson.loads(self._fetch(self._discovery))
+        if not isinstance(document, dict) or document.get("issuer") != self.issuer:
+            named = document.get("issuer") if isinstance(document, dict) else None
+            raise ValueError(f"the document at {self._discovery} is of the issuer {named!r}")
+        address = document.get("jwks_uri")
+        if not isinstance(address, str) or not address.startswith("https://"):
+            raise ValueError(f"the document at {self._discovery} names no https address of keys")
+        return address
+
+
+class ProviderTokens:
+    """Authenticates bearer tokens of one issuer.
+
+    Parameters
+    ----------
+    provider
+        Whose tokens.
+    audiences
+        For one of which a token must be.
+    mapping
+        How claims become an identity.
+    algorithms
+        By which tokens may be signed.
+    """
+
+    leaves_process: Final = True
+
+    def __init__(
+        self,
+        provider: Provider,
+        audiences: Sequence[str],
+        mapping: ClaimMapping,
+        clock: Clock,
+        *,
+        algorithms: Sequence[str],
+    ) -> None:
+        self.provider, self._audiences, self._mapping = provider, frozenset(audiences), mapping
+        self._clock, self._algorithms = clock, tuple(algorithms)
+
+    def authenticate(self, credentials: Credentials) -> Identity | None:
+        """The identity behind a token of the issuer, None for any other credential. Raises a 401 StatusError."""
+        try:
+            return self.identify(credentials.bearer)
+        except Unacceptable as error:
+            _LOG.info("a token of %s was refused: %s", self.provider.issuer, error)
+            raise unauthorized() from error
+
+    def identify(self, token: str) -> Identity | None:
+        """The identity behind a token, None for a token of another issuer. Raises Unacceptable."""
+        from simkit.engine.authn.jws import Malformed, parse
+
+        if token.count(".") != 2:
+            return None
+        try:
+            parsed = parse(token)
+        except Malformed:
+            return None
+        if parsed.claims.get("iss") != self.provider.issuer:
+            return None
+        self._check_audience(parsed.claims)
+        self._check_times(parsed.claims)
+        if not self.provider.verifies(parsed, self._algorithms):
+            raise Unacceptable("oidc: verify token: failed to verify signature")
+        return self._mapping.identity(parsed.claims)
+
+    def _check_audience(self, claims: Mapping[str, Any]) -> None:
+        named = claims.get("aud")
+        found = [named] if isinstance(named, str) else named
+        if not isinstance(found, list) or self._audiences.isdisjoint(each for each in found if isinstance(each, str)):
+            raise Unacceptable(f"oidc: verify token: expected audience in {sorted(self._audiences)}")
+
+    def _check_times(self, claims: Mapping[str, Any]) -> None:
+        now, end, start = self._clock.now(), claims.get("exp"), claims.get("nbf")
+        if not isinstance(end, int | float) or isinstance(end, bool):
+            raise Unacceptable("oidc: verify token: the expiry is missing")
+        if now > end:
+            raise Unacceptable("oidc: verify token: oidc: token is expired")
+        if start is not None and (not isinstance(start, int | float) or now + _LEEWAY < start):
+            raise Unacceptable("oidc: verify token: the token is not valid yet")
+
+
+def over_https(authorities: bytes = b"", timeout: float = 30.0) -> Fetch:
+    """Gets documents over HTTPS, trusting these authorities (PEM), or the machine's."""
+
+    def fetch(url: str) -> bytes:
+        return Caller(Endpoint(url, authorities), timeout).get()
+
+    return fetch
