@@ -51,6 +51,7 @@ def who_can(
     group: str | None = None,
     expand_groups: bool = False,
     members: Members = NO_MEMBERS,
+    within_hops: int | None = None,
 ) -> pd.DataFrame:
     """Every subject that may do something, with the binding, role and rule that allow it.
 
@@ -77,6 +78,8 @@ def who_can(
     expand_groups, members
         Whether to list, after each group, the subjects known to be in it: by the server's rules, and by the table
         ``members`` of groups that an identity provider keeps.
+    within_hops
+        Count those too who may it after at most so many escalation steps: see ``simkit.analysis.escalation``.
 
     Returns
     -------
@@ -84,7 +87,9 @@ def who_can(
         One row per subject and grant: subject_kind, subject, subject_namespace; via_group, the group by which an
         expanded row has it; scope (a namespace, or ``*`` for everywhere); binding_kind, binding; role_kind, role;
         rule, the index of the rule in the role; names, the only objects it holds for (empty: all). Members of
-        ``system:masters`` come first: no binding lets them, no binding can stop them.
+        ``system:masters`` come first: no binding lets them, no binding can stop them. With ``within_hops`` also hops (0
+        for whom a binding lets at once) and path, the ids of the primitives on the shortest way; rows with hops name
+        no binding.
 
     Raises
     ------
@@ -112,8 +117,26 @@ def who_can(
     if expand_groups:
         rows = [each for row in rows for each in (row, *_expanded(snapshot, row, members))]
     found = table(rows, COLUMNS)
+    if within_hops is not None:
+        found = _with_escalations(found, snapshot, question, asked, members, within_hops)
     found.attrs["question"] = str(asked)
     return found
+
+
+def _with_escalations(
+    found: pd.DataFrame, snapshot: Snapshot, question: Question, asked: Target, members: Members, hops: int
+) -> pd.DataFrame:
+    """The rows, and after them one for each subject that gets there by escalation, the nearest first."""
+    from simkit.analysis.escalation.closure import escalations  # it asks this module in turn
+    from simkit.analysis.escalation.goal import question_goal
+
+    at_once = {tuple(row) for row in found[["subject_kind", "subject", "subject_namespace"]].itertuples(index=False)}
+    rows = [(*row, 0, ()) for row in found.itertuples(index=False, name=None)]
+    for path in escalations(snapshot, goal=question_goal(str(asked), question), within_hops=hops, members=members):
+        subject = path.start.subject
+        if subject is not None and columns_of(subject) not in at_once:
+            rows.append((*columns_of(subject), "", "", "", "", "", "", -1, (), path.hops, path.primitives))
+    return table(rows, (*COLUMNS, "hops", "path"))
 
 
 def question_of(asked: Target, namespace: str | None = None, *, any_name: bool = False) -> Question:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
@@ -52,12 +52,17 @@ class Escalations(Sequence[Path]):
 
     paths: tuple[Path, ...]
     unknown: tuple[str, ...] = ()
+    members: Members = field(default_factory=dict, repr=False, compare=False)
 
     def __len__(self) -> int:
         return len(self.paths)
 
     def __getitem__(self, number: Any) -> Any:
-        return Escalations(self.paths[number], self.unknown) if isinstance(number, slice) else self.paths[number]
+        return (
+            Escalations(self.paths[number], self.unknown, self.members)
+            if isinstance(number, slice)
+            else self.paths[number]
+        )
 
     def __iter__(self) -> Iterator[Path]:
         return iter(self.paths)
@@ -69,13 +74,13 @@ class Escalations(Sequence[Path]):
     def to(self, goal: Goal | str) -> Escalations:
         """The paths to one goal."""
         name = parse_goal(goal).name
-        return Escalations(tuple(path for path in self.paths if path.goal.name == name), self.unknown)
+        return Escalations(tuple(path for path in self.paths if path.goal.name == name), self.unknown, self.members)
 
-    def prove(self, sandbox: Sandbox) -> Proofs:
+    def prove(self, sandbox: Sandbox | None = None) -> Proofs:
         """Execute each path on a fork of its own."""
-        from simkit.analysis.escalation.proof import Proofs, prove
+        from simkit.analysis.escalation.proof import Proofs
 
-        return Proofs(tuple(prove(path, sandbox) for path in self.paths))
+        return Proofs(tuple(path.prove(sandbox, members=self.members) for path in self.paths))
 
     def plot(self) -> Figure:
         """The paths as one picture."""
@@ -116,6 +121,7 @@ def escalations(
     within_hops: int | None = None,
     direct: bool = False,
     members: Members = NO_MEMBERS,
+    sandbox: Sandbox | None = None,
 ) -> Escalations:
     """The best path of each subject to each goal, or the best one for each first step that the subject can take.
 
@@ -135,6 +141,8 @@ def escalations(
         Whether to list those too who have the goal without any step.
     members
         Groups that the cluster does not keep, as for ``who_can``.
+    sandbox
+        Where the paths shall be proven: ``cluster.escalations`` gives the cluster itself.
 
     Notes
     -----
@@ -159,14 +167,21 @@ def escalations(
                 best = path_towards(found, place, one)
                 some = [best] if ways == "best" else each_way(graph, found, place, one)
                 paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, within_hops)]
-    return Escalations(tuple(shortest_first(paths)), tuple(map(str, graph.world.unknown)))
+    return _found(graph, shortest_first(paths), members, sandbox)
+
+
+def _found(graph: EscalationGraph, paths: Iterable[Path], members: Members, sandbox: Sandbox | None) -> Escalations:
+    placed = tuple(paths) if sandbox is None else tuple(replace(path, sandbox=sandbox) for path in paths)
+    return Escalations(placed, tuple(map(str, graph.world.unknown)), members)
 
 
 def _listed(path: Path, direct: bool, within: int | None) -> bool:
     return bool(path.hops or direct) and (within is None or path.hops <= within)
 
 
-def moves(snapshot: Snapshot, subject: Subject | str, *, members: Members = NO_MEMBERS) -> Escalations:
+def moves(
+    snapshot: Snapshot, subject: Subject | str, *, members: Members = NO_MEMBERS, sandbox: Sandbox | None = None
+) -> Escalations:
     """Every single step that a subject can take: what it would be, have or harm after it.
 
     Examples
@@ -181,11 +196,11 @@ def moves(snapshot: Snapshot, subject: Subject | str, *, members: Members = NO_M
     for edges in first_steps(graph, start):
         end = edges[-1].target
         paths.append(Path(Goal(str(end), _nowhere), (*edges, *one_of(graph, end)), start))
-    return Escalations(tuple(paths), tuple(map(str, graph.world.unknown)))
+    return _found(graph, paths, members, sandbox)
 
 
 def _nowhere(graph: EscalationGraph) -> Callable[[Place], bool]:
-    return lambda place: False
+    return frozenset[Place]().__contains__
 
 
 def _counts(place: Place, every: bool) -> bool:
@@ -238,7 +253,9 @@ class BlastRadius:
         return blast_figure(self.subject, self.reached)
 
     def lines(self) -> Iterator[str]:
-        yield f"{self.subject} reaches {len(self.reached)} places" + (", cluster-admin among them" if self.cluster_admin else "")
+        yield f"{self.subject} reaches {len(self.reached)} places" + (
+            ", cluster-admin among them" if self.cluster_admin else ""
+        )
         for row in self.reached.head(20).itertuples():
             yield f"{row.hops} hops: {row.place}"
         if len(self.reached) > 20:
@@ -276,7 +293,9 @@ def blast_radius(
     for place, reached in found.items():
         if place != start:
             path = path_from(found, start, goal, place)
-            rows.append((str(place), place.kind, place.name, place.namespace, hops_of(reached, by), path.cost, path.primitives))
+            rows.append(
+                (str(place), place.kind, place.name, place.namespace, hops_of(reached, by), path.cost, path.primitives)
+            )
     rows.sort(key=lambda row: (row[4], row[1], row[0]))
     return BlastRadius(str(start), table(rows, REACH_COLUMNS), graph)
 
@@ -296,7 +315,9 @@ def compare_paths(
         One row per subject and goal whose best path appeared (``new``), went away (``closed``), or became shorter or
         longer: change, then the columns of ``Escalations.frame`` and hops_before.
     """
-    old = {(path.subject, path.goal.name): path for path in escalations(before, goal=goal, direct=True, members=members)}
+    old = {
+        (path.subject, path.goal.name): path for path in escalations(before, goal=goal, direct=True, members=members)
+    }
     new = {(path.subject, path.goal.name): path for path in escalations(after, goal=goal, direct=True, members=members)}
     rows = []
     for key in sorted(old.keys() | new.keys()):

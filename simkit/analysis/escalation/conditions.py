@@ -8,12 +8,11 @@ from typing import Any, Final
 
 from simkit.analysis.escalation.holdings import EVERYWHERE, matched
 from simkit.analysis.escalation.need import Permission
-from simkit.analysis.escalation.place import GROUP, USER
 from simkit.analysis.escalation.primitive import needs_of, primitives
 from simkit.analysis.escalation.solution import Holder, Solution
 from simkit.analysis.escalation.world import CONFIG_MAPS, PERSISTENT_VOLUMES, World
 from simkit.analysis.subject import text_of
-from simkit.logic.rbac.binding import CLUSTER_ROLES
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, USER
 from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
@@ -41,9 +40,7 @@ def _never(world: World, holder: Holder, solution: Solution) -> Iterator[Variabl
 
 
 def _masters(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
-    if holder.place.kind == GROUP and holder.place.name == MASTERS:
-        yield {}
-    elif any(one.kind == GROUP and one.name == MASTERS for one in holder.principals):
+    if any(one.kind == GROUP and one.name == MASTERS for one in holder.principals):
         yield {}
 
 
@@ -198,17 +195,21 @@ def _places(world: World, namespace: str) -> tuple[str, ...]:
 
 
 def _unrestricted(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
-    for namespace in world.unrestricted:
-        if solution.namespace in (EVERYWHERE, namespace):
-            yield {"namespace": namespace}
-            return
+    yield from _one_namespace(world.unrestricted, solution)
+
+
+def _one_namespace(places: Mapping[str, str], solution: Solution) -> Iterator[Variables]:
+    """The namespace of a solution if it is among some; the first of them where it is met in all."""
+    if solution.namespace == EVERYWHERE:
+        yield from ({"namespace": place} for place in list(places)[:1])
+    elif solution.namespace in places:
+        yield {"namespace": solution.namespace}
 
 
 def _restricted(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
-    for namespace in world.restricted:
-        if solution.namespace in (EVERYWHERE, namespace) and solution.allows("labelled", namespace):
-            yield {"namespace": namespace}
-            return
+    names = solution.names("labelled")
+    allowed = world.restricted if names is None else {name: "" for name in names if name in world.restricted}
+    yield from _one_namespace(allowed, solution)
 
 
 def _restricted_with_accomplice(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:

@@ -36,7 +36,12 @@ class Access:
     def __str__(self) -> str:
         what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
         where = f" in {self.namespace}" if self.namespace else ""
-        return f"{self.verb} {what}" + (f".{self.group}" if self.group else "") + (f" {self.name!r}" if self.name else "") + where
+        return (
+            f"{self.verb} {what}"
+            + (f".{self.group}" if self.group else "")
+            + (f" {self.name!r}" if self.name else "")
+            + where
+        )
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,11 @@ class Goal:
 
 def _is(*places: Place) -> Callable[[EscalationGraph], Test]:
     wanted = frozenset(places)
-    return lambda graph: wanted.__contains__
+
+    def test(graph: EscalationGraph) -> Test:
+        return wanted.__contains__
+
+    return test
 
 
 CLUSTER: Final = Goal("cluster-admin", _is(CLUSTER_ADMIN), Access("*", "*", "*"))
@@ -117,6 +126,19 @@ def permission_goal(
     return Goal(title, test, access)
 
 
+def question_goal(title: str, question: Question) -> Goal:
+    """Being allowed what a question asks."""
+    access = Access(
+        question.verb,
+        question.resource,
+        question.group,
+        question.namespace or "",
+        question.name or "",
+        question.subresource,
+    )
+    return Goal(title, lambda graph: _allowed(graph, question), access)
+
+
 def _allowed(graph: EscalationGraph, question: Question) -> Test:
     """Whether somebody at a place may do what is asked."""
     index = graph.world.index
@@ -169,5 +191,7 @@ def parse_goal(goal: Goal | str) -> Goal:
         return subject_goal(goal)
     resource, _, where = rest.partition(" in ")
     if " " in resource:
-        raise SimkitError(f"{goal!r} is no goal; known are {', '.join(KNOWN)}, 'namespace NAME', 'VERB RESOURCE [in NAMESPACE]'")
+        raise SimkitError(
+            f"{goal!r} is no goal; known are {', '.join(KNOWN)}, 'namespace NAME', 'VERB RESOURCE [in NAMESPACE]'"
+        )
     return permission_goal(first, resource, namespace=where or None)

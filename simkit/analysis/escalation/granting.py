@@ -9,8 +9,8 @@ from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.goal import Access
 from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.place import role_of
-from simkit.analysis.rbacobjects import CLUSTER_ROLES
 from simkit.analysis.subject import identity_of
+from simkit.logic.rbac.binding import CLUSTER_ROLES
 from simkit.logic.rbac.cover import pieces
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.domain import AUTHORIZATION_GROUP
@@ -39,7 +39,7 @@ def _others(path: Path, actor: Actor, before: Sandbox) -> Question | None:
     step = path.steps[-1]
     check = step.way.check
     assert check is not None
-    who = identity_of(step.variables["beneficiary"]) if check.by == "beneficiary" else actor.credential.seen
+    who = identity_of(step.variables["beneficiary"]) if check.by == "beneficiary" else actor.session.credential.seen
     if not check.gained:
         return Access(check.verb, check.resource, check.group, step.variables.get("scope", "")), who
     role = before.snapshot().get(CLUSTER_ROLES, step.variables["role"]) or {}

@@ -11,7 +11,13 @@ from simkit.analysis.escalation.conditions import CONDITIONS
 from simkit.analysis.escalation.edge import Edge
 from simkit.analysis.escalation.holdings import RoleMatches, Source, hold, hold_rules
 from simkit.analysis.escalation.need import Permission
-from simkit.analysis.escalation.place import ALL, CLUSTER_ADMIN, GROUP, SERVICE_ACCOUNT, USER, Place, at_subject, role_of
+from simkit.analysis.escalation.place import (
+    ALL,
+    CLUSTER_ADMIN,
+    Place,
+    at_subject,
+    role_of,
+)
 from simkit.analysis.escalation.primitive import Primitive, needs_of, primitives
 from simkit.analysis.escalation.solution import Holder, Solution, solutions
 from simkit.analysis.escalation.surroundings import surroundings
@@ -20,7 +26,7 @@ from simkit.analysis.escalation.yields import YIELDS
 from simkit.analysis.remembered import Remembered
 from simkit.analysis.subject import Members, implied_groups
 from simkit.analysis.target import VIRTUAL
-from simkit.logic.rbac.binding import Subject
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
@@ -50,6 +56,7 @@ class EscalationGraph:
         self.world = World(snapshot)
         self.release = snapshot.release
         self._matches = RoleMatches(self.release)
+        self._known_served: dict[tuple[str, int], bool] = {}
         self._edges: dict[Place, tuple[Edge, ...]] = {}
         self._by_permission = _watching(self.release)
 
@@ -85,9 +92,7 @@ class EscalationGraph:
 
     def _own(self, holder: Holder, groups: tuple[str, ...]) -> Iterator[Edge]:
         """The steps of a holder, without those that one of its groups, or all it has in a namespace, is enough for."""
-        closures = [
-            frozenset(Subject(GROUP, name) for name in (group, *implied_groups(group))) for group in groups
-        ]
+        closures = [frozenset(Subject(GROUP, name) for name in (group, *implied_groups(group))) for group in groups]
         wide = self._wide(holder) if holder.place.kind != at_place.NAMESPACE else {}
         for edge in self.steps(holder):
             if edge.primitive not in OF_HOLDER and edge.needs:
@@ -170,6 +175,12 @@ class EscalationGraph:
 
     def _served(self, identifier: str, number: int) -> bool:
         """Whether the cluster has something of what each need is about."""
+        known = self._known_served.get((identifier, number))
+        if known is None:
+            known = self._known_served[identifier, number] = self._all_served(identifier, number)
+        return known
+
+    def _all_served(self, identifier: str, number: int) -> bool:
         return all(
             any(
                 option.permission.resource.partition("/")[0] in VIRTUAL
@@ -255,6 +266,3 @@ def graph_of(snapshot: Snapshot, members: Members = NO_MEMBERS) -> EscalationGra
     if members:
         return EscalationGraph(snapshot, members)
     return _graphs.of(snapshot, EscalationGraph)
-
-
-

@@ -99,9 +99,7 @@ def parse_needs(texts: tuple[str, ...], groups: Mapping[str, str], catalogue: Ca
     (['create pods/exec', 'get pods/exec'], '', 'pod')
     """
     return tuple(
-        _need(part, groups, catalogue, number)
-        for number, text in enumerate(texts)
-        for part in text.split(" with ")
+        _need(part, groups, catalogue, number) for number, text in enumerate(texts) for part in text.split(" with ")
     )
 
 
@@ -114,8 +112,10 @@ def _need(text: str, groups: Mapping[str, str], catalogue: Catalogue, request: i
         rest, _, listed = rest.partition("[")
         names = names or listed.strip().rstrip("]")
         namespace = namespace or (place if place not in (ANY_NAMESPACE, CLUSTER) else "")
-        for one in _permissions(rest, groups):
-            options.append(Option(one, place == CLUSTER if place else _belongs_to_cluster(one, catalogue)))
+        options += [
+            Option(one, place == CLUSTER if place else _belongs_to_cluster(one, catalogue))
+            for one in _permissions(rest, groups)
+        ]
     return Need(tuple(options), namespace, tuple(names.split(",")) if names else (), label, request)
 
 
@@ -131,4 +131,4 @@ def _permissions(text: str, groups: Mapping[str, str]) -> list[Permission]:
 def _belongs_to_cluster(permission: Permission, catalogue: Catalogue) -> bool:
     plural = permission.resource.partition("/")[0]
     known = [one for one in catalogue.resources(permission.group) if one.resource == plural]
-    return plural in VIRTUAL and plural != "serviceaccounts" or bool(known) and not known[0].namespaced
+    return plural in VIRTUAL or (bool(known) and not known[0].namespaced)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING
 
+from simkit.analysis.access import NO_MEMBERS
 from simkit.analysis.escalation.edge import Edge
 from simkit.analysis.escalation.goal import Goal
 from simkit.analysis.escalation.holdings import Source
 from simkit.analysis.escalation.place import SUBJECTS, Place
 from simkit.analysis.escalation.primitive import Primitive, Way
 from simkit.analysis.rbacobjects import written
-from simkit.analysis.subject import text_of
+from simkit.analysis.subject import Members, text_of
+from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Sandbox
 
 if TYPE_CHECKING:
@@ -77,6 +79,8 @@ class Path:
     goal: Goal
     edges: tuple[Edge, ...]
     start: Place
+    sandbox: Sandbox | None = field(default=None, repr=False, compare=False)
+    """Where the path is proven unless another place is said."""
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
@@ -122,11 +126,14 @@ class Path:
         """What has to be granted, in order: for each need the sources that are each enough."""
         return tuple(need for edge in self.edges for need in edge.needs)
 
-    def prove(self, sandbox: Sandbox) -> Proof:
-        """Execute the path on a fork of a cluster: see ``prove``."""
+    def prove(self, sandbox: Sandbox | None = None, *, members: Members = NO_MEMBERS) -> Proof:
+        """Execute the path on a fork of a cluster: see ``prove``. SimkitError where no cluster is known."""
         from simkit.analysis.escalation.proof import prove
 
-        return prove(self, sandbox)
+        where = sandbox or self.sandbox
+        if where is None:
+            raise SimkitError("a path is proven on a cluster: path.prove(simkit.load(...))")
+        return prove(self, where, members=members)
 
     def plot(self) -> Figure:
         """The path as a picture."""

@@ -16,7 +16,18 @@ from simkit.schema.catalogue import Catalogue
 TABLE: Final = "escalation/primitives.yaml"
 
 Class = Literal[
-    "escalation", "sharing", "impact", "recon", "limited", "state", "composite", "deputy", "pod", "node", "cloud", "outside"
+    "escalation",
+    "sharing",
+    "impact",
+    "recon",
+    "limited",
+    "state",
+    "composite",
+    "deputy",
+    "pod",
+    "node",
+    "cloud",
+    "outside",
 ]
 Severity = Literal["critical", "high", "medium", "low", "info"]
 Doer = Literal[
@@ -139,6 +150,7 @@ class Table(_Strict):
         raise SimkitError(f"there is no escalation primitive {identifier!r}; ids run from A1 to K18")
 
 
+@cache
 def _number(release: str) -> tuple[int, ...]:
     return tuple(int(part) for part in release.split("."))
 
@@ -153,7 +165,7 @@ def primitives() -> Table:
     'Requests tokens of service accounts'
     """
     with data.path(TABLE).open("rb") as file:
-        return Table.model_validate(yaml.load(file, yaml.CSafeLoader))  # noqa: S506 - a safe loader, in C
+        return Table.model_validate(yaml.load(file, yaml.CSafeLoader))
 
 
 @cache

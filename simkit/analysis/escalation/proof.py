@@ -9,9 +9,10 @@ from typing import Any, Final, Literal
 import pandas as pd
 
 from simkit.analysis.access import NO_MEMBERS
-from simkit.analysis.escalation.acting import Actor, Performed, Refused, Unable
+from simkit.analysis.escalation.acting import Actor
 from simkit.analysis.escalation.granting import granted
 from simkit.analysis.escalation.path import Path, html_lines
+from simkit.analysis.escalation.session import Performed, Refused, Unable
 from simkit.analysis.frames import table
 from simkit.analysis.subject import Members, groups_in
 from simkit.snapshot.protocol import Sandbox
@@ -47,7 +48,10 @@ class Proof:
     def frame(self) -> pd.DataFrame:
         """One row per request: step, primitive, actor, request, status, message, assumption."""
         return table(
-            [(one.step, one.primitive, one.actor, one.request, one.status, one.message, one.assumption) for one in self.performed],
+            [
+                (one.step, one.primitive, one.actor, one.request, one.status, one.message, one.assumption)
+                for one in self.performed
+            ],
             COLUMNS,
         )
 
@@ -98,7 +102,9 @@ class Proofs(Sequence[Proof]):
 
     def __str__(self) -> str:
         counts = self.frame()["verdict"].value_counts().to_dict() if self.proofs else {}
-        return f"{len(self.proofs)} paths: " + (", ".join(f"{count} {name}" for name, count in counts.items()) or "none")
+        return f"{len(self.proofs)} paths: " + (
+            ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
+        )
 
     __repr__ = __str__
 
@@ -137,7 +143,7 @@ def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Pro
             actor.take_step(number, step)
         actor.finish(granted(path, actor, sandbox))
     except Refused as refused:
-        return Proof(path, "refused", tuple(actor.performed), refused.reason, actor.number)
+        return Proof(path, "refused", tuple(actor.session.performed), refused.reason, actor.session.number)
     except Unable as unable:
-        return Proof(path, "not executed", tuple(actor.performed), unable.reason, actor.number)
-    return Proof(path, "proven", tuple(actor.performed))
+        return Proof(path, "not executed", tuple(actor.session.performed), unable.reason, actor.session.number)
+    return Proof(path, "proven", tuple(actor.session.performed))

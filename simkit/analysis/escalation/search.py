@@ -29,6 +29,11 @@ def _weight(edge: Edge, by: By) -> Distance:
     return (edge.hops, edge.cost) if by == "hops" else (edge.cost, edge.hops)
 
 
+def always(edge: Edge) -> bool:
+    """True: every step can be used."""
+    return True
+
+
 def hops_of(reached: Reached, by: By = "hops") -> int:
     """The number of steps that take something."""
     return int(reached.distance[0] if by == "hops" else reached.distance[1])
@@ -40,7 +45,7 @@ def from_places(
     *,
     by: By = "hops",
     within: int | None = None,
-    usable: Callable[[Edge], bool] = lambda edge: True,
+    usable: Callable[[Edge], bool] = always,
 ) -> dict[Place, Reached]:
     """Every place that can be reached from any of the sources, each by the best way."""
     return _spread(sources, graph.edges, lambda edge: edge.target, by, within, usable)
@@ -53,7 +58,7 @@ def towards(
     sources: Iterable[Place] | None = None,
     by: By = "hops",
     within: int | None = None,
-    usable: Callable[[Edge], bool] = lambda edge: True,
+    usable: Callable[[Edge], bool] = always,
 ) -> dict[Place, Reached]:
     """Every place from which a goal can be reached, with the first step of the best way.
 

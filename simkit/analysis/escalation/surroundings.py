@@ -7,12 +7,13 @@ from typing import Final
 
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.edge import Edge
-from simkit.analysis.escalation.place import ALL, CLUSTER_ADMIN, GROUP, USER, Place, at_subject, rules_place
+from simkit.analysis.escalation.place import ALL, CLUSTER_ADMIN, Place, at_subject, rules_place
 from simkit.analysis.escalation.primitive import primitives
 from simkit.analysis.escalation.world import World
 from simkit.analysis.escalation.yields import WITHOUT_MASTERS
-from simkit.logic.rbac.binding import ROLES
+from simkit.logic.rbac.binding import GROUP, ROLES, USER
 from simkit.meta.identity import MASTERS
+from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
 
 Surrounding = Callable[[World, Place], Iterator[Edge]]
@@ -59,8 +60,8 @@ def _roles(world: World, place: Place) -> Iterator[Edge]:
         yield _choice(place, target, namespace=place.namespace, role=name_of(role))
 
 
-def _key(role: Object) -> at_place.Key:
-    return at_place.Key(ROLES, namespace_of(role), name_of(role))
+def _key(role: Object) -> Key:
+    return Key(ROLES, namespace_of(role), name_of(role))
 
 
 def _pods(world: World, place: Place) -> Iterator[Edge]:

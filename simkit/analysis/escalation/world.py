@@ -1,4 +1,4 @@
-"""The objects of a cluster that decide where primitives lead: pods, accounts, nodes, labels, things that are missing."""
+"""The objects that decide where primitives lead: pods, accounts, nodes, labels, things that are missing."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ class World:
         self.index = index_of(snapshot)
         self.catalogue = catalogue_of(snapshot)
         self._unknown: dict[GroupResource, None] = {}
+        self._deputies: dict[str, tuple[Subject, ...]] = {}
 
     @property
     def unknown(self) -> tuple[GroupResource, ...]:
@@ -83,14 +84,14 @@ class World:
         return found
 
     @cached_property
-    def unrestricted(self) -> tuple[str, ...]:
-        """Namespaces where privileged pods are let in."""
-        return tuple(name for name, level in self.enforced.items() if level in UNRESTRICTED)
+    def unrestricted(self) -> Mapping[str, str]:
+        """Namespaces where privileged pods are let in, with their level."""
+        return {name: level for name, level in self.enforced.items() if level in UNRESTRICTED}
 
     @cached_property
-    def restricted(self) -> tuple[str, ...]:
-        """Namespaces whose label keeps privileged pods out."""
-        return tuple(name for name, level in self.enforced.items() if level not in UNRESTRICTED)
+    def restricted(self) -> Mapping[str, str]:
+        """Namespaces whose label keeps privileged pods out, with their level."""
+        return {name: level for name, level in self.enforced.items() if level not in UNRESTRICTED}
 
     @cached_property
     def pods(self) -> Mapping[str, tuple[Object, ...]]:
@@ -185,6 +186,14 @@ class World:
         return tuple(name for name in self.missing_accounts if name not in self.enforced)
 
     @cached_property
+    def bindings(self) -> Mapping[str, tuple[Binding, ...]]:
+        """All bindings by where they grant, those of the cluster under the empty name."""
+        found: dict[str, list[Binding]] = defaultdict(list)
+        for binding in self.index.bindings():
+            found[binding.namespace].append(binding)
+        return {place: tuple(some) for place, some in found.items()}
+
+    @cached_property
     def orphans(self) -> tuple[Binding, ...]:
         """Bindings whose role is missing, and could be made."""
         return tuple(
@@ -204,9 +213,12 @@ class World:
 
     def deputies(self, part: str) -> tuple[Subject, ...]:
         """The service accounts with this name, or with a name that ends in it."""
-        every = [one for accounts in self.accounts.values() for one in accounts]
-        exact = tuple(one for one in every if one.name == part)
-        return exact or tuple(one for one in every if one.name.endswith(part))
+        known = self._deputies.get(part)
+        if known is None:
+            every = [one for accounts in self.accounts.values() for one in accounts]
+            exact = tuple(one for one in every if one.name == part)
+            known = self._deputies[part] = exact or tuple(one for one in every if one.name.endswith(part))
+        return known
 
     def served(self, group: str, resource: str) -> bool:
         """Whether the release or a definition of the snapshot serves a resource."""

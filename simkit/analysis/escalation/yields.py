@@ -7,10 +7,10 @@ from typing import Final
 
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.holdings import EVERYWHERE
-from simkit.analysis.escalation.place import CLUSTER_ADMIN, GROUP, USER, Place, at_subject, rules_place
+from simkit.analysis.escalation.place import CLUSTER_ADMIN, Place, at_subject, rules_place
 from simkit.analysis.escalation.solution import Holder, Solution
 from simkit.analysis.escalation.world import World
-from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, Binding
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, USER, Binding
 from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.names import Key
@@ -80,10 +80,11 @@ def _role(world: World, holder: Holder, solution: Solution, known: Variables) ->
 def _bindings(world: World, solution: Solution, *, cluster: bool) -> Iterator[Binding]:
     """Existing bindings that may be rewritten, and whose role may be bound."""
     plural = solution.mets[1].need.any_of[0].permission.resource
-    for binding in world.index.bindings():
-        if bool(binding.namespace) == cluster or binding.role.resource.resource != plural:
-            continue
-        if not cluster and solution.namespace not in (EVERYWHERE, binding.namespace):
+    where = [""] if cluster else [place for place in world.bindings if place]
+    if not cluster and solution.namespace != EVERYWHERE:
+        where = [solution.namespace]
+    for binding in (one for place in where for one in world.bindings.get(place, ())):
+        if binding.role.resource.resource != plural:
             continue
         if solution.allows("binding", binding.key.name) and solution.allows("role", binding.role.name):
             yield binding

@@ -1,0 +1,110 @@
+"""The requests that a primitive needs, made as they are: for primitives whose harm is in the request itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.analysis.escalation import place as at_place
+from simkit.analysis.escalation.filling import body_of, collection, merged
+from simkit.analysis.escalation.goal import Access
+from simkit.analysis.escalation.need import Permission
+from simkit.analysis.escalation.primitive import Act, needs_of, primitives
+from simkit.analysis.escalation.session import Unable
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import name_of, namespace_of
+from simkit.schema.catalogue import Resource
+
+if TYPE_CHECKING:
+    from simkit.analysis.escalation.acting import Actor
+
+MERGE: Final = "application/merge-patch+json"
+ASKED_ONLY: Final = ("impersonate", "bind", "escalate", "approve", "sign", "attest", "use")
+"""Verbs that no request has: whether they are granted is asked by a review."""
+STREAMS: Final = ("/proxy", "/portforward", "/exec", "/attach")
+
+
+def make_needed_requests(actor: Actor) -> None:
+    """Make, as the attacker, each request that the step's primitive needs."""
+    step = actor.step
+    assert step is not None
+    for need, permission in zip(
+        needs_of(step.primitive.id, step.edge.way, actor.finding.world.release), step.edge.permissions
+    ):
+        name = step.variables.get(need.label, "") or next(iter(need.names), "")
+        if permission.verb in ASKED_ONLY:
+            plural, _, behind = permission.resource.partition("/")
+            actor.review(Access(permission.verb, plural, permission.group, "", name, behind))
+        else:
+            _make_request(actor, permission, name)
+
+
+def _make_request(actor: Actor, permission: Permission, name: str) -> None:
+    resource = actor.finding.served(permission)
+    act = Act.model_validate({"as": "attacker"})
+    if permission.nameless and permission.verb == "create":
+        path = collection(resource, actor.words["namespace"])
+        actor.take(act, actor.ask(act, "POST", path, _new(actor, resource)))
+        return
+    if permission.verb in ("list", "watch", "deletecollection"):
+        method = "DELETE" if permission.verb == "deletecollection" else "GET"
+        actor.ask(act, method, collection(resource, actor.words["namespace"]), None)
+        return
+    path = _existing(actor, resource, name)
+    behind = f"/{permission.subresource}" if permission.subresource else ""
+    _touch(actor, act, permission, path, behind)
+
+
+def _touch(actor: Actor, act: Act, permission: Permission, path: str, behind: str) -> None:
+    """One request about an object that is there."""
+    verb = permission.verb
+    if behind in STREAMS:
+        actor.connect(Act.model_validate({"as": "attacker", "connect": path + behind}))
+    elif verb == "get":
+        actor.ask(act, "GET", path + behind, None)
+    elif verb == "delete":
+        actor.ask(act, "DELETE", path + behind, None)
+    elif verb == "create":
+        actor.ask(act, "POST", path + behind, _of_subresource(actor, path, behind))
+    else:
+        change = {"metadata": {"annotations": {"proof.example/step": str(actor.session.number)}}}
+        if verb == "patch":
+            actor.ask(act, "PATCH", path + behind, change, content_type=MERGE)
+        else:
+            actor.ask(act, "PUT", path + behind, merged(actor.session.stored(path + behind), change))
+
+
+def _of_subresource(actor: Actor, path: str, behind: str) -> Any:
+    if behind == "/eviction":
+        return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": path.rpartition("/")[2]}}
+    raise Unable(f"nothing is known to send to {behind}")
+
+
+def _new(actor: Actor, resource: Resource) -> Any:
+    if resource.resource in primitives().bodies:
+        return body_of(resource.resource, actor.words)
+    if resource.resource == "pods":
+        return body_of("plain-pod", actor.words)
+    if not resource.custom:
+        raise Unable(f"no example of {resource} is in the table")
+    spec = {"serviceAccountName": actor.words["account"]}
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": {"name": actor.words["fresh"]},
+        "spec": spec,
+    }
+
+
+def _existing(actor: Actor, resource: Resource, name: str) -> str:
+    """The path of an object that is there: of the name, or any. Raises Unable where there is none."""
+    where = actor.words["namespace"] if resource.namespaced else None
+    name = name or actor.words.get("object", "")
+    snapshot = actor.session.sandbox.snapshot()
+    key = GroupResource(resource.group, resource.resource)
+    if key in snapshot.captured():
+        anywhere = actor.step is not None and actor.step.edge.value("namespace") in ("", at_place.ALL)
+        for place in (where, None) if anywhere else (where,):
+            for obj in snapshot.scan(key, place):
+                if not name or name_of(obj) == name:
+                    return f"{collection(resource, namespace_of(obj))}/{name_of(obj)}"
+    raise Unable(f"there is no {resource} to change")
