@@ -165,7 +165,11 @@ def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, 
     named = given_kind or kind
     if (given, named) == (group_version, kind):
         return
-    if known_kind(given.group, given.version, named):
+    known = known_kind(given.group, given.version, named)
+    if known and (given.group, named) == (group_version.group, kind):
+        why = f"the API version in the data ({given}) does not match the expected API version ({group_version})"
+        raise bad_request(why)
+    if known:
         same_group = "core" if not group_version.group else group_version.group.split(".")[0]
         why = f"converting ({given.version}.{named}) to ({same_group}.{kind}): unknown conversion"
     else:

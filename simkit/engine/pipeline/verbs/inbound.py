@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.engine.pipeline import binary, bodies
+from simkit.engine.pipeline import binary, bodies, custombody
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import PROTOBUF
 from simkit.engine.pipeline.served import Served
+from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, at
+from simkit.schema.custom.defaults import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
+from simkit.schema.history import life
 from simkit.schema.structural import Schema
 from simkit.snapshot.yamltext import Repeat
 
@@ -34,14 +37,29 @@ def read(engine: Engine, exchange: Exchange, gvk: GroupVersionKind, schema: Sche
         value = bodies.parse(body, media, repeats)
     except bodies.MalformedBody as error:
         raise bodies.unrecognized(gvk.kind, f"couldn't get version/kind; json parse error: {error}", body) from None
+    custom = custombody.custom_version(engine.catalogue, gvk)
+    if custom is not None:
+        return _read_custom(exchange, custom, value, validation, bodies.repeat_faults(repeats))
     group_version = GroupVersion(gvk.group, gvk.version)
     bodies.check_kind(value, body, group_version, gvk.kind, kind_known(engine))
     return fit(exchange, value, gvk, schema, validation, bodies.repeat_faults(repeats))
 
 
+def _read_custom(
+    exchange: Exchange, custom: CustomVersion, value: Any, validation: str, repeated: Sequence[str]
+) -> Draft:
+    """A custom object is read as the version that it names, and only then compared with the path."""
+    custombody.check_header(custom, value, exchange.request.body)
+    schema = custombody.body_schema(custom, value)
+    draft = fit(exchange, value, custom.resource.gvk, schema, validation, repeated)
+    custombody.check_kind(custom, value)
+    return draft
+
+
 def kind_known(engine: Engine) -> Any:
     def known(group: str, version: str, kind: str) -> bool:
-        return engine.catalogue.kind(GroupVersionKind(group, version, kind)) is not None
+        gvk = GroupVersionKind(group, version, kind)
+        return engine.catalogue.kind(gvk) is not None or life(gvk.api_version, kind) is not None
 
     return known
 
@@ -55,10 +73,12 @@ def fit(
     repeated: Sequence[str] = (),
     *,
     sort: bool = False,
+    keep_nulls: bool = False,
 ) -> Draft:
     """A decoded value as an object of the kind: typed, without unknown fields, kind and apiVersion filled in.
 
     ``repeated`` are faults that were found before, in the text of the body. ``sort`` tells of unknown fields by name.
+    Nulls that a custom kind does not allow are dropped, but for ``keep_nulls``.
     """
     try:
         decoded = decode(value or {}, schema)
@@ -66,6 +86,8 @@ def fit(
         raise bad_request(f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {error}') from None
     report(exchange, gvk, validation, [*repeated, *(sorted(decoded.problems) if sort else decoded.problems)])
     draft: Draft = {"kind": gvk.kind, "apiVersion": gvk.api_version}
+    if not schema.name and not keep_nulls:
+        drop_nulls(decoded.object, schema)
     draft.update(decoded.object)
     draft["kind"], draft["apiVersion"] = gvk.kind, gvk.api_version
     metadata = draft["metadata"] = dict(draft.get("metadata") or {})
