@@ -14,7 +14,7 @@ from simkit.kinds.parts.pod.annotations import (
     field_agreement_faults,
     without_init_annotations,
 )
-from simkit.kinds.parts.pod.app_armor import bring_together
+from simkit.kinds.parts.pod.app_armor import annotation_warnings, bring_together
 from simkit.kinds.parts.pod.cells import pod_row
 from simkit.kinds.parts.pod.changes import change_faults
 from simkit.kinds.parts.pod.containers import image_faults
@@ -84,8 +84,9 @@ def _creation_faults(obj: Object) -> Iterator[FieldError]:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    named = name_warnings(obj, "the Pod's hostname") if old is None else ()
-    return [*named, *pod_warnings("", obj)]
+    if old is not None:
+        return pod_warnings("", obj)
+    return [*annotation_warnings(obj), *name_warnings(obj, "the Pod's hostname"), *pod_warnings("", obj)]
 
 
 def _merge_status(draft: Draft, live: Object) -> None:

@@ -137,6 +137,8 @@ def test_app_armor_both_ways() -> None:
     noted = made(written("v1/Pod", {"metadata": {"annotations": {key: "localhost/p"}}}))
     profile = noted["spec"]["containers"][0]["securityContext"]["appArmorProfile"]
     assert profile == {"type": "Localhost", "localhostProfile": "p"}
+    text = f'metadata.annotations[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
+    assert RULES.warnings(noted, None) == [text]
     assert pod(securityContext={"appArmorProfile": {"type": "Unconfined"}})["metadata"]["annotations"] == {
         key: "unconfined"
     }

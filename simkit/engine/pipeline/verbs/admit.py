@@ -62,9 +62,9 @@ class Gatekeeper:
         return mutated
 
     def validate(self, obj: Object, live: Object | None) -> None:
-        """What the validating plugins say; the kind's own warnings come after."""
-        self.engine.admission.validate(self.review("CREATE" if live is None else "UPDATE", obj, live))
+        """What the validating plugins say; the kind's own warnings come before, also to those that are refused."""
         self.exchange.warnings += self.served.rules.warnings(obj, live)
+        self.engine.admission.validate(self.review("CREATE" if live is None else "UPDATE", obj, live))
 
     def validate_delete(self, live: Object) -> None:
         """What plugins say to a removal."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from simkit.kinds.parts.pod.annotations import APP_ARMOR
 from simkit.kinds.parts.pod.security import app_armor_faults
-from simkit.meta.objects import Draft, Object, annotations_of, at
+from simkit.meta.objects import Draft, Object, annotations_of, at, metadata
 
-_LISTS = ("initContainers", "containers", "ephemeralContainers")
+_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
 def bring_together(pod: Draft) -> None:
@@ -65,3 +65,26 @@ def as_field(annotation: str) -> Mapping[str, Any] | None:
         return {"type": "Localhost", "localhostProfile": local} if local else None
     kind = {"runtime/default": "RuntimeDefault", "unconfined": "Unconfined"}.get(annotation)
     return {"type": kind} if kind else None
+
+
+def annotation_warnings(pod: Object) -> Iterator[str]:
+    """A warning of annotations of a new pod that the client wrote where fields belong."""
+    notes, spec = annotations_of(pod), pod.get("spec") or {}
+    if not any(key.startswith(APP_ARMOR) for key in notes):
+        return
+    of_pod = at(spec, "securityContext", "appArmorProfile")
+    for name in _LISTS:
+        for container in spec.get(name) or ():
+            key = APP_ARMOR + (container.get("name") or "")
+            if key not in notes:
+                continue
+            own, meant = at(container, "securityContext", "appArmorProfile"), as_field(notes[key])
+            if meant is None or (own == meant and meant != of_pod and not _was_written(pod, name, container)):
+                yield f'metadata.annotations[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
+
+
+def _was_written(pod: Object, name: str, container: Object) -> bool:
+    """Whether a client wrote the field: only then has it an owner."""
+    item = f'k:{{"name":"{container.get("name")}"}}'
+    path = ("fieldsV1", "f:spec", f"f:{name}", item, "f:securityContext", "f:appArmorProfile")
+    return any(at(record, *path) is not None for record in metadata(pod).get("managedFields") or ())
