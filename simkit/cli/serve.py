@@ -118,6 +118,7 @@ def _add_authentication(group: Any) -> None:
         metavar="BOOL",
         help="default true",
     )
+    group.add_argument("--service-account-jwks-uri", default="", metavar="URL", help="default: on this server")
     group.add_argument("--api-audiences", type=_words, default=(), metavar="A,B", help="default: the issuers")
 
 
@@ -243,6 +244,7 @@ def _settings(args: argparse.Namespace, serving: Serving) -> Settings:
         service_account_signing_key_file=args.service_account_signing_key_file or made.token_key,
         service_account_lookup=args.service_account_lookup,
         service_account_max_token_expiration=int(args.service_account_max_token_expiration),
+        service_account_jwks_uri=args.service_account_jwks_uri,
         oidc=_oidc(args),
         authentication_config=args.authentication_config,
         authentication_token_webhook_config_file=args.authentication_token_webhook_config_file,

@@ -33,6 +33,8 @@ class Request:
     headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     body: bytes = b""
     certificates: tuple[bytes, ...] = ()
+    peer: str = ""
+    """The address from which the request came, empty in process."""
 
     @classmethod
     def of(

@@ -48,6 +48,7 @@ class Settings:
     service_account_max_token_expiration: int = 0
     """Seconds; 0 for no limit."""
     service_account_extend_token_expiration: bool = True
+    service_account_jwks_uri: str = ""
     oidc: Flags | None = None
     authentication_config: Path | None = None
     authentication_token_webhook_config_file: Path | None = None
@@ -73,6 +74,10 @@ class Authentication:
     """Seconds that a service account token may last; 0 for no limit."""
     extends: bool = True
     """Whether mounted tokens get a year."""
+    issuer_url: str = ""
+    """What tokens carry as ``iss``."""
+    jwks_uri: str = ""
+    """Where relying parties find the keys, unless on this server."""
 
 
 def build(settings: Settings, lookup: Lookup, clock: Clock, counters: Counters | None = None) -> Authentication:
@@ -101,6 +106,8 @@ def build(settings: Settings, lookup: Lookup, clock: Clock, counters: Counters |
         audiences,
         settings.service_account_max_token_expiration,
         settings.service_account_extend_token_expiration,
+        issuers[0],
+        settings.service_account_jwks_uri,
     )
 
 
@@ -117,8 +124,9 @@ def in_process(
         Union([*authenticators, accounts], anonymous=anonymous),
         TokenReviewer(authenticators, accounts, audiences),
         key,
-        lambda: key.keys,
+        lambda: [key.made().public],
         audiences,
+        issuer_url=key.issuer,
     )
 
 

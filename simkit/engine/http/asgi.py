@@ -127,6 +127,7 @@ def _request(scope: Scope, body: bytes) -> Request:
         parse_headers(scope["headers"]),
         body,
         _chain(scope.get("extensions") or {}),
+        (scope.get("client") or ("",))[0],
     )
 
 

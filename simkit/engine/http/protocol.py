@@ -58,6 +58,7 @@ class Conversation(HttpToolsProtocol):
         assert isinstance(application, Application)
         self._application = application
         self._chain: tuple[bytes, ...] = ()
+        self._peer = ""
         self._extensions: dict[str, Any] = {}
         self._raw_headers: RawHeaders = []
         self._known_headers: Mapping[str, Sequence[str]] = {}
@@ -68,6 +69,7 @@ class Conversation(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._peer = self.client[0] if self.client else ""
         tls = transport.get_extra_info("ssl_object")
         if tls is not None:
             self._chain = peer_chain(tls)
@@ -165,7 +167,9 @@ class Conversation(HttpToolsProtocol):
             path, query = parsed.path or b"/", parsed.query or b""
         if self.headers != self._raw_headers:  # most clients send the same headers again and again
             self._raw_headers, self._known_headers = self.headers, parse_headers(self.headers)
-        return Request(method, path.decode("ascii"), parse_query(query), self._known_headers, body, self._chain)
+        return Request(
+            method, path.decode("ascii"), parse_query(query), self._known_headers, body, self._chain, self._peer
+        )
 
     def _write(self, request: Request, response: Response, *, keep_alive: bool) -> None:
         head = [_status_line(response.status)]

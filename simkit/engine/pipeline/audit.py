@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from ipaddress import ip_address
 from typing import Any, Final
 
 from simkit.engine.pipeline import audit_objects
@@ -169,7 +170,25 @@ class Recorded:
 
 
 def sources(request: Request) -> list[str]:
-    """Where a request comes from, as far as it says itself; requests in process come from this machine."""
+    """Where a request comes from: what proxies say, then the peer itself; in process, this machine.
+
+    Examples
+    --------
+    >>> sources(Request("GET", "/", headers={"x-forwarded-for": ("10.0.0.7, nonsense",)}, peer="10.0.0.1"))
+    ['10.0.0.7', '10.0.0.1']
+    """
     forwarded = [part.strip() for text in request.headers.get("x-forwarded-for", ()) for part in text.split(",")]
+    found = [address for address in forwarded if _is_address(address)]
     real = request.header("x-real-ip")
-    return [*filter(None, forwarded)] or ([real] if real else [_LOOPBACK])
+    if _is_address(real) and real not in found:
+        found.append(real)
+    peer = request.peer or _LOOPBACK
+    return found if found and found[-1] == peer else [*found, peer]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

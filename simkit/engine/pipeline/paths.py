@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.pipeline import exposition, grouplist, health, represent
+from simkit.engine.pipeline import exposition, grouplist, health, relying, represent
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import JSON, negotiate
@@ -173,4 +173,6 @@ _FIXED: Final[Mapping[str, Callable[[Engine, Exchange], Response]]] = {
     "/apis": _groups,
     "/openapi/v2": _swagger,
     "/openapi/v3": _openapi_index,
+    relying.DOCUMENT: relying.document,
+    relying.KEYS: relying.keys,
 }

@@ -1,0 +1,36 @@
+"""What others need to verify service account tokens: the issuer's document and its keys."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+
+from simkit.engine.authn.serviceaccount import discovery_document, key_set
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.meta.errors import no_path
+from simkit.meta.message import Response
+
+KEYS: Final = "/openid/v1/jwks"
+DOCUMENT: Final = "/.well-known/openid-configuration"
+_PUBLIC: Final = ("Cache-Control", "public, max-age=3600")
+
+
+def document(engine: Engine, exchange: Exchange) -> Response:
+    """The issuer's document. Raises 404 where the issuer is no https address, or there is no key."""
+    known = engine.authentication
+    keys = known.keys()
+    if not keys or not known.issuer_url.startswith("https://"):
+        raise no_path()
+    host = exchange.request.header("host") or "localhost"
+    made = discovery_document(known.issuer_url, keys, known.jwks_uri or f"https://{host}{KEYS}")
+    return Response(200, orjson.dumps(made), "application/json", [_PUBLIC])
+
+
+def keys(engine: Engine, exchange: Exchange) -> Response:
+    """The keys as a JSON web key set. Raises 404 where there are none."""
+    found = engine.authentication.keys()
+    if not found:
+        raise no_path()
+    return Response(200, orjson.dumps(key_set(found)), "application/jwk-set+json", [_PUBLIC])
