@@ -44,7 +44,11 @@ def test_the_refusal_shows_the_difference() -> None:
     """What changed stands in the refusal, between what is next to it."""
     live = pod()
     (text,) = faults(changed(live, {"spec": {"hostname": "other"}}), live)
-    assert '- \tHostname: "",\n+ \tHostname: "other",' in text
+    assert text.endswith(
+        "\n  core.PodSpec{\n  \t... // 12 identical fields\n  \tSecurityContext:   {},\n  \tImagePullSecrets:  nil,\n"
+        '- \tHostname:          "",\n+ \tHostname:          "other",\n  \tSubdomain:         "",\n'
+        "  \tSetHostnameAsFQDN: nil,\n  \t... // 16 identical fields\n  }\n"
+    )
 
 
 def test_first_status() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from simkit.meta.fielderror import quoted
@@ -62,22 +64,27 @@ def difference(old: Object, new: Object) -> str:
     rows = [(name, _value(old, name), _value(new, name)) for name in _FIELDS]
     changed = [index for index, (_, before, after) in enumerate(rows) if before != after]
     shown = {near for index in changed for near in range(index - _CONTEXT, index + _CONTEXT + 1)}
-    lines, hidden = ["  core.PodSpec{"], 0
-    for index, (name, before, after) in enumerate(rows):
-        if index not in shown:
-            hidden += 1
-            continue
-        lines += _gap(hidden)
-        hidden = 0
+    lines = ["  core.PodSpec{"]
+    for is_shown, run in groupby(enumerate(rows), lambda row: row[0] in shown):
+        group = [row for _, row in run]
+        lines += _lines(group) if is_shown else _gap(len(group))
+    return "\n".join([*lines, "  }", ""])
+
+
+def _lines(rows: Sequence[tuple[str, Any, Any]]) -> Iterator[str]:
+    """Neighbouring fields with their values below each other."""
+    width = max(len(name) for name, _, _ in rows) + 1
+    for name, before, after in rows:
+        lead = f"\t{name + ':':{width}} "
         if before == after:
-            lines.append(f"  \t{name}: {_text(name, before)},")
+            yield f"  {lead}{_text(name, before)},"
         else:
-            lines += [f"- \t{name}: {_text(name, before)},", f"+ \t{name}: {_text(name, after)},"]
-    return "\n".join([*lines, *_gap(hidden), "  }", ""])
+            yield f"- {lead}{_text(name, before)},"
+            yield f"+ {lead}{_text(name, after)},"
 
 
 def _gap(hidden: int) -> list[str]:
-    return [f"  \t... // {hidden} identical field{'s' if hidden > 1 else ''}"] if hidden else []
+    return [f"  \t... // {hidden} identical field{'s' if hidden > 1 else ''}"]
 
 
 def _value(spec: Object, name: str) -> Any:
