@@ -46,6 +46,7 @@ class RemoteStream:
             pass  # A connection that breaks ends the answer; the client starts again from what it has seen.
         finally:
             self.close()
+            self._exchange.close()
 
     def _tell(self) -> None:
         for callback in tuple(self._callbacks):
@@ -82,5 +83,5 @@ class RemoteStream:
         with self._room:
             self.closed = True
             self._room.notify_all()
-        self._exchange.close()
+        self._exchange.cut()
         self._tell()

@@ -65,8 +65,12 @@ class Exchange:
         except (OSError, http.client.HTTPException) as error:
             raise Unreachable(_worded(error, "", 0)) from error
 
+    def cut(self) -> None:
+        """End the connection while another thread reads; that thread then finds its end."""
+        _shut(self.sock)
+
     def close(self) -> None:
-        """Let go of the connection, also while another thread reads."""
+        """Let go of the connection, in the thread that reads."""
         _shut(self.sock)
         self.connection.close()
         self.response.close()
