@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import base64
-import http.client
-import os
-import ssl
-import tempfile
 from collections.abc import Mapping
 from functools import cached_property
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from simkit.engine.outside.clientfile import Endpoint
-from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
+    from ssl import SSLContext
 
 MOST: Final = 16 * 1024 * 1024
 """Bytes of an answer that are read."""
@@ -60,6 +58,8 @@ class Caller:
         return self._request("GET", b"", {"accept": "application/json"})
 
     def _request(self, method: str, body: bytes, headers: Mapping[str, str]) -> bytes:
+        from http.client import HTTPException
+
         connection = self._connection()
         path = self._parts.path or "/"
         target = f"{path}?{self._parts.query}" if self._parts.query else path
@@ -69,7 +69,7 @@ class Caller:
             content = response.read(MOST + 1)
         except TimeoutError as error:
             raise CallFailed(f'{method} "{self.endpoint.url}": context deadline exceeded') from error
-        except (OSError, http.client.HTTPException) as error:
+        except (OSError, HTTPException) as error:
             raise CallFailed(f'{method} "{self.endpoint.url}": {error}') from error
         finally:
             connection.close()
@@ -81,28 +81,17 @@ class Caller:
             raise CallFailed(f'{method} "{self.endpoint.url}": the answer is larger than {MOST} bytes')
         return content
 
-    def _connection(self) -> http.client.HTTPConnection:
-        host, port = self._parts.hostname or "", self._parts.port
-        if self._parts.scheme == "http":
-            return http.client.HTTPConnection(host, port, timeout=self.timeout)
-        if not self.endpoint.server_name:
-            return http.client.HTTPSConnection(host, port, timeout=self.timeout, context=self._context)
-        return _Renamed(host, port, self.timeout, self._context, self.endpoint.server_name)
+    def _connection(self) -> HTTPConnection:
+        from simkit.engine.outside.connection import connection
+
+        return connection(self._parts, self._context, self.endpoint.server_name, self.timeout)
 
     @cached_property
-    def _context(self) -> ssl.SSLContext:
+    def _context(self) -> SSLContext | None:
         """Trust in the endpoint's authorities, or in the machine's; made at the first call."""
-        endpoint = self.endpoint
-        authorities = endpoint.authorities.decode("ascii", "ignore") or None
-        try:
-            context = ssl.create_default_context(cadata=authorities)
-        except ssl.SSLError as error:
-            raise SimkitError(f"the authorities of {endpoint.url} cannot be read: {error}") from error
-        if endpoint.insecure:
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        if endpoint.certificate:
-            _load_pair(context, endpoint)
-        return context
+        from simkit.engine.outside.connection import trusting
+
+        return trusting(self.endpoint) if self._parts.scheme == "https" else None
 
     @cached_property
     def _credentials(self) -> Mapping[str, str]:
@@ -113,28 +102,3 @@ class Caller:
             pair = base64.b64encode(f"{endpoint.user}:{endpoint.password}".encode()).decode()
             return {"authorization": f"Basic {pair}"}
         return {}
-
-
-class _Renamed(http.client.HTTPSConnection):
-    """A connection to a server whose certificate names another host."""
-
-    def __init__(self, host: str, port: int | None, timeout: float, context: ssl.SSLContext, name: str) -> None:
-        super().__init__(host, port, timeout=timeout, context=context)
-        self._tls, self._name = context, name
-
-    def connect(self) -> None:
-        http.client.HTTPConnection.connect(self)
-        self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._name)
-
-
-def _load_pair(context: ssl.SSLContext, endpoint: Endpoint) -> None:
-    """The ssl module reads certificate and key from files only."""
-    handle, name = tempfile.mkstemp(suffix=".pem")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(endpoint.certificate + b"\n" + endpoint.key)
-        context.load_cert_chain(name)
-    except (OSError, ssl.SSLError) as error:
-        raise SimkitError(f"certificate and key for {endpoint.url} cannot be used: {error}") from error
-    finally:
-        Path(name).unlink()
