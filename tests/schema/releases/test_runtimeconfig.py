@@ -27,9 +27,9 @@ def test_nothing_set_is_the_default() -> None:
         ("batch/v1=false", (), ("batch/v1/jobs",)),
         ("batch/v2alpha1", ("batch/v2alpha1/cronjobs",), ()),
         (
-            "storage/v1beta1/csistoragecapacities=false",
+            "storage/v1beta1/csinodes=false",
             (f"{STORAGE}/csidrivers",),
-            (f"{STORAGE}/csistoragecapacities",),
+            (f"{STORAGE}/csinodes",),
         ),
         ("storage.k8s.io/v1beta1=false", ("storage.k8s.io/v1/csidrivers",), (f"{STORAGE}/csidrivers",)),
         ("api/alpha=true", ("batch/v2alpha1/cronjobs",), ()),
