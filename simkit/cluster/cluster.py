@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from simkit.engine.http.server import Server
+    from simkit.engine.outside.gateway import Function, Gateway
     from simkit.snapshot.dump import Dump
     from simkit.snapshot.sources import Source
 
@@ -231,6 +232,51 @@ class Cluster:
         from simkit.analysis.removal import who_would_notice
 
         return who_would_notice(self, *elements, **more)
+
+    def policy_effect(self, policies: Source | None = None, **more: Any) -> Any:
+        """What admission policies would do to the objects that are there: see ``simkit.analysis.policies``."""
+        from simkit.analysis.policies import policy_effect
+
+        given = None if policies is None else manifests(policies, self.release)
+        return policy_effect(self.snapshot(), given, **more)
+
+    def policy_coverage(self, policies: Source | None = None) -> DataFrame:
+        """Which admission policies would see which objects: see ``simkit.analysis.policies``."""
+        from simkit.analysis.policies import policy_coverage
+
+        return policy_coverage(self.snapshot(), None if policies is None else manifests(policies, self.release))
+
+    def expression_costs(self) -> DataFrame:
+        """What every expression of policies, webhooks and custom resources costs."""
+        from simkit.analysis.policycosts import expression_costs
+
+        return expression_costs(self.snapshot())
+
+    # What is outside: webhooks, and servers behind registered group versions
+
+    @property
+    def gateway(self) -> Gateway:
+        """The door to the outside: ``gateway.allowed`` opens it, ``gateway.services`` says where services are."""
+        return self._made.extensions.gateway
+
+    @property
+    def proxy_authority(self) -> bytes:
+        """The authority, in PEM form, that backing servers must trust to learn from this one who asks."""
+        return self._made.extensions.proxy.made.authority
+
+    def webhook(self, name: str, function: Function) -> None:
+        """Let a function of this process stand in for the webhook of that name, in this cluster and its forks.
+
+        It gets a copy of the admission request. None or True let the write pass, False or a text refuse it; a mapping
+        is a response as webhooks give it, or the changed object.
+        """
+        self.gateway.functions[name] = function
+
+    def uncalled_webhooks(self) -> DataFrame:
+        """Calls to webhooks and backing servers that were not made because the door is closed."""
+        from simkit.analysis.policies import uncalled
+
+        return uncalled(self.gateway.uncalled)
 
     @contextmanager
     def what_if(self) -> Iterator[Trial]:

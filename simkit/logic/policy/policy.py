@@ -117,6 +117,20 @@ class Policy:
             return self._failed(str(error))
         return Judgement(findings, notes)
 
+    def costs(self, attempt: Attempt, matched: Resource, world: World) -> list[tuple[str, int]]:
+        """What evaluating each expression costs for a write, by the path of its field; parameters count as absent."""
+        parts = self._parts
+        bindings = _bindings(attempt, matched, world, None)
+        bindings["namespaceObject"] = None
+        found: list[tuple[str, int]] = []
+        for path, expression in parts.listed():
+            try:
+                _, left = evaluate([expression], parts.variables, bindings, OBJECT_BUDGET)
+            except BudgetSpent:
+                left = 0
+            found.append((path, OBJECT_BUDGET - left))
+        return found
+
     def _concerned(self, bindings: Mapping[str, Any], attempt: Attempt) -> bool:
         request = {**bindings["request"], "resource": bindings["request"]["requestResource"]}
         mine = {**bindings, "request": request, "namespaceObject": None}
