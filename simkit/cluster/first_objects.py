@@ -53,12 +53,13 @@ def flow_statuses(engine: Engine) -> Iterator[tuple[str, Object]]:
         level = at(obj, "spec", "priorityLevelConfiguration", "name")
         if level is None:
             continue
+        found = f'references the PriorityLevelConfiguration object named "{level}" and it exists'
         condition = {
             "type": "Dangling",
             "status": "False",
             "lastTransitionTime": now,
             "reason": "Found",
-            "message": f'This FlowSchema references the PriorityLevelConfiguration object named "{level}" and it exists',
+            "message": f"This FlowSchema {found}",
         }
         path = f"/apis/{obj['apiVersion']}/flowschemas/{obj['metadata']['name']}/status"
         yield path, {"status": {"conditions": [condition]}}

@@ -117,6 +117,8 @@ class KindRules:
     """Special subresources by name; ``status`` works without an entry here."""
     warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
     """Warnings that a write gives to the client."""
+    plain_finalizers: bool = False
+    """Whether finalizers need no domain: kinds that the extensions bring, and custom ones."""
     put_creates: bool = False
     """Whether PUT of an absent object creates it."""
     unwritten: Mapping[str, Sequence[str]] | None = None

@@ -52,7 +52,8 @@ def parse(text: str) -> FieldSelector:
     >>> parse("metadata.name=a,status.phase!=Running").exact("metadata.name")
     'a'
     """
-    return FieldSelector(tuple(_term(part, text) for part in _SPLIT.split(text) if part))
+    parts = sorted(_SPLIT.split(text))  # the first that is wrong, in this order, is told
+    return FieldSelector(tuple(_term(part, text) for part in parts if part))
 
 
 def _term(part: str, text: str) -> Term:

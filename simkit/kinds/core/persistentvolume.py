@@ -126,6 +126,26 @@ def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return ()
 
 
+_GONE: Final = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    found, spec = [], obj["spec"]
+    if _CLASS in annotations_of(obj):
+        found.append(f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead')
+    if spec["persistentVolumeReclaimPolicy"] == "Recycle":
+        text = "Instead, the recommended approach is to use dynamic provisioning."
+        found.append(f"spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. {text}")
+    return found + [f"spec.{name}: {text}" for name, text in _GONE.items() if spec.get(name) is not None]
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     phase = "Terminating" if metadata(obj).get("deletionTimestamp") else status.get("phase") or ""
@@ -150,6 +170,7 @@ RULES = KindRules(
     stamp=_stamp,
     validate=_validate,
     row=_row,
+    warnings=_warnings,
     subresources={"status": Subresource(kept_status, _status_faults)},
     delete_returns_object=True,
 )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.parts.cells import UNSET, created
-from simkit.kinds.parts.claim_spec import claim_spec_faults, modes_text
+from simkit.kinds.parts.claim_spec import claim_spec_faults, fraction_warnings, modes_text
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.rules import KindRules, Subresource
 from simkit.meta.domain import api_group, label
@@ -84,6 +84,14 @@ def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return ()
 
 
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    found = []
+    if CLASS in annotations_of(obj):
+        found.append(f'metadata.annotations[{CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead')
+    amount = at(obj, "spec", "resources", "requests", "storage")
+    return [*found, *fraction_warnings("spec.resources.requests[storage]", amount)]
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     phase = "Terminating" if metadata(obj).get("deletionTimestamp") else status.get("phase") or ""
@@ -100,6 +108,7 @@ RULES = KindRules(
     prepare=_prepare,
     validate=_validate,
     row=_row,
+    warnings=_warnings,
     subresources={"status": Subresource(kept_status, _status_faults)},
     delete_returns_object=True,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import address, family
+from simkit.kinds.parts.addresses import odd_address
 from simkit.kinds.parts.cells import NONE, UNKNOWN, created, pairs
 from simkit.kinds.parts.drafts import kept_status, owned, without_empty
 from simkit.kinds.parts.load_balancer import reached_at
@@ -14,9 +14,12 @@ from simkit.kinds.parts.service_defaults import default_service
 from simkit.kinds.parts.service_faults import service_faults, service_status_faults
 from simkit.kinds.parts.service_needs import CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT, is_headless, type_of
 from simkit.kinds.rules import KindRules, Subresource
+from simkit.meta.domain import label
 from simkit.meta.format import dns1035_label
-from simkit.meta.objects import Draft, Object, name_of
+from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
+_HINTS: Final = label("topology-aware-hints", "service")
+_MODE: Final = label("topology-mode", "service")
 _OPTIONAL: Final = ("ports", "selector", "externalIPs", "loadBalancerSourceRanges", "clusterIPs", "ipFamilies")
 
 
@@ -31,32 +34,19 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     spec, found = obj["spec"], []
-    if is_headless(obj):
-        if spec.get("loadBalancerIP"):
-            found.append("spec.loadBalancerIP is ignored for headless services")
-        if spec.get("externalIPs"):
-            found.append("spec.externalIPs is ignored for headless services")
-        if spec.get("sessionAffinity") != "None":
-            found.append("spec.SessionAffinity is ignored for headless services")
-        return found
-    for name in ("clusterIPs", "externalIPs"):
-        found += [text for index, one in enumerate(spec.get(name) or ()) for text in _odd(f"spec.{name}[{index}]", one)]
+    if _HINTS in annotations_of(obj):
+        found.append(f"annotation {_HINTS} is deprecated, please use {_MODE} instead")
+    given = [] if is_headless(obj) or type_of(obj) == EXTERNAL_NAME else spec.get("clusterIPs") or []
+    places = [(f"spec.clusterIPs[{index}]", one) for index, one in enumerate(given)]
+    places += [(f"spec.externalIPs[{index}]", one) for index, one in enumerate(spec.get("externalIPs") or ())]
     if spec.get("loadBalancerIP"):
-        found += _odd("spec.loadBalancerIP", spec["loadBalancerIP"])
+        places.append(("spec.loadBalancerIP", spec["loadBalancerIP"]))
+    found += [text for path, one in places for text in odd_address(path, one)]
+    if type_of(obj) == EXTERNAL_NAME and spec.get("externalIPs"):
+        found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
     if type_of(obj) != EXTERNAL_NAME and spec.get("externalName"):
         found.append('spec.externalName is ignored when spec.type is not "ExternalName"')
     return found
-
-
-def _odd(path: str, text: str) -> list[str]:
-    """Addresses that other software may read differently."""
-    found = address(text)
-    if found is None or str(found) == text:
-        return []
-    if family(text) == "IPv6":
-        shown = f'IPv6 address "{text}" is not in RFC 5952 canonical format ("{found}")'
-        return [f"{path}: {shown}, which may cause controller apply-loops"]
-    return [f'{path}: IP address was accepted, but will be invalid in a future release: "{text}"']
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

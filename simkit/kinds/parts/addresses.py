@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 
-from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.fielderror import FieldError, invalid_value, quoted
 
 NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NOT_A_RANGE: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
@@ -77,6 +77,22 @@ def special_address_faults(path: str, text: str) -> Iterator[FieldError]:
 
 
 _LINK_LOCAL_MULTICAST: Final = (ip_network("224.0.0.0/24"), ip_network("ff02::/16"))
+
+
+def odd_address(path: str, text: str) -> Iterator[str]:
+    """Warnings of an address that other software may read differently, or not at all."""
+    found = address(text)
+    if found is None:
+        why = f"ParseAddr({quoted(text)}): unable to parse IP"
+    elif ":" not in text and _ZEROS.search(text):
+        why = f"ParseAddr({quoted(text)}): IPv4 field has octet with leading zero"
+    elif ":" in text and str(found) != text:
+        shown = f"IPv6 address {quoted(text)} is not in RFC 5952 canonical format ({quoted(str(found))})"
+        yield f"{path}: {shown}, which may cause controller apply-loops"
+        return
+    else:
+        return
+    yield f"{path}: IP address was accepted, but will be invalid in a future Kubernetes release: {why}"
 
 
 def port_faults(path: str, port: int) -> Iterator[FieldError]:

@@ -7,10 +7,10 @@ from typing import Final
 
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.label_selector import validate_label_selector
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Object, at
-from simkit.meta.quantity import parse
+from simkit.meta.quantity import NANO, parse
 
 ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES: Final = ("Block", "Filesystem")
@@ -76,6 +76,12 @@ def _sources_together(path: str, spec: Object) -> Iterator[FieldError]:
         yield invalid_value(path, f"{path}.dataSource", text)
     elif any((source.get(name) or "") != (reference.get(name) or "") for name in ("apiGroup", "kind", "name")):
         yield invalid_value(path, f"{path}.dataSource", "must match dataSourceRef")
+
+
+def fraction_warnings(path: str, amount: str | None) -> Iterator[str]:
+    """A warning of an amount of storage that is no whole number of bytes."""
+    if amount is not None and parse(amount).nano % NANO:
+        yield f"{path}: fractional byte value {quoted(amount)} is invalid, must be an integer"
 
 
 def modes_text(modes: Sequence[str]) -> str:
