@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from simkit.analysis.removal_requests import Recorded
-from simkit.meta.identity import Identity
+from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
 
 ANSWER_COLUMNS: Final = (
@@ -58,8 +58,8 @@ def replay(requests: Iterable[Recorded], before: Server, after: Server) -> Itera
     """The answers of both servers to every different request, in the order of the log.
 
     Writes are sent as dry runs. Where the log has no body, an update sends what is stored, a patch changes nothing,
-    and a create sends an object with nothing but a name: its answer tells whether the request is still understood,
-    not whether it would be accepted.
+    and a create sends another stored object of the kind under a new name: its answer tells whether such a request is
+    still understood, not whether that very object would be accepted.
     """
     for found in _distinct(requests).values():
         first = found[0]
@@ -113,9 +113,16 @@ def _body(each: Recorded, server: Server, path: str) -> Any:
     if each.verb == "update":
         live = server.perform(Request.of("GET", path), identity=each.identity)
         return live.object if live.succeeded else {}
-    if each.verb == "create":
-        return {"metadata": {"name": each.name or "replayed"}}
-    return None
+    return _like_another(each, server, path) if each.verb == "create" else None
+
+
+def _like_another(each: Recorded, server: Server, path: str) -> Any:
+    """An object like the first one stored, under the recorded name; one with nothing but a name where none is."""
+    metadata: dict[str, Any] = {"name": each.name or "replayed"}
+    found = server.perform(Request.of("GET", f"{path}?limit=1"), identity=administrator())
+    items = (found.object.get("items") or ()) if found.succeeded else ()
+    kept = {name: part for name, part in (items[0] if items else {}).items() if name not in ("metadata", "status")}
+    return {**kept, "metadata": metadata}
 
 
 def _sent(server: Server, request: Request, identity: Identity) -> Response:
