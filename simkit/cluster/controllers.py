@@ -9,13 +9,20 @@ from typing import Any, Final
 from simkit.engine.controllers.account_tokens import AccountTokens
 from simkit.engine.controllers.aggregation import RoleAggregation
 from simkit.engine.controllers.authority import Authority
+from simkit.engine.controllers.cron_job import CronJobs
+from simkit.engine.controllers.daemon_set import DaemonSets
+from simkit.engine.controllers.deployment import Deployments
+from simkit.engine.controllers.finished_jobs import FinishedJobs
 from simkit.engine.controllers.garbage import GarbageCollector
+from simkit.engine.controllers.job import Jobs
 from simkit.engine.controllers.keyed import Keyed, Reconciler
 from simkit.engine.controllers.namespace import NamespaceEmptying
 from simkit.engine.controllers.policystatus import PolicyStatus
+from simkit.engine.controllers.replica_set import Replicas
 from simkit.engine.controllers.root_certificates import RootCertificates
 from simkit.engine.controllers.runner import Controller, chosen
 from simkit.engine.controllers.service_accounts import DefaultAccounts
+from simkit.engine.controllers.stateful_set import StatefulSets
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Catalogue
@@ -50,6 +57,14 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
         lambda means: RootCertificates(lambda: means.authority.bundle),
     ),
     "namespace-controller": (True, lambda means: NamespaceEmptying(means.catalogue, means.clock)),
+    "replicationcontroller-controller": (True, lambda means: Replicas.controllers(means.clock)),
+    "replicaset-controller": (True, lambda means: Replicas.sets(means.clock)),
+    "deployment-controller": (True, lambda means: Deployments(means.clock)),
+    "statefulset-controller": (True, lambda means: StatefulSets(means.clock)),
+    "daemonset-controller": (True, lambda means: DaemonSets(means.clock)),
+    "job-controller": (True, lambda means: Jobs(means.clock)),
+    "cronjob-controller": (True, lambda means: CronJobs(means.clock)),
+    "ttl-after-finished-controller": (True, lambda means: FinishedJobs(means.clock)),
 }
 """The controllers that look at one object at a time: whether they are on by default, and how they are made."""
 

@@ -1,0 +1,146 @@
+"""Makes Jobs when their schedule fires."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Final
+from zoneinfo import ZoneInfoNotFoundError
+
+from simkit.engine.controllers.claiming import owner_names
+from simkit.engine.controllers.keyed import Unfinished
+from simkit.engine.controllers.kinds import CRON_JOBS, JOBS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, keys_of, remove, replace_status
+from simkit.engine.controllers.view import View, going, uid_of
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.kinds.parts.cron import BadSchedule
+from simkit.logic.workloads.conditions import is_true
+from simkit.logic.workloads.jobs import finished_at, is_finished
+from simkit.logic.workloads.pods import by_age, owner_reference
+from simkit.logic.workloads.schedule import Firing
+from simkit.meta.clock import Clock, moment, timestamp
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at, metadata, name_of
+
+_SCHEDULED: Final = label("cronjob-scheduled-timestamp", "batch")
+
+
+class CronJobs(Watching):
+    """Looks again whenever a schedule is to fire next. Of several missed times only the last one counts."""
+
+    name = account = "cronjob-controller"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(CRON_JOBS, JOBS)
+        self._clock = clock
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key = change.entry.key
+        if key.resource == CRON_JOBS:
+            return [key]
+        return [Key(CRON_JOBS, key.namespace, name) for name in owner_names(change.entry.object, "CronJob")]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(CRON_JOBS, view.scan(CRON_JOBS))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+        owner = view.get(key)
+        if owner is None:
+            return None
+        made = view.controlled(JOBS, key.namespace, uid_of(owner))
+        status = _caught_up(owner, made)
+        self._clean(client, owner, made)
+        again: float | None = None
+        if not going(owner) and not at(owner, "spec", "suspend"):
+            again = self._fire(client, owner, made, status)
+        replace_status(client, CRON_JOBS, owner, status)
+        return again
+
+    def _fire(self, client: Client, owner: Object, made: Sequence[Object], status: dict[str, Any]) -> float | None:
+        """Make the job that is due, and note it; gives back when the next one is."""
+        try:
+            firing = Firing(at(owner, "spec", "schedule") or "", at(owner, "spec", "timeZone") or "")
+        except (BadSchedule, ZoneInfoNotFoundError, ValueError):
+            return None  # the schedule was good once; a later change brings us back here
+        now = self._clock.now()
+        since = moment(status.get("lastScheduleTime") or metadata(owner)["creationTimestamp"])
+        deadline = at(owner, "spec", "startingDeadlineSeconds")
+        earliest = max(since, now - deadline) if deadline is not None else since
+        due = firing.last_until(now, earliest)
+        if due is not None and self._may_start(client, owner, made, status):
+            self._start(client, owner, firing, due, status)
+        return firing.next_after(now)
+
+    def _may_start(self, client: Client, owner: Object, made: Sequence[Object], status: dict[str, Any]) -> bool:
+        """Whether another job may run now; with the policy Replace the running ones are removed."""
+        active, policy = status.get("active") or (), at(owner, "spec", "concurrencyPolicy")
+        if policy == "Forbid" and active:
+            return False
+        if policy == "Replace":
+            uids = {each.get("uid") for each in active}
+            for job in made:
+                if uid_of(job) in uids:
+                    remove(client, JOBS, job, "Background")
+            status.pop("active", None)
+        return True
+
+    def _start(self, client: Client, owner: Object, firing: Firing, due: float, status: dict[str, Any]) -> None:
+        namespace = metadata(owner)["namespace"]
+        response = create(client, JOBS, namespace, _job(owner, firing, due))
+        if response.status == 409:
+            status["lastScheduleTime"] = timestamp(due)
+            return
+        if not response.succeeded:
+            raise Unfinished(str(response.object.get("message")))
+        job = response.object
+        reference = {
+            "kind": "Job",
+            "namespace": namespace,
+            "name": name_of(job),
+            "uid": uid_of(job),
+            "apiVersion": "batch/v1",
+            "resourceVersion": metadata(job)["resourceVersion"],
+        }
+        status["active"] = [*(status.get("active") or ()), reference]
+        status["lastScheduleTime"] = timestamp(due)
+
+    def _clean(self, client: Client, owner: Object, made: Sequence[Object]) -> None:
+        """Forget finished jobs beyond those that are kept."""
+        finished = [job for job in made if is_finished(job) and not going(job)]
+        good = [job for job in finished if is_true(at(job, "status", "conditions"), "Complete")]
+        bad = [job for job in finished if job not in good]
+        for jobs, field in ((good, "successfulJobsHistoryLimit"), (bad, "failedJobsHistoryLimit")):
+            limit = at(owner, "spec", field)
+            if limit is not None:
+                for job in by_age(jobs)[: max(0, len(jobs) - limit)]:
+                    remove(client, JOBS, job, "Background")
+
+
+def _caught_up(owner: Object, made: Sequence[Object]) -> dict[str, Any]:
+    """The status without jobs that have ended or gone, with those that run."""
+    status = dict(owner.get("status") or {})
+    running = {uid_of(job): job for job in made if not is_finished(job)}
+    status["active"] = [each for each in status.get("active") or () if each.get("uid") in running]
+    if not status["active"]:
+        del status["active"]
+    ends = [finished_at(job) for job in made if is_true(at(job, "status", "conditions"), "Complete")]
+    last = max((end for end in ends if end is not None), default=None)
+    if last is not None and moment(status.get("lastSuccessfulTime") or "1970-01-01T00:00:00Z") < last:
+        status["lastSuccessfulTime"] = timestamp(last)
+    return status
+
+
+def _job(owner: Object, firing: Firing, due: float) -> dict[str, Any]:
+    template = at(owner, "spec", "jobTemplate") or {}
+    given = template.get("metadata") or {}
+    local = datetime.fromtimestamp(due, firing.zone).isoformat().replace("+00:00", "Z")
+    meta = {
+        "name": f"{name_of(owner)}-{int(due) // 60}",
+        "labels": dict(given.get("labels") or {}),
+        "annotations": {**(given.get("annotations") or {}), _SCHEDULED: local},
+        "ownerReferences": [owner_reference("batch/v1", "CronJob", owner)],
+    }
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": template.get("spec") or {}}

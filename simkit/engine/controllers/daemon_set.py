@@ -1,0 +1,275 @@
+"""One pod on every node that a DaemonSet fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.engine.controllers import history
+from simkit.engine.controllers.claiming import claim, owner_names
+from simkit.engine.controllers.keyed import Unfinished
+from simkit.engine.controllers.kinds import DAEMON_SETS, NODES, PODS, REVISIONS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, keys_of, remove, replace_status
+from simkit.engine.controllers.view import View, controller_of, going
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.logic.workloads.nodes import fits, tolerates
+from simkit.logic.workloads.pods import available_from, by_age, integer_or_percent, is_ready, owner_reference, pod_of
+from simkit.logic.workloads.revisions import HASH, POD_HASH
+from simkit.meta.clock import Clock
+from simkit.meta.domain import label
+from simkit.meta.labels import of_object
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at, labels_of, metadata, name_of
+
+_HARD: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_ALWAYS: Final = (
+    ("not-ready", "NoExecute"),
+    ("unreachable", "NoExecute"),
+    ("disk-pressure", "NoSchedule"),
+    ("memory-pressure", "NoSchedule"),
+    ("pid-pressure", "NoSchedule"),
+    ("unschedulable", "NoSchedule"),
+)
+"""Taints of nodes in trouble: the pods of a daemon stay."""
+_GENERATION: Final = "pod-template-generation"
+
+
+@dataclass(frozen=True, slots=True)
+class _Scene:
+    """A set with all that belongs to it."""
+
+    owner: Object
+    reference: Mapping[str, Any]
+    pods: Mapping[str, Sequence[Object]]
+    """By node."""
+    nodes: Mapping[str, Object]
+    update: Object
+
+
+class DaemonSets(Watching):
+    """Looks at every set again when a node changes what sets look at."""
+
+    name = "daemonset-controller"
+    account = "daemon-set-controller"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(DAEMON_SETS, PODS, NODES, REVISIONS)
+        self._clock = clock
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key, obj = change.entry.key, change.entry.object
+        if key.resource == DAEMON_SETS:
+            return [key]
+        if key.resource == NODES:
+            return self.everything(view) if _node_differs(change) else ()
+        names = set(owner_names(obj, "DaemonSet"))
+        if change.previous is not None:
+            names.update(owner_names(change.previous.object, "DaemonSet"))
+        if not names and key.resource == PODS and controller_of(obj) is None:
+            owners = view.scan(DAEMON_SETS, key.namespace)
+            names.update(
+                name_of(each) for each in owners if of_object(at(each, "spec", "selector")).matches(labels_of(obj))
+            )
+        return [Key(DAEMON_SETS, key.namespace, name) for name in names]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(DAEMON_SETS, view.scan(DAEMON_SETS))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+        owner = view.get(key)
+        if owner is None or going(owner):
+            return None
+        reference, selector = owner_reference("apps/v1", "DaemonSet", owner), of_object(at(owner, "spec", "selector"))
+        if not selector:
+            return None
+        revisions = claim(client, view, REVISIONS, owner, reference, selector)
+        pods = claim(client, view, PODS, owner, reference, selector)
+        if revisions is None or pods is None:
+            return None
+        update = history.current(client, owner, reference, revisions)
+        if update is None:
+            return None
+        on_nodes: dict[str, list[Object]] = {}
+        for pod in by_age(pods):
+            on_nodes.setdefault(_node_of(pod), []).append(pod)
+        nodes = {name_of(node): node for node in view.scan(NODES)}
+        scene = _Scene(owner, reference, on_nodes, nodes, update)
+        if self._place(client, scene) or self._update(client, scene):
+            return None  # the pods that come or go bring us back here
+        hashes = {labels_of(pod).get(POD_HASH, "") for pod in pods}
+        used = {name_of(each) for each in revisions if labels_of(each).get(HASH) in hashes}
+        history.forget(client, owner, revisions, used | {name_of(update)})
+        return self._tell(client, scene)
+
+    def _place(self, client: Client, scene: _Scene) -> bool:
+        """Make pods on nodes that lack one, remove those that should not be where they are."""
+        acted = False
+        for name in sorted({*scene.nodes, *scene.pods}):
+            present, node = scene.pods.get(name, ()), scene.nodes.get(name)
+            runs, stays = _judged(scene.owner, node) if node is not None else (False, False)
+            ended = [pod for pod in present if at(pod, "status", "phase") in ("Failed", "Succeeded") and not going(pod)]
+            live = [pod for pod in present if not going(pod) and pod not in ended]
+            surplus = [] if runs and not self._surges(scene) else live if not stays else []
+            if runs and len(live) > 1 and not self._surges(scene):
+                surplus = live[1:]
+            for pod in (*ended, *surplus):
+                remove(client, PODS, pod)
+                acted = True
+            if runs and not live and not any(map(going, present)):
+                self._create(client, scene, name)
+                acted = True
+        return acted
+
+    def _surges(self, scene: _Scene) -> bool:
+        value = at(scene.owner, "spec", "updateStrategy", "rollingUpdate", "maxSurge")
+        return value not in (None, 0, "0%")
+
+    def _update(self, client: Client, scene: _Scene) -> bool:
+        """Replace pods of old templates, so that not too many nodes are without at a time."""
+        if at(scene.owner, "spec", "updateStrategy", "type") != "RollingUpdate":
+            return False
+        wanted = [name for name, node in scene.nodes.items() if _judged(scene.owner, node)[0]]
+        rolling = at(scene.owner, "spec", "updateStrategy", "rollingUpdate") or {}
+        if self._surges(scene):
+            return self._surge(client, scene, wanted, integer_or_percent(rolling["maxSurge"], len(wanted), up=True))
+        most = integer_or_percent(rolling.get("maxUnavailable", 1), len(wanted), up=True)
+        old: list[Object] = []
+        lacking = 0
+        acted = False
+        for name in sorted(wanted):
+            live = [pod for pod in scene.pods.get(name, ()) if not going(pod)]
+            if not live or not self._available(scene, live[0]):
+                lacking += 1
+            for pod in live:
+                if self._is_new(scene, pod):
+                    continue
+                if self._available(scene, pod):
+                    old.append(pod)
+                else:
+                    remove(client, PODS, pod)
+                    acted = True
+        for pod in old[: max(0, most - lacking)]:
+            remove(client, PODS, pod)
+            acted = True
+        return acted
+
+    def _surge(self, client: Client, scene: _Scene, wanted: Sequence[str], most: int) -> bool:
+        """Make new pods beside old ones, and remove the old ones once the new ones are available."""
+        acted, extra = False, 0
+        waiting: list[str] = []
+        for name in sorted(wanted):
+            live = [pod for pod in scene.pods.get(name, ()) if not going(pod)]
+            new = [pod for pod in live if self._is_new(scene, pod)]
+            old = [pod for pod in live if not self._is_new(scene, pod)]
+            if old and new:
+                extra += 1
+                if self._available(scene, new[0]):
+                    for pod in old:
+                        remove(client, PODS, pod)
+                        acted = True
+            elif old:
+                waiting.append(name)
+        for name in waiting[: max(0, most - extra)]:
+            self._create(client, scene, name)
+            acted = True
+        return acted
+
+    def _is_new(self, scene: _Scene, pod: Object) -> bool:
+        return labels_of(pod).get(POD_HASH) == labels_of(scene.update).get(HASH)
+
+    def _available(self, scene: _Scene, pod: Object) -> bool:
+        start = available_from(pod, at(scene.owner, "spec", "minReadySeconds") or 0)
+        return start is not None and start <= self._clock.now()
+
+    def _create(self, client: Client, scene: _Scene, node: str) -> None:
+        pod = _pod(scene, node)
+        response = create(client, PODS, metadata(scene.owner)["namespace"], pod)
+        if not response.succeeded:
+            raise Unfinished(str(response.object.get("message")))
+
+    def _tell(self, client: Client, scene: _Scene) -> float | None:
+        now, counts = self._clock.now(), dict.fromkeys(_COUNTS, 0)
+        later: list[float] = []
+        for name, node in scene.nodes.items():
+            runs, _ = _judged(scene.owner, node)
+            live = [pod for pod in scene.pods.get(name, ()) if not going(pod)]
+            counts["desiredNumberScheduled"] += runs
+            if not live:
+                continue
+            if not runs:
+                counts["numberMisscheduled"] += 1
+                continue
+            counts["currentNumberScheduled"] += 1
+            counts["numberReady"] += is_ready(live[0])
+            counts["updatedNumberScheduled"] += self._is_new(scene, live[0])
+            start = available_from(live[0], at(scene.owner, "spec", "minReadySeconds") or 0)
+            counts["numberAvailable"] += start is not None and start <= now
+            later += [start] if start is not None and start > now else []
+        counts["numberUnavailable"] = counts["desiredNumberScheduled"] - counts["numberAvailable"]
+        counts["observedGeneration"] = metadata(scene.owner).get("generation") or 0
+        status: dict[str, Any] = {name: number for name, number in counts.items() if number or name in _WRITTEN}
+        for name in ("collisionCount", "conditions"):
+            if at(scene.owner, "status", name):
+                status[name] = scene.owner["status"][name]
+        replace_status(client, DAEMON_SETS, scene.owner, status)
+        return min(later, default=None)
+
+
+_WRITTEN: Final = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
+_COUNTS: Final = (*_WRITTEN, "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "observedGeneration")
+
+
+def _node_differs(change: Change) -> bool:
+    if change.previous is None or change.type == "DELETED":
+        return True
+    new, old = change.entry.object, change.previous.object
+    return labels_of(new) != labels_of(old) or at(new, "spec", "taints") != at(old, "spec", "taints")
+
+
+def _judged(owner: Object, node: Object) -> tuple[bool, bool]:
+    """Whether a pod of a set should run on a node, and whether one that is there may stay."""
+    template = at(owner, "spec", "template") or {}
+    if not fits(template, node):
+        return False, False
+    tolerations = _tolerations(template)
+    stays = tolerates(tolerations, node, "NoExecute")
+    return stays and tolerates(tolerations, node, "NoSchedule"), stays
+
+
+def _tolerations(template: Object) -> list[Mapping[str, Any]]:
+    given = list(at(template, "spec", "tolerations") or ())
+    always = [(name, effect) for name, effect in _ALWAYS]
+    if at(template, "spec", "hostNetwork"):
+        always.append(("network-unavailable", "NoSchedule"))
+    added = [{"key": label(name, "node"), "operator": "Exists", "effect": effect} for name, effect in always]
+    return [*given, *(each for each in added if each not in given)]
+
+
+def _node_of(pod: Object) -> str:
+    """The node that a pod runs on, or is made for."""
+    if at(pod, "spec", "nodeName"):
+        return str(pod["spec"]["nodeName"])
+    terms = at(pod, "spec", "affinity", "nodeAffinity", _HARD, "nodeSelectorTerms") or ()
+    for term in terms:
+        for field in term.get("matchFields") or ():
+            if field.get("key") == "metadata.name" and field.get("values"):
+                return str(field["values"][0])
+    return ""
+
+
+def _pod(scene: _Scene, node: str) -> dict[str, Any]:
+    template = at(scene.owner, "spec", "template") or {}
+    pod = pod_of(template, scene.reference, generateName=f"{name_of(scene.owner)}-")
+    own = {POD_HASH: labels_of(scene.update).get(HASH, "")}
+    own[_GENERATION] = str(metadata(scene.owner).get("generation") or 1)
+    pod["metadata"]["labels"] = {**(pod["metadata"].get("labels") or {}), **own}
+    here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    affinity = dict(pod["spec"].get("affinity") or {})
+    nodes = dict(affinity.get("nodeAffinity") or {})
+    terms = at(nodes, _HARD, "nodeSelectorTerms")
+    nodes[_HARD] = {"nodeSelectorTerms": [{**term, **here} for term in terms] if terms else [here]}
+    pod["spec"] |= {"affinity": {**affinity, "nodeAffinity": nodes}, "tolerations": _tolerations(template)}
+    return pod

@@ -1,0 +1,225 @@
+"""Rolls out Deployments: a replica set for each template, sized so that enough pods serve at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from simkit.engine.controllers.claiming import claim, owner_names
+from simkit.engine.controllers.keyed import Unfinished
+from simkit.engine.controllers.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, expect, keys_of, remove, replace, replace_status
+from simkit.engine.controllers.view import View, controller_of, going, uid_of
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.logic.workloads import rollout
+from simkit.logic.workloads.deployment_status import deadline_of, is_complete, set_condition, status_of
+from simkit.logic.workloads.naming import content_hash
+from simkit.logic.workloads.pods import is_active, owner_reference
+from simkit.meta.clock import Clock
+from simkit.meta.labels import of_object
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, with_metadata
+
+
+class Deployments(Watching):
+    """Looks at a deployment when it, one of its replica sets, or (for Recreate) one of their pods changes."""
+
+    name = account = "deployment-controller"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(DEPLOYMENTS, REPLICA_SETS, PODS)
+        self._clock = clock
+
+    def concerns(self, change: Change) -> bool:
+        resource = change.entry.key.resource
+        return resource in self.watches and (resource != PODS or change.type == "DELETED")
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key, obj = change.entry.key, change.entry.object
+        if key.resource == DEPLOYMENTS:
+            return [key]
+        if key.resource == PODS:
+            sets = [view.get(Key(REPLICA_SETS, key.namespace, name)) for name in owner_names(obj, "ReplicaSet")]
+            names = {name for each in sets if each is not None for name in owner_names(each, "Deployment")}
+        else:
+            names = set(owner_names(obj, "Deployment"))
+            if change.previous is not None:
+                names.update(owner_names(change.previous.object, "Deployment"))
+            if not names and controller_of(obj) is None:
+                names.update(name_of(each) for each in self._matching(view, obj))
+        return [Key(DEPLOYMENTS, key.namespace, name) for name in names]
+
+    def _matching(self, view: View, obj: Object) -> list[Object]:
+        deployments = view.scan(DEPLOYMENTS, metadata(obj)["namespace"])
+        return [each for each in deployments if of_object(at(each, "spec", "selector")).matches(labels_of(obj))]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(DEPLOYMENTS, view.scan(DEPLOYMENTS))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+        deployment = view.get(key)
+        if deployment is None:
+            return None
+        reference = owner_reference("apps/v1", "Deployment", deployment)
+        selector = of_object(at(deployment, "spec", "selector"))
+        sets = claim(client, view, REPLICA_SETS, deployment, reference, selector)
+        if sets is None:
+            return None
+        new = rollout.newest(deployment, sets)
+        if going(deployment):
+            return self._tell(client, deployment, sets, new)
+        if self._act(client, view, deployment, reference, sets, new):
+            return None  # the replica sets that change bring us back here
+        return self._tell(client, deployment, sets, new)
+
+    def _act(
+        self,
+        client: Client,
+        view: View,
+        deployment: Object,
+        reference: Mapping[str, Any],
+        sets: Sequence[Object],
+        new: Object | None,
+    ) -> bool:
+        """Bring the replica sets a step further; False when there is nothing to do for now."""
+        old = [each for each in sets if new is None or uid_of(each) != uid_of(new)]
+        if at(deployment, "spec", "paused") or rollout.was_scaled(deployment, sets):
+            return self._scale(client, deployment, sets, new)
+        recreates = at(deployment, "spec", "strategy", "type") == "Recreate"
+        if recreates and self._empty_first(client, view, deployment, old):
+            return True
+        if recreates and self._old_pods_run(view, old):
+            return False
+        if new is None:
+            self._create(client, deployment, reference, sets)
+            return True
+        if self._annotate(client, deployment, old, new):
+            return True
+        size = rollout.new_size(deployment, sets, new)
+        if size != rollout.wanted_replicas(new):
+            return self._resize(client, deployment, new, size)
+        if not recreates:
+            sizes = rollout.old_sizes(deployment, new, old)
+            for each in old:
+                if name_of(each) in sizes:
+                    self._resize(client, deployment, each, sizes[name_of(each)])
+            if sizes:
+                return True
+        return self._clean(client, deployment, old)
+
+    def _empty_first(self, client: Client, view: View, deployment: Object, old: Sequence[Object]) -> bool:
+        sized = [each for each in old if rollout.wanted_replicas(each)]
+        for each in sized:
+            self._resize(client, deployment, each, 0)
+        return bool(sized)
+
+    def _old_pods_run(self, view: View, old: Sequence[Object]) -> bool:
+        for each in old:
+            for pod in view.controlled(PODS, metadata(each)["namespace"], uid_of(each)):
+                if is_active(pod) or going(pod):
+                    return True
+        return False
+
+    def _scale(self, client: Client, deployment: Object, sets: Sequence[Object], new: Object | None) -> bool:
+        """Give a deployment's new size to its sets without going on with the rollout."""
+        active = [each for each in sets if rollout.wanted_replicas(each)]
+        if len(active) <= 1:
+            only = active[0] if active else new
+            wanted = rollout.wanted_replicas(deployment)
+            if only is None or (wanted == rollout.wanted_replicas(only) and not self._stale(deployment, only)):
+                return False
+            return self._resize(client, deployment, only, wanted)
+        if at(deployment, "spec", "strategy", "type") != "RollingUpdate":
+            sizes: dict[str, int] = {}
+        else:
+            sizes = rollout.shares(deployment, sets)
+        changed = False
+        for each in active:
+            size = sizes.get(name_of(each), rollout.wanted_replicas(each))
+            if size != rollout.wanted_replicas(each) or self._stale(deployment, each):
+                changed = self._resize(client, deployment, each, size) or changed
+        return changed
+
+    def _sizes(self, deployment: Object) -> dict[str, str]:
+        wanted = rollout.wanted_replicas(deployment)
+        return {rollout.DESIRED: str(wanted), rollout.MAXIMUM: str(wanted + rollout.surge(deployment))}
+
+    def _stale(self, deployment: Object, each: Object) -> bool:
+        return not self._sizes(deployment).items() <= annotations_of(each).items()
+
+    def _resize(self, client: Client, deployment: Object, each: Object, size: int) -> bool:
+        notes = {**annotations_of(each), **self._sizes(deployment)}
+        wanted = {**with_metadata(each, annotations=notes), "spec": {**each["spec"], "replicas": size}}
+        expect(replace(client, REPLICA_SETS, wanted), 404, 409)
+        return True
+
+    def _create(self, client: Client, deployment: Object, reference: Mapping[str, Any], sets: Sequence[Object]) -> None:
+        """A replica set for the deployment's template. A name that another template has counts as a collision."""
+        collisions = at(deployment, "status", "collisionCount")
+        name = content_hash(rollout.bare_template(deployment), collisions)
+        revision = rollout.next_revision(sets)
+        template = rollout.template_with(deployment, name)
+        notes = {**rollout.copied_annotations(deployment), **self._sizes(deployment), rollout.REVISION: revision}
+        meta = {
+            "name": f"{name_of(deployment)}-{name}",
+            "labels": labels_of(template),
+            "annotations": notes,
+            "ownerReferences": [dict(reference)],
+        }
+        spec = {
+            "replicas": rollout.new_size(deployment, sets, None),
+            "minReadySeconds": at(deployment, "spec", "minReadySeconds") or 0,
+            "selector": rollout.labelled(at(deployment, "spec", "selector") or {}, name),
+            "template": template,
+        }
+        made = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta, "spec": spec}
+        response = create(client, REPLICA_SETS, metadata(deployment)["namespace"], made)
+        if response.status == 409:
+            status = {**(deployment.get("status") or {}), "collisionCount": (collisions or 0) + 1}
+            replace_status(client, DEPLOYMENTS, deployment, status)
+        elif not response.succeeded:
+            self._failed(client, deployment, str(response.object.get("message")))
+
+    def _failed(self, client: Client, deployment: Object, message: str) -> None:
+        present = at(deployment, "status", "conditions") or ()
+        conditions = set_condition(present, "Progressing", False, "ReplicaSetCreateError", message, self._clock.now())
+        replace_status(client, DEPLOYMENTS, deployment, {**(deployment.get("status") or {}), "conditions": conditions})
+        raise Unfinished(message)
+
+    def _annotate(self, client: Client, deployment: Object, old: Sequence[Object], new: Object) -> bool:
+        """Keep the number of the rollout in the deployment and its newest set."""
+        revision = max(int(rollout.next_revision(old)), rollout.revision_of(new))
+        notes = {**annotations_of(new), **rollout.copied_annotations(deployment), **self._sizes(deployment)}
+        if revision > rollout.revision_of(new):
+            past = annotations_of(new).get(rollout.REVISION)
+            history = [part for part in (annotations_of(new).get(rollout.HISTORY), past) if part]
+            notes |= {rollout.REVISION: str(revision), rollout.HISTORY: ",".join(history)}
+        changed = False
+        wait = at(deployment, "spec", "minReadySeconds") or 0
+        if notes != annotations_of(new) or wait != (at(new, "spec", "minReadySeconds") or 0):
+            spec = {**new["spec"], "minReadySeconds": wait}
+            expect(replace(client, REPLICA_SETS, {**with_metadata(new, annotations=notes), "spec": spec}), 404, 409)
+            changed = True
+        if annotations_of(deployment).get(rollout.REVISION) != str(revision):
+            own = {**annotations_of(deployment), rollout.REVISION: str(revision)}
+            expect(replace(client, DEPLOYMENTS, with_metadata(deployment, annotations=own)), 404, 409)
+            changed = True
+        return changed
+
+    def _clean(self, client: Client, deployment: Object, old: Sequence[Object]) -> bool:
+        """Forget old sets beyond the history that is kept, once the rollout is complete."""
+        if not is_complete(deployment, deployment.get("status") or {}):
+            return False
+        gone = rollout.superfluous(deployment, old)
+        for each in gone:
+            remove(client, REPLICA_SETS, each)
+        return bool(gone)
+
+    def _tell(self, client: Client, deployment: Object, sets: Sequence[Object], new: Object | None) -> float | None:
+        """Write the status; gives back when the rollout is late."""
+        status = status_of(deployment, sets, new, self._clock.now())
+        replace_status(client, DEPLOYMENTS, deployment, status)
+        when = deadline_of(deployment, status["conditions"])
+        return when if when is not None and when > self._clock.now() else None

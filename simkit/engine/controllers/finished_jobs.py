@@ -1,0 +1,45 @@
+"""Removes finished Jobs when the time that they are kept is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simkit.engine.controllers.kinds import JOBS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import keys_of, remove
+from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.logic.workloads.jobs import finished_at
+from simkit.meta.clock import Clock
+from simkit.meta.names import Key
+from simkit.meta.objects import at
+
+
+class FinishedJobs(Watching):
+    """Waits for each job that has a time to live; its pods go with it."""
+
+    name = account = "ttl-after-finished-controller"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(JOBS)
+        self._clock = clock
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        return [change.entry.key]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(JOBS, view.scan(JOBS))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+        job = view.get(key)
+        seconds = at(job, "spec", "ttlSecondsAfterFinished")
+        if job is None or seconds is None or going(job):
+            return None
+        finished = finished_at(job)
+        if finished is None:
+            return None
+        if finished + seconds > self._clock.now():
+            return finished + float(seconds)
+        remove(client, JOBS, job, "Foreground")
+        return None

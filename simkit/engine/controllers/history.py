@@ -1,0 +1,49 @@
+"""Keeps the revisions of a workload's template."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from simkit.engine.controllers.keyed import Unfinished
+from simkit.engine.controllers.kinds import REVISIONS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, expect, remove, replace
+from simkit.logic.workloads import revisions as history
+from simkit.meta.objects import Object, at, metadata, name_of
+
+_TRIES = 16
+
+
+def current(client: Client, owner: Object, reference: Mapping[str, Any], known: Sequence[Object]) -> Object | None:
+    """The revision of the owner's template. None: it was made or renumbered just now, and is to be seen first."""
+    last = history.ordered(known)[-1:]
+    number = (last[0].get("revision") or 0) if last else 0
+    found = history.present(owner, known)
+    if found is None:
+        _make(client, owner, reference, number + 1)
+        return None
+    if found.get("revision") != number:  # an old template has come back
+        expect(replace(client, REVISIONS, {**found, "revision": number + 1}), 404, 409)
+        return None
+    return found
+
+
+def _make(client: Client, owner: Object, reference: Mapping[str, Any], number: int) -> None:
+    collisions = at(owner, "status", "collisionCount") or 0
+    for more in range(_TRIES):
+        made = history.made(owner, reference, number, collisions + more)
+        response = create(client, REVISIONS, metadata(owner)["namespace"], made)
+        if response.succeeded:
+            return
+        if response.status != 409:
+            raise Unfinished(str(response.object.get("message")))
+    raise Unfinished(f"no name is left for a revision of {name_of(owner)}")
+
+
+def forget(client: Client, owner: Object, known: Sequence[Object], used: Collection[str]) -> None:
+    """Remove the oldest revisions that nothing uses, beyond those that the owner keeps."""
+    limit = at(owner, "spec", "revisionHistoryLimit")
+    unused = [each for each in history.ordered(known) if name_of(each) not in used]
+    for each in unused[: max(0, len(unused) - (10 if limit is None else limit))]:
+        remove(client, REVISIONS, each)

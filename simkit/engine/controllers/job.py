@@ -1,0 +1,288 @@
+"""Makes the pods of Jobs, counts how they end, and says when the work is done or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from simkit.engine.controllers.claiming import claim, owner_names
+from simkit.engine.controllers.keyed import Unfinished
+from simkit.engine.controllers.kinds import JOBS, PODS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, expect, keys_of, merge, remove, replace_status
+from simkit.engine.controllers.view import View, controller_of, going
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.logic.workloads import indexes, jobs
+from simkit.logic.workloads.conditions import find
+from simkit.logic.workloads.jobs import Progress
+from simkit.logic.workloads.pods import owner_reference, pod_of, removal_rank
+from simkit.meta.clock import Clock, timestamp
+from simkit.meta.labels import of_object
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
+
+
+class Jobs(Watching):
+    """Counts every pod once: a finalizer keeps it until it stands in the job's status."""
+
+    name = account = "job-controller"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(JOBS, PODS)
+        self._clock = clock
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key, obj = change.entry.key, change.entry.object
+        if key.resource == JOBS:
+            return [key]
+        names = set(owner_names(obj, "Job"))
+        if change.previous is not None:
+            names.update(owner_names(change.previous.object, "Job"))
+        if not names and controller_of(obj) is None:
+            owners = view.scan(JOBS, key.namespace)
+            names.update(
+                name_of(each) for each in owners if of_object(at(each, "spec", "selector")).matches(labels_of(obj))
+            )
+        return [Key(JOBS, key.namespace, name) for name in names]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(JOBS, view.scan(JOBS))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+        job = view.get(key)
+        if job is None:
+            self._free_orphans(client, view, key)
+            return None
+        reference, selector = owner_reference("batch/v1", "Job", job), of_object(at(job, "spec", "selector"))
+        pods = claim(client, view, PODS, job, reference, selector)
+        if pods is None:
+            return None
+        if jobs.is_finished(job) or going(job):
+            self._untrack(client, pods)
+            return None
+        return self._work(client, job, reference, pods)
+
+    def _work(self, client: Client, job: Object, reference: Mapping[str, Any], pods: Sequence[Object]) -> float | None:
+        now = self._clock.now()
+        progress = jobs.progress_of(job, pods)
+        end = jobs.verdict(progress, now)
+        suspended = bool(at(job, "spec", "suspend"))
+        if end is not None or suspended:
+            if progress.active:
+                self._remove(client, progress.active)
+                return None  # the pods that go bring us back here
+            if end is not None and self._count(client, progress):
+                return None
+            self._tell(client, progress, end, suspended=suspended)
+            return None
+        if self._count(client, progress):
+            return None
+        started = at(job, "status", "startTime")
+        if not started or _was_suspended(job):
+            self._tell(client, progress, None, suspended=False)
+            return None
+        changed, again = self._staff(client, progress, reference)
+        if changed:
+            return None  # the pods that come or go bring us back here
+        self._tell(client, progress, None, suspended=False)
+        times = [when for when in (again, jobs.deadline_of(job)) if when is not None and when > now]
+        return min(times, default=None)
+
+    # Counting
+
+    def _count(self, client: Client, progress: Progress) -> bool:
+        """Take ended pods into the count, step by step; True while a step is under way.
+
+        First their uids are noted, then they are let go, then the numbers grow and the notes are dropped. So none is
+        counted twice, wherever this is interrupted.
+        """
+        job = progress.job
+        noted = at(job, "status", "uncountedTerminatedPods") or {}
+        known = {uid for uids in noted.values() for uid in uids or ()}
+        wanted = {uid for uids in progress.uncounted.values() for uid in uids}
+        ended = [pod for pod in progress.pods if jobs.is_tracked(pod) and _is_over(pod, wanted, progress)]
+        if wanted - known:
+            self._note(client, progress)
+            return True
+        if ended:
+            for pod in ended:
+                self._let_go(client, pod)
+            return True
+        if known:
+            self._settle(client, progress)
+            return True
+        return False
+
+    def _note(self, client: Client, progress: Progress) -> None:
+        status = dict(progress.job.get("status") or {})
+        status["uncountedTerminatedPods"] = {name: list(uids) for name, uids in progress.uncounted.items() if uids}
+        status |= _indexes(progress)
+        replace_status(client, JOBS, progress.job, status)
+
+    def _settle(self, client: Client, progress: Progress) -> None:
+        status = {**(progress.job.get("status") or {}), "uncountedTerminatedPods": {}}
+        status |= _totals(progress)
+        replace_status(client, JOBS, progress.job, status)
+
+    def _let_go(self, client: Client, pod: Object) -> None:
+        left = [name for name in metadata(pod).get("finalizers") or () if name != jobs.TRACKING]
+        expect(merge(client, PODS, pod, {"metadata": {"finalizers": left or None}}), 404, 409)
+
+    def _untrack(self, client: Client, pods: Sequence[Object]) -> None:
+        for pod in pods:
+            if jobs.is_tracked(pod):
+                self._let_go(client, pod)
+
+    def _free_orphans(self, client: Client, view: View, key: Key) -> None:
+        """Let go of pods whose job is gone."""
+        for pod in view.scan(PODS, key.namespace):
+            owner = controller_of(pod)
+            lost = owner is None or (owner.get("kind"), owner.get("name")) == ("Job", key.name)
+            if lost and jobs.is_tracked(pod):
+                self._let_go(client, pod)
+
+    # Pods
+
+    def _remove(self, client: Client, pods: Sequence[Object]) -> None:
+        for pod in pods:
+            remove(client, PODS, pod)
+
+    def _staff(self, client: Client, progress: Progress, reference: Mapping[str, Any]) -> tuple[bool, float | None]:
+        """Make or remove pods: whether any, and until when failures keep it from making more."""
+        active, wanted = progress.active, jobs.wanted_pods(progress)
+        if len(active) > wanted:
+            self._remove(client, sorted(active, key=removal_rank)[: len(active) - wanted])
+            return True, None
+        held_back = progress.terminating if at(progress.job, "spec", "podReplacementPolicy") == "Failed" else 0
+        missing = wanted - len(active) - held_back
+        if missing <= 0:
+            return False, None
+        pause = jobs.pause_until(progress)
+        if pause > self._clock.now():
+            return False, pause
+        numbers: list[int | None] = [None] * missing
+        if jobs.is_indexed(progress.job):
+            numbers = list(jobs.free_indexes(progress, missing))
+        for number in numbers:
+            response = create(client, PODS, metadata(progress.job)["namespace"], _pod(progress, reference, number))
+            if not response.succeeded:
+                raise Unfinished(str(response.object.get("message")))
+        return bool(numbers), None
+
+    # Status
+
+    def _tell(self, client: Client, progress: Progress, end: tuple[str, str, str] | None, *, suspended: bool) -> None:
+        job, now = progress.job, timestamp(self._clock.now())
+        before = job.get("status") or {}
+        conditions = _suspension(before.get("conditions") or (), suspended, now)
+        status: dict[str, Any] = {name: before[name] for name in ("startTime", "completionTime") if before.get(name)}
+        if suspended:
+            status.pop("startTime", None)
+        elif not status.get("startTime") or _was_suspended(job):
+            status["startTime"] = now
+        status |= _totals(progress)
+        if progress.active:
+            status["active"] = len(progress.active)
+        status |= {"ready": progress.ready, "terminating": progress.terminating, "uncountedTerminatedPods": {}}
+        if end is not None:
+            conditions = [*conditions, _condition(*end, now)]
+            if end[0] == "Complete":
+                status["completionTime"] = now
+        if conditions:
+            status["conditions"] = conditions
+        replace_status(client, JOBS, job, status)
+
+
+def _is_over(pod: Object, counted: set[str], progress: Progress) -> bool:
+    """Whether a tracked pod is not needed any more: it is counted, or its end does not count."""
+    if jobs.uid_of(pod) in counted:
+        return True
+    ended = at(pod, "status", "phase") in ("Succeeded", "Failed")
+    return ended or (going(pod) and at(progress.job, "spec", "podReplacementPolicy") != "Failed")
+
+
+def _totals(progress: Progress) -> dict[str, Any]:
+    found: dict[str, Any] = {"succeeded": progress.succeeded, "failed": progress.failed}
+    return {name: number for name, number in found.items() if number} | _indexes(progress)
+
+
+def _indexes(progress: Progress) -> dict[str, str]:
+    if not jobs.is_indexed(progress.job):
+        return {}
+    found = {"completedIndexes": indexes.write(progress.done)} if progress.done else {}
+    if at(progress.job, "spec", "backoffLimitPerIndex") is not None:
+        found["failedIndexes"] = indexes.write(progress.lost)
+    return found
+
+
+def _condition(kind: str, reason: str, message: str, now: str, status: str = "True") -> dict[str, Any]:
+    made = {"type": kind, "status": status, "lastProbeTime": now, "lastTransitionTime": now}
+    return made | {name: value for name, value in (("reason", reason), ("message", message)) if value}
+
+
+def _was_suspended(job: Object) -> bool:
+    found = find(at(job, "status", "conditions"), "Suspended")
+    return found is not None and found.get("status") == "True" and not at(job, "spec", "suspend")
+
+
+def _suspension(present: Sequence[Mapping[str, Any]], suspended: bool, now: str) -> list[Mapping[str, Any]]:
+    found = find(present, "Suspended")
+    if suspended:
+        wanted = _condition("Suspended", "JobSuspended", "Job suspended", now)
+    elif found is None:
+        return list(present)
+    else:
+        wanted = _condition("Suspended", "JobResumed", "Job resumed", now, "False")
+    if found is not None and found.get("status") == wanted["status"]:
+        return list(present)
+    if found is None:
+        return [*present, wanted]
+    return [wanted if each is found else each for each in present]
+
+
+def _pod(progress: Progress, reference: Mapping[str, Any], index: int | None) -> dict[str, Any]:
+    job = progress.job
+    template = at(job, "spec", "template") or {}
+    if index is None:
+        pod = pod_of(template, reference, generateName=f"{name_of(job)}-")
+    else:
+        pod = pod_of(template, reference, generateName=f"{name_of(job)}-{index}-")
+        _give_index(pod, progress, index)
+    meta = pod["metadata"]
+    meta["finalizers"] = [*(meta.get("finalizers") or ()), jobs.TRACKING]
+    return pod
+
+
+def _give_index(pod: dict[str, Any], progress: Progress, index: int) -> None:
+    """Tell a pod its index: in annotation and label, in the environment, and in its host name."""
+    job, meta, spec = progress.job, pod["metadata"], pod["spec"]
+    notes = {**(meta.get("annotations") or {}), jobs.INDEX: str(index)}
+    if at(job, "spec", "backoffLimitPerIndex") is not None:
+        notes[jobs.INDEX_FAILURES] = str(_failures(progress, index))
+    meta["annotations"] = notes
+    meta["labels"] = {**(meta.get("labels") or {}), jobs.INDEX: str(index)}
+    if not spec.get("hostname"):
+        spec["hostname"] = f"{name_of(job)}-{index}"
+    field = {"fieldRef": {"fieldPath": f"metadata.labels['{jobs.INDEX}']"}}
+    variable = {"name": "JOB_COMPLETION_INDEX", "valueFrom": field}
+    for part in ("containers", "initContainers"):
+        if spec.get(part):
+            spec[part] = [_with_variable(container, variable) for container in spec[part]]
+
+
+def _with_variable(container: Mapping[str, Any], variable: Mapping[str, Any]) -> Mapping[str, Any]:
+    present = container.get("env") or ()
+    if any(each.get("name") == variable["name"] for each in present):
+        return container
+    return {**container, "env": [*present, variable]}
+
+
+def _failures(progress: Progress, index: int) -> int:
+    """How often an index has failed already."""
+    counts = [
+        int(annotations_of(pod).get(jobs.INDEX_FAILURES, "0")) + 1
+        for pod in progress.pods
+        if jobs.index_of(pod) == index and at(pod, "status", "phase") == "Failed"
+    ]
+    return max(counts, default=0)

@@ -1,0 +1,120 @@
+"""As many pods as a ReplicaSet or a ReplicationController asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from simkit.engine.controllers.claiming import claim, owner_names
+from simkit.engine.controllers.keyed import Unfinished
+from simkit.engine.controllers.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, keys_of, remove, replace_status
+from simkit.engine.controllers.view import View, controller_of, going
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.logic.workloads.pods import available_from, is_active, is_ready, owner_reference, pod_of, removal_rank
+from simkit.meta.clock import Clock, timestamp
+from simkit.meta.labels import LabelSelector, of_object
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, labels_of, metadata, name_of
+
+
+class Replicas(Watching):
+    """Makes what is missing, removes what is too much, and counts."""
+
+    def __init__(self, clock: Clock, resource: GroupResource, kind: str, name: str, account: str) -> None:
+        super().__init__(PODS, resource)
+        self._clock, self._resource, self._kind = clock, resource, kind
+        self.name, self.account = name, account
+
+    @classmethod
+    def sets(cls, clock: Clock) -> Replicas:
+        """For ReplicaSets."""
+        return cls(clock, REPLICA_SETS, "ReplicaSet", "replicaset-controller", "replicaset-controller")
+
+    @classmethod
+    def controllers(cls, clock: Clock) -> Replicas:
+        """For ReplicationControllers."""
+        name, account = "replicationcontroller-controller", "replication-controller"
+        return cls(clock, REPLICATION_CONTROLLERS, "ReplicationController", name, account)
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key, obj = change.entry.key, change.entry.object
+        if key.resource == self._resource:
+            return [key]
+        names = set(owner_names(obj, self._kind))
+        if change.previous is not None:
+            names.update(owner_names(change.previous.object, self._kind))
+        if not names and controller_of(obj) is None:
+            owners = view.scan(self._resource, key.namespace)
+            names.update(name_of(owner) for owner in owners if self._selector(owner).matches(labels_of(obj)))
+        return [Key(self._resource, key.namespace, name) for name in names]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(self._resource, view.scan(self._resource))
+
+    def _selector(self, owner: Object) -> LabelSelector:
+        selector = at(owner, "spec", "selector")
+        return of_object(selector if self._resource == REPLICA_SETS else {"matchLabels": selector or {}})
+
+    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+        owner = view.get(key)
+        if owner is None:
+            return None
+        api_version = f"{key.resource.group}/v1" if key.resource.group else "v1"
+        reference = owner_reference(api_version, self._kind, owner)
+        held = claim(client, view, PODS, owner, reference, self._selector(owner))
+        if held is None:
+            return None
+        pods, failure = list(filter(is_active, held)), ""
+        missing = (at(owner, "spec", "replicas") or 0) - len(pods)
+        if missing and not going(owner):
+            failure = self._adjust(client, owner, reference, pods, missing)
+            if not failure:
+                return None  # the pods that come or go bring us back here
+        again = self._count(client, owner, pods, failure)
+        if failure:
+            raise Unfinished(failure)
+        return again
+
+    def _adjust(
+        self, client: Client, owner: Object, reference: Mapping[str, Any], pods: Sequence[Object], missing: int
+    ) -> str:
+        """Make or remove pods; gives back what went wrong."""
+        template = at(owner, "spec", "template") or {}
+        for _ in range(missing):
+            pod = pod_of(template, reference, generateName=f"{name_of(owner)}-")
+            response = create(client, PODS, metadata(owner)["namespace"], pod)
+            if not response.succeeded:
+                return str(response.object.get("message"))
+        for each in sorted(pods, key=removal_rank)[: max(0, -missing)]:
+            remove(client, PODS, each)
+        return ""
+
+    def _count(self, client: Client, owner: Object, pods: Sequence[Object], failure: str) -> float | None:
+        """Write the status; gives back when another pod becomes available."""
+        now, wait = self._clock.now(), at(owner, "spec", "minReadySeconds") or 0
+        labels: Mapping[str, str] = at(owner, "spec", "template", "metadata", "labels") or {}
+        starts = [start for start in (available_from(pod, wait) for pod in pods) if start is not None]
+        counts = {
+            "fullyLabeledReplicas": sum(labels.items() <= labels_of(pod).items() for pod in pods),
+            "readyReplicas": sum(map(is_ready, pods)),
+            "availableReplicas": sum(start <= now for start in starts),
+            "observedGeneration": metadata(owner).get("generation") or 0,
+        }
+        status: dict[str, Any] = {"replicas": len(pods), **{name: number for name, number in counts.items() if number}}
+        conditions = self._conditions(at(owner, "status", "conditions") or (), failure, now)
+        if conditions:
+            status["conditions"] = conditions
+        replace_status(client, self._resource, owner, status)
+        return min((start for start in starts if start > now), default=None)
+
+    def _conditions(self, present: Sequence[Mapping[str, Any]], failure: str, now: float) -> Any:
+        kept = [each for each in present if each.get("type") != "ReplicaFailure"]
+        if not failure:
+            return kept
+        if len(kept) < len(present):
+            return list(present)
+        failed = {"type": "ReplicaFailure", "status": "True", "lastTransitionTime": timestamp(now)}
+        return [*kept, {**failed, "reason": "FailedCreate", "message": failure}]

@@ -1,0 +1,245 @@
+"""What a Job has achieved, and what it has to do next: decisions over the job and its pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from simkit.logic.workloads import indexes
+from simkit.logic.workloads.conditions import find
+from simkit.logic.workloads.pods import is_active, is_ready
+from simkit.meta.clock import moment
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, annotations_of, at, metadata
+
+TRACKING: Final = label("job-tracking", "batch")
+INDEX: Final = label("job-completion-index", "batch")
+INDEX_FAILURES: Final = label("job-index-failure-count", "batch")
+_ENDED: Final = ("Succeeded", "Failed")
+_FIRST_PAUSE: Final = 10.0
+_LONGEST_PAUSE: Final = 600.0
+
+
+def is_finished(job: Object) -> bool:
+    """Whether a job has come to an end."""
+    return finished_at(job) is not None
+
+
+def finished_at(job: Object) -> float | None:
+    """When a job came to its end, None where it has not."""
+    for condition in at(job, "status", "conditions") or ():
+        if condition.get("type") in ("Complete", "Failed") and condition.get("status") == "True":
+            return moment(condition["lastTransitionTime"]) if condition.get("lastTransitionTime") else 0.0
+    return None
+
+
+def is_indexed(job: Object) -> bool:
+    """Whether each pod of a job has an index of its own."""
+    return bool(at(job, "spec", "completionMode") == "Indexed")
+
+
+def index_of(pod: Object) -> int:
+    """The completion index of a pod, -1 for none."""
+    text = annotations_of(pod).get(INDEX, "")
+    return int(text) if text.isdigit() else -1
+
+
+def uid_of(pod: Object) -> str:
+    return metadata(pod).get("uid") or ""
+
+
+def is_tracked(pod: Object) -> bool:
+    """Whether a pod is kept until its job has counted it."""
+    return TRACKING in (metadata(pod).get("finalizers") or ())
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a job stands, its pods counted in."""
+
+    job: Object
+    pods: Sequence[Object]
+    succeeded: int = 0
+    failed: int = 0
+    done: set[int] = field(default_factory=set)
+    """Indexes that have succeeded."""
+    lost: set[int] = field(default_factory=set)
+    """Indexes that have failed for good."""
+    uncounted: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def active(self) -> list[Object]:
+        return [pod for pod in self.pods if is_active(pod)]
+
+    @property
+    def terminating(self) -> int:
+        going = (pod for pod in self.pods if metadata(pod).get("deletionTimestamp"))
+        return sum(at(pod, "status", "phase") not in _ENDED for pod in going)
+
+    @property
+    def ready(self) -> int:
+        return sum(map(is_ready, self.active))
+
+
+def progress_of(job: Object, pods: Sequence[Object]) -> Progress:
+    """Where a job stands: what its status has counted, and the pods that ended since."""
+    status = job.get("status") or {}
+    uncounted = status.get("uncountedTerminatedPods") or {}
+    known = {uid for name in ("succeeded", "failed") for uid in uncounted.get(name) or ()}
+    ended = [pod for pod in pods if is_tracked(pod) and uid_of(pod) not in known and _has_ended(job, pod)]
+    good = [pod for pod in ended if at(pod, "status", "phase") == "Succeeded"]
+    bad = [pod for pod in ended if at(pod, "status", "phase") != "Succeeded" and not _is_ignored(job, pod)]
+    found = Progress(job, pods)
+    found.done = indexes.parse(status.get("completedIndexes") or "")
+    found.lost = indexes.parse(status.get("failedIndexes") or "")
+    fresh = [*(uncounted.get("succeeded") or ()), *map(uid_of, good)]
+    failing = [*(uncounted.get("failed") or ()), *map(uid_of, bad)]
+    if is_indexed(job):
+        found.done |= {index_of(pod) for pod in good if 0 <= index_of(pod) < _completions(job)}
+        found.succeeded, fresh = len(found.done), []
+        found.lost |= {index_of(pod) for pod in bad if _gives_up(job, pod)} - found.done
+    else:
+        found.succeeded = (status.get("succeeded") or 0) + len(fresh)
+    found.failed = (status.get("failed") or 0) + len(failing)
+    found.uncounted = {"succeeded": fresh, "failed": failing}
+    return found
+
+
+def _completions(job: Object) -> int:
+    return at(job, "spec", "completions") or 0
+
+
+def _has_ended(job: Object, pod: Object) -> bool:
+    """Whether a pod is to be counted: it ended, or goes away before it could."""
+    if at(pod, "status", "phase") in _ENDED:
+        return True
+    replaced = at(job, "spec", "podReplacementPolicy") != "Failed"
+    return bool(metadata(pod).get("deletionTimestamp")) and replaced
+
+
+def failure_rule(job: Object, pod: Object) -> tuple[str, str]:
+    """What the job's pod failure policy says of a failed pod: its action and why, empty where no rule applies."""
+    if at(pod, "status", "phase") != "Failed":
+        return "", ""
+    for number, rule in enumerate(at(job, "spec", "podFailurePolicy", "rules") or ()):
+        why = _exit_matches(rule.get("onExitCodes"), pod) or _condition_matches(rule.get("onPodConditions"), pod)
+        if why:
+            return rule.get("action", ""), f"{why} matching {rule.get('action', '')} rule at index {number}"
+    return "", ""
+
+
+def _exit_matches(wanted: Mapping[str, Any] | None, pod: Object) -> str:
+    if wanted is None:
+        return ""
+    statuses = [*(at(pod, "status", "initContainerStatuses") or ()), *(at(pod, "status", "containerStatuses") or ())]
+    for status in statuses:
+        code = at(status, "state", "terminated", "exitCode")
+        if not code or wanted.get("containerName") not in (None, status.get("name")):
+            continue
+        if (code in (wanted.get("values") or ())) == (wanted.get("operator") == "In"):
+            where = f"{metadata(pod).get('namespace', '')}/{metadata(pod).get('name', '')}"
+            return f"Container {status.get('name', '')} for pod {where} failed with exit code {code}"
+    return ""
+
+
+def _condition_matches(wanted: Sequence[Mapping[str, Any]] | None, pod: Object) -> str:
+    for pattern in wanted or ():
+        found = find(at(pod, "status", "conditions"), pattern.get("type", ""))
+        if found is not None and found.get("status") == pattern.get("status"):
+            where = f"{metadata(pod).get('namespace', '')}/{metadata(pod).get('name', '')}"
+            return f"Pod {where} has condition {pattern.get('type', '')}"
+    return ""
+
+
+def _is_ignored(job: Object, pod: Object) -> bool:
+    return failure_rule(job, pod)[0] == "Ignore"
+
+
+def _gives_up(job: Object, pod: Object) -> bool:
+    """Whether the index of a failed pod is not tried again."""
+    limit = at(job, "spec", "backoffLimitPerIndex")
+    if limit is None:
+        return False
+    if failure_rule(job, pod)[0] == "FailIndex":
+        return True
+    count = annotations_of(pod).get(INDEX_FAILURES, "0")
+    return (int(count) if count.isdigit() else 0) >= int(limit)
+
+
+def verdict(progress: Progress, now: float) -> tuple[str, str, str] | None:
+    """How a job ends, if it does: type, reason and message of the condition."""
+    job = progress.job
+    for pod in progress.pods:
+        action, why = failure_rule(job, pod)
+        if action == "FailJob":
+            return "Failed", "PodFailurePolicy", why
+    limit = at(job, "spec", "backoffLimit")
+    if limit is not None and progress.failed > limit:
+        return "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+    deadline = deadline_of(job)
+    if deadline is not None and deadline <= now:
+        return "Failed", "DeadlineExceeded", "Job was active longer than specified deadline"
+    most_lost = at(job, "spec", "maxFailedIndexes")
+    if most_lost is not None and len(progress.lost) > most_lost:
+        return "Failed", "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
+    if progress.active:
+        return None
+    wanted = at(job, "spec", "completions")
+    reached = progress.succeeded + len(progress.lost)
+    if reached < (1 if wanted is None else wanted):
+        return None
+    return ("Failed", "FailedIndexes", "Job has failed indexes") if progress.lost else ("Complete", "", "")
+
+
+def deadline_of(job: Object) -> float | None:
+    """When a job is said to have taken too long."""
+    seconds, start = at(job, "spec", "activeDeadlineSeconds"), at(job, "status", "startTime")
+    if seconds is None or not start or at(job, "spec", "suspend"):
+        return None
+    return moment(start) + float(seconds)
+
+
+def wanted_pods(progress: Progress) -> int:
+    """How many pods should be at work now."""
+    job, active = progress.job, len(progress.active)
+    parallelism, completions = at(job, "spec", "parallelism"), at(job, "spec", "completions")
+    most: int = 1 if parallelism is None else parallelism
+    if completions is None:
+        return active if progress.succeeded else most
+    left: int = completions - progress.succeeded - len(progress.lost)
+    return max(0, min(most, left))
+
+
+def free_indexes(progress: Progress, count: int) -> list[int]:
+    """The first indexes that nobody works on or has worked through."""
+    taken = {index_of(pod) for pod in progress.active} | progress.done | progress.lost
+    free = (index for index in range(_completions(progress.job)) if index not in taken)
+    return [index for index, _ in zip(free, range(count), strict=False)]
+
+
+def pause_until(progress: Progress) -> float:
+    """When the next pod may be made after failures: each one doubles the pause."""
+    ends = [_ended_at(pod) for pod in progress.pods if at(pod, "status", "phase") == "Failed"]
+    last_success = max(
+        (_ended_at(pod) for pod in progress.pods if at(pod, "status", "phase") == "Succeeded"), default=0
+    )
+    recent = [end for end in ends if end >= last_success]
+    if not recent:
+        return 0.0
+    return max(recent) + min(_FIRST_PAUSE * 2.0 ** (len(recent) - 1), _LONGEST_PAUSE)
+
+
+def _ended_at(pod: Object) -> float:
+    ends = [
+        moment(finished)
+        for status in at(pod, "status", "containerStatuses") or ()
+        if (finished := at(status, "state", "terminated", "finishedAt"))
+    ]
+    if ends:
+        return max(ends)
+    ready = find(at(pod, "status", "conditions"), "Ready") or {}
+    if ready.get("lastTransitionTime"):
+        return moment(ready["lastTransitionTime"])
+    started = metadata(pod).get("deletionTimestamp") or metadata(pod).get("creationTimestamp")
+    return moment(started) if started else 0.0

@@ -1,0 +1,60 @@
+"""On which nodes a pod may run, as far as the nodes' own labels and taints say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simkit.meta.labels import of_object
+from simkit.meta.objects import Object, at, labels_of, metadata
+
+_HARD = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def fits(pod: Object, node: Object) -> bool:
+    """Whether the pod's node name, node selector and required node affinity allow a node."""
+    name = at(pod, "spec", "nodeName")
+    if name and name != metadata(node).get("name"):
+        return False
+    labels = labels_of(node)
+    if not (at(pod, "spec", "nodeSelector") or {}).items() <= labels.items():
+        return False
+    required = at(pod, "spec", "affinity", "nodeAffinity", _HARD)
+    if required is None:
+        return True
+    return any(_term_fits(term, node) for term in required.get("nodeSelectorTerms") or ())
+
+
+def _term_fits(term: Mapping[str, Any], node: Object) -> bool:
+    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    if not expressions and not fields:
+        return False
+    values = {"metadata.name": metadata(node).get("name", "")}
+    return all(_holds(each, labels_of(node)) for each in expressions) and all(_holds(each, values) for each in fields)
+
+
+def _holds(requirement: Mapping[str, Any], values: Mapping[str, str]) -> bool:
+    operator, key = requirement.get("operator"), requirement.get("key", "")
+    if operator in ("Gt", "Lt"):
+        wanted, present = (requirement.get("values") or [""])[0], values.get(key, "")
+        if not (wanted.lstrip("-").isdigit() and present.lstrip("-").isdigit()):
+            return False
+        return int(present) > int(wanted) if operator == "Gt" else int(present) < int(wanted)
+    return of_object({"matchExpressions": [requirement]}).matches(values)
+
+
+def tolerates(tolerations: Sequence[Mapping[str, Any]], node: Object, *effects: str) -> bool:
+    """Whether all of a node's taints with one of the effects are tolerated."""
+    taints = [taint for taint in at(node, "spec", "taints") or () if taint.get("effect") in effects]
+    return all(any(_tolerated(each, taint) for each in tolerations) for taint in taints)
+
+
+def _tolerated(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
+        return False
+    if toleration.get("key") and toleration["key"] != taint.get("key"):
+        return False
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Exists":
+        return True
+    return bool(toleration.get("key")) and (toleration.get("value") or "") == (taint.get("value") or "")

@@ -1,0 +1,115 @@
+"""Pods as their owners see them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from simkit.logic.workloads.conditions import find
+from simkit.meta.clock import moment
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, annotations_of, at, metadata
+
+_COST = label("pod-deletion-cost", "controller")
+_PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+def is_active(pod: Object) -> bool:
+    """Whether a pod still does something, or will: it has not ended and is not going."""
+    return at(pod, "status", "phase") not in ("Succeeded", "Failed") and not metadata(pod).get("deletionTimestamp")
+
+
+def is_ready(pod: Object) -> bool:
+    """Whether a pod says that it is ready."""
+    found = find(at(pod, "status", "conditions"), "Ready")
+    return found is not None and found.get("status") == "True"
+
+
+def ready_since(pod: Object) -> float | None:
+    """Since when a pod has been ready, None where it is not or does not say."""
+    found = find(at(pod, "status", "conditions"), "Ready")
+    if found is None or found.get("status") != "True" or not found.get("lastTransitionTime"):
+        return None
+    return moment(found["lastTransitionTime"])
+
+
+def available_from(pod: Object, seconds: int) -> float | None:
+    """From when on a pod is available: when it has been ready for so many seconds. None: not before something happens.
+
+    Examples
+    --------
+    >>> available_from({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}, 0)
+    0.0
+    """
+    if not is_ready(pod):
+        return None
+    if not seconds:
+        return 0.0
+    since = ready_since(pod)
+    return since + seconds if since is not None else None
+
+
+def is_available(pod: Object, seconds: int, now: float) -> bool:
+    """Whether a pod has been ready for so many seconds."""
+    start = available_from(pod, seconds)
+    return start is not None and start <= now
+
+
+def removal_rank(pod: Object) -> tuple[Any, ...]:
+    """The order in which pods are removed that are too many: the least useful and the newest first."""
+    cost = annotations_of(pod).get(_COST, "0")
+    restarts = max((each.get("restartCount") or 0 for each in at(pod, "status", "containerStatuses") or ()), default=0)
+    return (
+        bool(at(pod, "spec", "nodeName")),
+        _PHASES.get(at(pod, "status", "phase") or "Pending", 0),
+        is_ready(pod),
+        int(cost) if cost.lstrip("-").isdigit() else 0,
+        -(ready_since(pod) or 0.0),
+        -restarts,
+        _newest_first(metadata(pod).get("creationTimestamp") or ""),
+        metadata(pod).get("name", ""),
+    )
+
+
+def _newest_first(timestamp: str) -> float:
+    return -moment(timestamp) if timestamp else 0.0
+
+
+def owner_reference(api_version: str, kind: str, owner: Object) -> dict[str, Any]:
+    """How a controller is named in what it makes."""
+    meta = metadata(owner)
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": meta.get("name", ""),
+        "uid": meta.get("uid", ""),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def pod_of(template: Mapping[str, Any], owner: Mapping[str, Any], **given: Any) -> dict[str, Any]:
+    """A pod from a template, owned and named as given: fields of metadata as keywords."""
+    meta = template.get("metadata") or {}
+    kept = {name: meta[name] for name in ("labels", "annotations", "finalizers") if meta.get(name)}
+    own = {**kept, **given, "ownerReferences": [dict(owner)]}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": own, "spec": dict(template.get("spec") or {})}
+
+
+def integer_or_percent(value: Any, total: int, *, up: bool) -> int:
+    """A number, or a share of a total rounded up or down.
+
+    Examples
+    --------
+    >>> integer_or_percent("25%", 3, up=True), integer_or_percent("25%", 3, up=False), integer_or_percent(2, 3, up=True)
+    (1, 0, 2)
+    """
+    if isinstance(value, str):
+        share = int(value.rstrip("%") or 0) * total
+        return -(-share // 100) if up else share // 100
+    return int(value or 0)
+
+
+def by_age(objects: Sequence[Object]) -> list[Object]:
+    """Objects from the oldest to the newest, those of the same moment by name."""
+    return sorted(objects, key=lambda obj: (metadata(obj).get("creationTimestamp") or "", metadata(obj)["name"]))

@@ -1,0 +1,47 @@
+"""The history of a workload's template: one ControllerRevision for each that it has had."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simkit.logic.workloads.naming import content_hash
+from simkit.meta.domain import label
+from simkit.meta.objects import Draft, Object, at, labels_of, metadata
+
+HASH: Final = label("hash", "controller")
+POD_HASH: Final = "controller-revision-hash"
+
+
+def data_of(owner: Object) -> dict[str, Any]:
+    """What a revision keeps: the template, as the patch that brings it back."""
+    return {"spec": {"template": {**(at(owner, "spec", "template") or {}), "$patch": "replace"}}}
+
+
+def template_of(revision: Object) -> dict[str, Any]:
+    """The template that a revision keeps."""
+    template = at(revision, "data", "spec", "template") or {}
+    return {name: value for name, value in template.items() if name != "$patch"}
+
+
+def ordered(revisions: Sequence[Object]) -> list[Object]:
+    """From the oldest to the newest."""
+    return sorted(revisions, key=lambda each: (each.get("revision") or 0, metadata(each).get("name", "")))
+
+
+def made(owner: Object, reference: Mapping[str, Any], number: int, collisions: int) -> Draft:
+    """The revision of an owner's present template."""
+    data = data_of(owner)
+    name = content_hash(data, collisions)
+    meta = {
+        "name": f"{metadata(owner)['name']}-{name}",
+        "labels": {**labels_of(at(owner, "spec", "template") or {}), HASH: name},
+        "ownerReferences": [dict(reference)],
+    }
+    return {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": meta, "data": data, "revision": number}
+
+
+def present(owner: Object, revisions: Sequence[Object]) -> Object | None:
+    """The revision of the owner's present template, None where it has to be made."""
+    wanted = data_of(owner)
+    return next((each for each in reversed(ordered(revisions)) if each.get("data") == wanted), None)

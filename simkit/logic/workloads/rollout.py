@@ -1,0 +1,180 @@
+"""How a Deployment gets from old pods to new ones: pure arithmetic over its replica sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simkit.logic.workloads.pods import by_age, integer_or_percent
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata
+
+HASH_LABEL: Final = "pod-template-hash"
+REVISION: Final = label("revision", "deployment")
+DESIRED: Final = label("desired-replicas", "deployment")
+MAXIMUM: Final = label("max-replicas", "deployment")
+HISTORY: Final = label("revision-history", "deployment")
+_NOT_COPIED: Final = frozenset({REVISION, DESIRED, MAXIMUM, HISTORY, "deprecated.deployment.rollback.to"})
+
+
+def wanted_replicas(obj: Object) -> int:
+    """``spec.replicas``."""
+    return at(obj, "spec", "replicas") or 0
+
+
+def bare_template(obj: Object) -> dict[str, Any]:
+    """An object's pod template without the label that tells templates apart."""
+    template = at(obj, "spec", "template") or {}
+    meta = {name: value for name, value in (template.get("metadata") or {}).items() if name != "creationTimestamp"}
+    labels = {name: value for name, value in (meta.get("labels") or {}).items() if name != HASH_LABEL}
+    return {**template, "metadata": {**meta, "labels": labels}}
+
+
+def newest(deployment: Object, sets: Sequence[Object]) -> Object | None:
+    """The replica set with the deployment's own template, the oldest if there are several."""
+    template = bare_template(deployment)
+    return next((each for each in by_age(sets) if bare_template(each) == template), None)
+
+
+def surge(deployment: Object) -> int:
+    """How many pods more than wanted there may be."""
+    if at(deployment, "spec", "strategy", "type") != "RollingUpdate":
+        return 0
+    value = at(deployment, "spec", "strategy", "rollingUpdate", "maxSurge")
+    return integer_or_percent(value, wanted_replicas(deployment), up=True)
+
+
+def may_lack(deployment: Object) -> int:
+    """How many pods fewer than wanted there may be."""
+    total = wanted_replicas(deployment)
+    if at(deployment, "spec", "strategy", "type") != "RollingUpdate" or not total:
+        return 0
+    value = at(deployment, "spec", "strategy", "rollingUpdate", "maxUnavailable")
+    lacking = integer_or_percent(value, total, up=False)
+    if not surge(deployment) and not lacking:
+        return 1
+    return min(lacking, total)
+
+
+def new_size(deployment: Object, sets: Sequence[Object], new: Object | None) -> int:
+    """How many replicas the newest set should have now."""
+    total, present = wanted_replicas(deployment), wanted_replicas(new) if new is not None else 0
+    if at(deployment, "spec", "strategy", "type") != "RollingUpdate" or present >= total:
+        return total
+    room = total + surge(deployment) - sum(map(wanted_replicas, sets))
+    return present if room <= 0 else min(total, present + room)
+
+
+def old_sizes(deployment: Object, new: Object, old: Sequence[Object]) -> dict[str, int]:
+    """How many replicas old sets should have now, by name; those that stay as they are are left out.
+
+    Pods that do not serve go first, whatever happens; then as many as the new ones make superfluous.
+    """
+    floor = wanted_replicas(deployment) - may_lack(deployment)
+    alive = sum(map(wanted_replicas, old)) + wanted_replicas(new)
+    lacking_new = wanted_replicas(new) - (at(new, "status", "availableReplicas") or 0)
+    most = alive - floor - lacking_new
+    if most <= 0 or not any(map(wanted_replicas, old)):
+        return {}
+    sizes = {metadata(each)["name"]: wanted_replicas(each) for each in by_age(old)}
+    before = dict(sizes)
+    left = most
+    for each in by_age(old):
+        name = metadata(each)["name"]
+        idle = min(left, sizes[name] - (at(each, "status", "availableReplicas") or 0))
+        if idle > 0:
+            sizes[name] -= idle
+            left -= idle
+    serving = sum(at(each, "status", "availableReplicas") or 0 for each in (*old, new))
+    spare = min(left, serving - floor)
+    for name in sizes:
+        taken = max(0, min(spare, sizes[name]))
+        sizes[name] -= taken
+        spare -= taken
+    return {name: size for name, size in sizes.items() if size != before[name]}
+
+
+def shares(deployment: Object, sets: Sequence[Object]) -> dict[str, int]:
+    """The sizes of the sets of a rollout under way after the deployment was scaled: in proportion, the leftover to
+    the largest; those that stay are left out."""
+    active = sorted(filter(wanted_replicas, sets), key=lambda each: (-wanted_replicas(each), metadata(each)["name"]))
+    total = sum(map(wanted_replicas, active))
+    allowed = wanted_replicas(deployment) + surge(deployment) if wanted_replicas(deployment) else 0
+    if allowed > total:
+        active.sort(key=lambda each: metadata(each).get("creationTimestamp") or "", reverse=True)
+        active.sort(key=lambda each: -wanted_replicas(each))
+    to_add, added = allowed - total, 0
+    sizes: dict[str, int] = {}
+    for each in active:
+        part = _share(each, deployment, to_add, added) if to_add else 0
+        sizes[metadata(each)["name"]] = wanted_replicas(each) + part
+        added += part
+    if active and to_add - added:
+        first = metadata(active[0])["name"]
+        sizes[first] = max(0, sizes[first] + to_add - added)
+    return {name: size for name, size in sizes.items() if size != wanted_replicas(_named(active, name))}
+
+
+def _named(sets: Sequence[Object], name: str) -> Object:
+    return next(each for each in sets if metadata(each)["name"] == name)
+
+
+def _share(each: Object, deployment: Object, to_add: int, added: int) -> int:
+    size = wanted_replicas(each)
+    most = wanted_replicas(deployment) + surge(deployment)
+    annotated = annotations_of(each).get(MAXIMUM, "")
+    whole = int(annotated) if annotated.isdigit() and int(annotated) else at(deployment, "status", "replicas") or 1
+    part = round(size * most / whole) - size
+    allowed = to_add - added
+    return min(part, allowed) if to_add > 0 else max(part, allowed)
+
+
+def was_scaled(deployment: Object, sets: Sequence[Object]) -> bool:
+    """Whether the deployment's size has changed since its sets were last given theirs."""
+    desired = str(wanted_replicas(deployment))
+    return any(annotations_of(each).get(DESIRED, desired) != desired for each in sets if wanted_replicas(each))
+
+
+def next_revision(old: Sequence[Object]) -> str:
+    """The number of the newest set among all that there were."""
+    return str(max((revision_of(each) for each in old), default=0) + 1)
+
+
+def revision_of(obj: Object) -> int:
+    """The number of a rollout that an object belongs to."""
+    text = annotations_of(obj).get(REVISION, "")
+    return int(text) if text.isdigit() else 0
+
+
+def copied_annotations(deployment: Object) -> dict[str, str]:
+    """Those of a deployment's annotations that its sets have too."""
+    last_applied = f"kubectl.{label('last-applied-configuration')}"
+    skipped = _NOT_COPIED | {last_applied}
+    return {name: value for name, value in annotations_of(deployment).items() if name not in skipped}
+
+
+def superfluous(deployment: Object, old: Sequence[Object]) -> list[Object]:
+    """Old sets that need not be kept to go back to."""
+    limit = at(deployment, "spec", "revisionHistoryLimit")
+    if limit is None:
+        return []
+    kept = [each for each in old if not metadata(each).get("deletionTimestamp")]
+    ordered = sorted(kept, key=lambda each: (revision_of(each), metadata(each).get("creationTimestamp") or ""))
+    return [
+        each
+        for each in ordered[: max(0, len(kept) - limit)]
+        if not (at(each, "status", "replicas") or wanted_replicas(each))
+        and (metadata(each).get("generation") or 0) <= (at(each, "status", "observedGeneration") or 0)
+    ]
+
+
+def labelled(selector: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A label selector that also asks for the label that tells templates apart."""
+    return {**selector, "matchLabels": {**(selector.get("matchLabels") or {}), HASH_LABEL: name}}
+
+
+def template_with(deployment: Object, name: str) -> dict[str, Any]:
+    """The deployment's template with that label."""
+    template = at(deployment, "spec", "template") or {}
+    meta = dict(template.get("metadata") or {})
+    return {**template, "metadata": {**meta, "labels": {**labels_of(template), HASH_LABEL: name}}}

@@ -1,0 +1,81 @@
+"""When a schedule fires."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from simkit.kinds.parts.cron import Schedule, parse
+
+_YEARS: Final = 5 * 366
+"""Days after which a schedule is said to fire never."""
+_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ns": 1e-9}
+_PREFIX: Final = re.compile(r"(?:CRON_)?TZ=(\S+)\s+")
+
+
+class Firing:
+    """A schedule in a time zone.
+
+    Examples
+    --------
+    >>> firing = Firing("*/30 6 * * *")
+    >>> firing.next_after(0.0), firing.last_until(86400.0)
+    (21600.0, 23400.0)
+    """
+
+    def __init__(self, text: str, zone: str = "") -> None:
+        given = _PREFIX.match(text)
+        name = given[1] if given else zone
+        self.zone: tzinfo = ZoneInfo(name) if name else UTC
+        self._schedule: Schedule = parse(text)
+
+    def next_after(self, moment: float) -> float | None:
+        """The first moment after another one, in seconds since the epoch; None for never."""
+        if self._schedule.every:
+            return float(int(moment) + self._period())
+        start = datetime.fromtimestamp(moment, self.zone).date()
+        for offset in range(_YEARS):
+            for found in self._on(start + timedelta(days=offset)):
+                if found > moment:
+                    return found
+        return None
+
+    def last_until(self, moment: float, since: float = 0.0) -> float | None:
+        """The last moment up to another one and after ``since``, None where it did not fire between."""
+        if self._schedule.every:
+            times = int((moment - since) // self._period())
+            return since + times * self._period() if times > 0 else None
+        end = datetime.fromtimestamp(moment, self.zone).date()
+        first = datetime.fromtimestamp(since, self.zone).date()
+        for offset in range(min((end - first).days + 1, _YEARS)):
+            found = [each for each in self._on(end - timedelta(days=offset)) if since < each <= moment]
+            if found:
+                return found[-1]
+        return None
+
+    def _on(self, day: date) -> Iterator[float]:
+        """The moments of one day, in order."""
+        schedule = self._schedule
+        if day.month not in schedule.months or not self._is_day(day):
+            return
+        for hour in sorted(schedule.hours):
+            for minute in sorted(schedule.minutes):
+                local = datetime.combine(day, time(hour, minute), self.zone)
+                moment = local.timestamp()
+                if datetime.fromtimestamp(moment, self.zone).hour == hour:  # a clock put forward skips an hour
+                    yield moment
+
+    def _is_day(self, day: date) -> bool:
+        schedule = self._schedule
+        of_month = day.day in schedule.days
+        of_week = day.isoweekday() % 7 in schedule.weekdays
+        if schedule.any_day or schedule.any_weekday:
+            return of_month and of_week
+        return of_month or of_week
+
+    def _period(self) -> float:
+        parts = re.findall(r"([\d.]+)([a-zµμ]+)", self._schedule.every)
+        return max(1.0, float(int(sum(float(number) * _UNITS[unit] for number, unit in parts))))
