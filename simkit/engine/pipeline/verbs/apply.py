@@ -45,7 +45,7 @@ def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response
             convert=convert,
         )
         fields = metadata(merged).get("managedFields")
-        draft = inbound.fit(exchange, merged, served.resource.gvk, served.schema, "Ignore")
+        draft = inbound.fit(exchange, merged, served.resource.gvk, served.schema, "Ignore", keep_nulls=True)
         if fields:
             draft["metadata"]["managedFields"] = fields
         return served.to_storage(inbound.default(served, _addressed(exchange, served, draft)))
