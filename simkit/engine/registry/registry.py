@@ -52,7 +52,12 @@ class Registry:
     def _insert(self, write: Write, draft: Draft) -> Outcome:
         place = write.place
         self._finish(write, draft, None)
-        errors = meta.validate(draft, namespaced=place.namespaced, name_rule=place.rules.name)
+        errors = meta.validate(
+            draft,
+            namespaced=place.namespaced,
+            name_rule=place.rules.name,
+            plain_finalizers=place.rules.plain_finalizers,
+        )
         errors += place.rules.validate(draft, None)
         if errors:
             raise invalid(place.kind, name_of(draft), errors)
@@ -175,7 +180,7 @@ class Registry:
 
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
         place = write.place
-        of_metadata = meta.validate_update(draft, live)
+        of_metadata = meta.validate_update(draft, live, plain_finalizers=place.rules.plain_finalizers)
         errors = [*of_metadata, *of_metadata]  # the real server checks metadata twice, and tells every cause twice
         special = (place.rules.subresources or {}).get(write.subresource)
         errors += (special.validate if special is not None else place.rules.validate)(draft, live)

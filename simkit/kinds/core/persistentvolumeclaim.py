@@ -8,6 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.claim_spec import claim_spec_faults, fraction_warnings, modes_text
+from simkit.kinds.parts.claim_text import claim_difference
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.rules import KindRules, Subresource
 from simkit.meta.domain import api_group, label
@@ -73,7 +74,7 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
         spec.pop("volumeAttributesClassName", None)
         before.pop("volumeAttributesClassName", None)
     if spec != before:
-        yield forbidden_field("spec", _ONCE_BOUND)
+        yield forbidden_field("spec", f"{_ONCE_BOUND}\n{claim_difference(before, spec)}")
     if now_size and old_size and parse(now_size).nano < parse(old_size).nano:
         yield forbidden_field("spec.resources.requests.storage", "field can not be less than previous value")
     if spec.get("volumeMode") != before.get("volumeMode"):

@@ -25,13 +25,18 @@ _HUGE: Final = "hugepages-"
 
 def shown(text: str) -> Shown:
     """A quantity as Go prints the structure."""
-    quantity = parse(text)
-    value, scale = _scaled(text, quantity)
-    kept = text if not _was_fraction(text, quantity) else ""
+    value, scale, kept, family = parts_of(text)
     return Shown(
         f"resource.Quantity{{i:resource.int64Amount{{value:{value}, scale:{scale}}}, "
-        f'd:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:"{kept}", Format:"{quantity.format}"}}'
+        f'd:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:"{kept}", Format:"{family}"}}'
     )
+
+
+def parts_of(text: str) -> tuple[int, int, str, str]:
+    """What Go keeps of a quantity: a number, its power of ten, the text if it is canonical, the family of suffixes."""
+    quantity = parse(text)
+    value, scale = _scaled(text, quantity)
+    return value, scale, text if not _was_fraction(text, quantity) else "", quantity.format
 
 
 def _was_fraction(text: str, quantity: Quantity) -> bool:
