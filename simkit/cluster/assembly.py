@@ -37,11 +37,12 @@ from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.seams import Authorizer, Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.engine.storage.sqlite import open_store
+from simkit.kinds.conversions import convert, versions
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.clock import Chance, Clock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
-from simkit.meta.objects import Object, group_version_of
+from simkit.meta.objects import Object, copied, group_version_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.gates import chosen as chosen_gates
 from simkit.snapshot.dump import Dump
@@ -247,9 +248,12 @@ def loaded(options: Options, dump: Dump) -> Assembled:
 def _stored(catalogue: Catalogue, obj: Object) -> Object:
     """An object in the version that is stored."""
     resource = catalogue.kind(GroupVersionKind(*group_version_of(obj), obj.get("kind", "")))
-    if resource is None or resource.gvk == resource.storage_gvk:
+    if resource is None:  # of another release: in the version that everything is kept in, if there is a way
+        old, kind = str(obj.get("apiVersion", "")), str(obj.get("kind", ""))
+        return convert(obj, versions(old, kind)[0])
+    if resource.gvk == resource.storage_gvk:
         return obj
-    return Served(catalogue, resource).to_storage(dict(obj))
+    return Served(catalogue, resource).to_storage(copied(obj))
 
 
 def _authority(options: Options, clock: Clock) -> Authority:

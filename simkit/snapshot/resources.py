@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from simkit.kinds.conversions.convert import versions
 from simkit.meta.domain import DEFAULT_NAMESPACE, EXTENSIONS_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupKind, GroupResource, GroupVersion, GroupVersionKind, Key
@@ -72,12 +73,17 @@ class ResourceIndex:
     def _find(self, api_version: str, kind: str) -> Place:
         group, version = GroupVersion.parse(api_version)
         exact = self.catalogue.kind(GroupVersionKind(group, version, kind))
-        served = exact or self._kinds.get(GroupKind(group, kind))
+        served = exact or self._kinds.get(GroupKind(group, kind)) or self._moved(api_version, kind)
         if served is None:
             guess = GroupResource(group, guess_plural(kind))
             return Place(guess, guess, None, None, False, True)
         resource = served.group_resource
         return Place(resource, served.storage, served.namespaced, served, exact is not None, served.stored)
+
+    def _moved(self, api_version: str, kind: str) -> Resource | None:
+        """The resource of the same kind in the group that it moved to, such as ingresses out of extensions."""
+        hub = versions(api_version, kind)[0]
+        return self._kinds.get(GroupKind(GroupVersion.parse(hub).group, kind)) if hub != api_version else None
 
     @cached_property
     def _kinds(self) -> dict[GroupKind, Resource]:

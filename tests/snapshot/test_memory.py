@@ -152,9 +152,23 @@ def test_namespaces_follow_the_scope_of_the_kind() -> None:
     assert repr(snapshot) == "<MemorySnapshot of 1.30: 2 objects of 2 resources>"
 
 
-def test_versions_that_no_rule_converts_stay_as_they_are() -> None:
+def test_versions_that_nothing_converts_stay_as_they_are() -> None:
     """A wrong label on the right fields would be worse than an old version."""
-    binding: dict[str, Any] = {"apiVersion": "rbac.authorization.k8s.io/v1alpha1", "kind": "RoleBinding"}
-    binding |= {"metadata": {"name": "b", "namespace": "shop"}, "subjects": [{"kind": "User", "apiVersion": "x"}]}
-    snapshot = MemorySnapshot([binding])
-    assert snapshot.get(GroupResource("rbac.authorization.k8s.io", "rolebindings"), "b", "shop") == binding
+    claim: dict[str, Any] = {"apiVersion": "resource.k8s.io/v1alpha1", "kind": "ResourceClaim"}
+    claim |= {"metadata": {"name": "c", "namespace": "shop"}, "spec": {"resourceClassName": "gpu"}}
+    snapshot = MemorySnapshot([claim])
+    assert snapshot.get(GroupResource("resource.k8s.io", "resourceclaims"), "c", "shop") == claim
+
+
+def test_versions_that_are_gone_are_read_as_what_replaced_them() -> None:
+    """Also where the kind moved to another group."""
+    ingress: dict[str, Any] = {"apiVersion": "extensions/v1beta1", "kind": "Ingress"}
+    ingress |= {
+        "metadata": {"name": "i", "namespace": "shop"},
+        "spec": {"backend": {"serviceName": "web", "servicePort": 80}},
+    }
+    snapshot = MemorySnapshot([ingress])
+    found = snapshot.get(GroupResource("networking.k8s.io", "ingresses"), "i", "shop")
+    assert found is not None
+    assert found["apiVersion"] == "networking.k8s.io/v1"
+    assert found["spec"] == {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}
