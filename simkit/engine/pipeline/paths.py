@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.pipeline import exposition, grouplist, health, relying, represent
+from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import JSON, negotiate
@@ -129,7 +130,7 @@ def _group(engine: Engine, exchange: Exchange, parts: list[str]) -> Response:
     if catalogue.group(parts[1]) is None:
         raise no_path()
     if len(parts) > 3 or not catalogue.resources(parts[1], parts[2]):
-        raise no_route()
+        raise no_route() if builtin_group(catalogue, parts[1]) else no_path()
     return _document(exchange, discovery.resource_list(catalogue, parts[1], parts[2]), routed=False)
 
 

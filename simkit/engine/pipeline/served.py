@@ -113,6 +113,12 @@ class Served:
         converted = convert(obj) if convert else obj
         return {**converted, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
 
+    def as_written(self, wanted: Object) -> Object:
+        """An object on its way to the store, in this version: of a custom kind whole, with what the store drops."""
+        if self.custom is None:
+            return self.from_storage(wanted)
+        return {**wanted, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
+
     def tail(self, entry: Entry) -> bytes:
         """The JSON of an entry in this version from after ``kind`` and ``apiVersion`` on. Made once per entry."""
         made = entry.encodings.get(self.encoding)

@@ -55,7 +55,9 @@ def drop_empty(metadata: dict[str, Any]) -> None:
             del metadata[name]
 
 
-def validate(draft: Object, *, namespaced: bool, name_rule: NameRule) -> list[FieldError]:
+def validate(
+    draft: Object, *, namespaced: bool, name_rule: NameRule, plain_finalizers: bool = False
+) -> list[FieldError]:
     """All that is wrong with the metadata of an object, in the real server's order."""
     metadata = draft["metadata"]
     errors: list[FieldError] = []
@@ -75,15 +77,15 @@ def validate(draft: Object, *, namespaced: bool, name_rule: NameRule) -> list[Fi
             errors += [invalid_value("metadata.namespace", namespace, text) for text in dns_label(namespace)]
     elif namespace:
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
-    return errors + _accessor_errors(metadata)
+    return errors + _accessor_errors(metadata, plain_finalizers)
 
 
-def _accessor_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
+def _accessor_errors(metadata: Mapping[str, Any], plain_finalizers: bool) -> list[FieldError]:
     errors: list[FieldError] = []
     errors += label_errors(metadata.get("labels") or {}, "metadata.labels")
     errors += annotation_errors(metadata.get("annotations") or {}, "metadata.annotations")
     errors += _owner_errors(metadata.get("ownerReferences") or ())
-    return errors + _finalizer_errors(metadata.get("finalizers") or ())
+    return errors + _finalizer_errors(metadata.get("finalizers") or (), plain_finalizers)
 
 
 def label_errors(labels: Mapping[str, str], field: str) -> list[FieldError]:
@@ -152,13 +154,13 @@ def _one_owner_errors(owner: Mapping[str, Any], field: str) -> list[FieldError]:
     return errors
 
 
-def _finalizer_errors(finalizers: Sequence[str]) -> list[FieldError]:
+def _finalizer_errors(finalizers: Sequence[str], plain: bool) -> list[FieldError]:
     field = "metadata.finalizers"
     errors: list[FieldError] = []
     for name in finalizers:
         errors += [invalid_value(field, name, text) for text in qualified_name(name)]
     for index, name in enumerate(finalizers):
-        if "/" not in name and name not in _STANDARD_FINALIZERS:
+        if "/" not in name and name not in _STANDARD_FINALIZERS and not plain:
             detail = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(invalid_value(f"{field}[{index}]", name, detail))
     if ORPHAN in finalizers and FOREGROUND in finalizers:
@@ -170,7 +172,7 @@ def _finalizer_errors(finalizers: Sequence[str]) -> list[FieldError]:
 _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
-def validate_update(draft: Object, live: Object) -> list[FieldError]:
+def validate_update(draft: Object, live: Object, *, plain_finalizers: bool = False) -> list[FieldError]:
     """What an update of metadata may not do, besides being wrong in itself."""
     metadata, stored = draft["metadata"], live["metadata"]
     errors: list[FieldError] = []
@@ -185,4 +187,4 @@ def validate_update(draft: Object, live: Object) -> list[FieldError]:
         for name in _IMMUTABLE
         if metadata.get(name) != stored.get(name)
     ]
-    return errors + _accessor_errors(metadata)
+    return errors + _accessor_errors(metadata, plain_finalizers)

@@ -43,6 +43,7 @@ def rules_of(version: CustomVersion) -> KindRules:
         row=judge.row,
         subresources={"status": Subresource(_status_alone, judge.validate_status)} if with_status else None,
         warnings=judge.warnings,
+        plain_finalizers=True,
         needs_version=True,
         to_storage={api_version: _leaving(version) for api_version in others},
     )

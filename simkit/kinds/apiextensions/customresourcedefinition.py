@@ -189,6 +189,7 @@ RULES = KindRules(
     validate=_validate,
     generation=spec_differs,
     subresources={"status": Subresource(_keep_all_but_status, _status_update)},
+    plain_finalizers=True,
     needs_version=True,
     deletion=Deletion(held=_held, mark=_mark, plain_mark=True),
 )

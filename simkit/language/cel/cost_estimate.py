@@ -24,6 +24,7 @@ from simkit.language.cel.tree import (
     StructNode,
 )
 from simkit.language.cel.types import SCALARS, Type
+from simkit.language.cel.values import CelType
 
 LARGEST: Final = 2**64 - 1
 
@@ -147,8 +148,8 @@ class Estimator:
         return ONE
 
     def _select(self, node: Select) -> Range:
-        if isinstance(node.reference, str):
-            self._paths[id(node)] = (node.reference,)
+        if isinstance(node.reference, str | CelType):
+            self._paths[id(node)] = (str(node.reference),)
             return ONE
         total = self.cost(node.operand)
         if node.test:
@@ -216,7 +217,7 @@ class Estimator:
         condition = NOTHING if node.condition is None else self.cost(node.condition)
         transform = ONE if node.transform is None else self.cost(node.transform)
         self._loops.pop()
-        count = self.size(self.value(node.source))
+        count = self._sizes[id(node)] = self.size(self.value(node.source))
         step, rest = _LOOP_COSTS[node.macro](condition, transform, node.condition is not None)
         return around.plus(rest).plus(count.times(step))
 

@@ -172,7 +172,6 @@ class Check:
             errors.append(wording.against(path, value, f"should match '{self._properties['pattern']}'"))
 
     def _check_number(self, value: float, path: str, errors: Errors) -> None:
-        self._check_width(value, path, errors)
         properties = self._properties
         factor, least, greatest = (properties.get(name) for name in ("multipleOf", "minimum", "maximum"))
         if factor and not _divides(factor, value):
@@ -187,12 +186,6 @@ class Check:
             if value > greatest or (strict and value == greatest):
                 rule = "less than" if strict else "less than or equal to"
                 errors.append(wording.against(path, value, f"should be {rule} {_limit(greatest, value)}"))
-
-    def _check_width(self, value: float, path: str, errors: Errors) -> None:
-        bits = {"int32": 32}.get(self._format, 64) if "integer" in self._types else 0
-        if bits and not -(2 ** (bits - 1)) <= value < 2 ** (bits - 1):
-            form = f"with format {self._format}" if self._format else "(default format)"
-            errors.append(wording.as_a_whole(f"Checked value must be of type integer {form} in {path}"))
 
     # Objects and arrays
 

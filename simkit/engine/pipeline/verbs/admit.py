@@ -11,6 +11,8 @@ from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.served import Served
 from simkit.engine.seams import Operation, Review
+from simkit.kinds.apiextensions.default_faults import has_unknown
+from simkit.language.merge.claims import Record
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
 from simkit.language.merge.managers import track_update
 from simkit.language.merge.versions import Converter
@@ -119,9 +121,22 @@ def converter(served: Served) -> Converter | None:
         if resource is None:
             return None
         other = Served(served.catalogue, resource)
+        if other.custom is not None:
+            return _labelled(other, obj), other.schema
         return other.from_storage(served.to_storage(dict(obj))), other.schema
 
     return convert
+
+
+class _Unfit(Exception):
+    """An object that another version's schema does not fit: the owners in that version cannot be compared."""
+
+
+def _labelled(other: Served, obj: Object) -> Object:
+    """A custom object in another version. Raises _Unfit where it has fields that the version does not know."""
+    if has_unknown({name: value for name, value in obj.items() if name != "metadata"}, other.schema):
+        raise _Unfit(other.resource.api_version)
+    return {**obj, "apiVersion": other.resource.api_version}
 
 
 def tracker(
@@ -134,8 +149,18 @@ def tracker(
     def track(live: Object | None, wanted: Draft) -> Draft:
         now = timestamp(engine.clock.now())
         before = served.from_storage(live) if live is not None else None
-        after = served.from_storage(wanted)
-        fields = track_update(
+        after = served.as_written(wanted)
+        try:
+            fields = tracked(before, after, now)
+        except _Unfit:  # as the real server does it: what cannot be compared is forgotten
+            fields = []
+        metadata = {**wanted["metadata"], "managedFields": fields}
+        if not fields:
+            del metadata["managedFields"]
+        return {**wanted, "metadata": metadata}
+
+    def tracked(before: Object | None, after: Object, now: str) -> list[Record]:
+        return track_update(
             before,
             after,
             schema,
@@ -146,9 +171,5 @@ def tracker(
             reset_fields=reset,
             convert=convert,
         )
-        metadata = {**wanted["metadata"], "managedFields": fields}
-        if not fields:
-            del metadata["managedFields"]
-        return {**wanted, "metadata": metadata}
 
     return track
