@@ -62,8 +62,6 @@ class Variables(Mapping[str, Any]):
         What working them out has cost.
     """
 
-    cel_kind = "kubernetes.variables"
-
     def __init__(self, expressions: Mapping[str, Expression], bindings: Bindings) -> None:
         self._expressions = expressions
         self._bindings = {**bindings, "variables": self}
