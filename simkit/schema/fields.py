@@ -80,4 +80,7 @@ def field_labels(resource: Resource, release: str = "1.30") -> FieldLabels:
     """
     if resource.custom:
         return _of_custom(resource.namespaced, release)
-    return _of(f"{resource.api_version}/{resource.resource}", release)
+    name, stored = f"{resource.api_version}/{resource.resource}", resource.storage_gvk
+    if name not in _table(release)["resources"] and resource.stored:  # versions of other releases
+        name = f"{stored.api_version}/{resource.resource}"
+    return _of(name, release)

@@ -8,8 +8,10 @@ from typing import Any
 from simkit.engine.pipeline.served import Served
 from simkit.kinds.apiextensions.customresource import column_definitions
 from simkit.meta.domain import META_GROUP
+from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object
 from simkit.schema.columns import Column, columns_of
+from simkit.schema.resources import Resource
 
 DEFAULT: tuple[Column, ...] = (Column("Name", "string", "name", 0), Column("Created At", "date", "", 0))
 
@@ -42,8 +44,14 @@ def of(
 def _definitions(served: Served) -> list[dict[str, Any]]:
     if served.custom is not None:
         return column_definitions(served.custom)
-    defined = columns_of(served.resource.gvr) if served.rules.row is not None else DEFAULT
+    defined = _columns(served.resource) if served.rules.row is not None else DEFAULT
     return [column.definition() for column in defined]
+
+
+def _columns(resource: Resource) -> Sequence[Column]:
+    """The columns of the resource; versions that 1.30 does not have show those of what they are kept as."""
+    stored = resource.storage_gvk
+    return columns_of(resource.gvr) or columns_of(GroupVersionResource(stored.group, stored.version, resource.resource))
 
 
 def default_row(obj: Object, now: float) -> Sequence[Any]:
