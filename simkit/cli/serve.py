@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import sys
 from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -187,6 +188,7 @@ def run(args: argparse.Namespace) -> int:
 
     clock = SystemClock()
     serving = _serving(args)
+    _tell_limits(args.release)
     made = _assembled(_options(args), args.load)
     authentication = build(_settings(args, serving), live(made.store), clock, made.engine.metrics)
     made.engine.authenticate_with(authentication)
@@ -201,6 +203,15 @@ def run(args: argparse.Namespace) -> int:
         if made.engine.audit is not None:
             made.engine.audit.close()
     return 0
+
+
+def _tell_limits(release: str) -> None:
+    """Say that a server of another release than 1.30 is not in everything as a real one."""
+    from simkit.cluster.releases import limits
+
+    if limits(release):
+        text = f"how this differs from a real {release}: simkit releases {release} --limits"
+        print(f"simkit: {text}", file=sys.stderr)
 
 
 def _announce(server: Any, *, kubeconfig: Path | None) -> None:

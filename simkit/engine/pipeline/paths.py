@@ -17,6 +17,7 @@ from simkit.meta.domain import api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route, not_acceptable
 from simkit.meta.message import Response
 from simkit.schema import discovery, openapi
+from simkit.schema.releases import release
 
 _TEXT: Final = "text/plain; charset=utf-8"
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")
@@ -59,8 +60,10 @@ VERSION: Final[Mapping[str, str]] = {
 
 
 def _version(engine: Engine, exchange: Exchange) -> Response:
-    major, minor = engine.catalogue.release.split(".")[:2]
-    info = {"major": major, "minor": minor, "gitVersion": f"v{major}.{minor}.14", "gitCommit": "", "buildDate": ""}
+    name = engine.catalogue.release
+    major, minor = name.split(".")[:2]
+    patch = release(name).last_patch or f"{name}.0"
+    info = {"major": major, "minor": minor, "gitVersion": f"v{patch}", "gitCommit": "", "buildDate": ""}
     _needs_json(exchange)
     return represent.document({**info, **VERSION, "goVersion": ""}, exchange.wanted)
 
