@@ -53,7 +53,7 @@ class CustomResources:
 
     def __init__(self, engine: Engine, base: Catalogue, origin: CustomResources | None = None) -> None:
         self._engine, self._base = engine, base
-        self._lock = threading.RLock()
+        self._lock, self._news = threading.RLock(), threading.Lock()
         self._waiting: dict[str, None] = {}
         """Groups whose definitions changed, in order."""
         self._emptied: set[GroupResource] = set()
@@ -80,11 +80,9 @@ class CustomResources:
         """Hear what was written, in the writer's thread."""
         changed = [change for change in changes if change.entry.key.resource == DEFINITIONS]
         if self._leaving:
-            self._emptied.update(
-                change.entry.key.resource
-                for change in changes
-                if change.type == "DELETED" and change.entry.key.resource in self._leaving
-            )
+            gone = {change.entry.key.resource for change in changes if change.type == "DELETED"}
+            with self._news:
+                self._emptied |= gone & self._leaving
         if changed:
             self._learn(changed)
 
@@ -99,7 +97,8 @@ class CustomResources:
             else:
                 made = self._definition(obj, trusted=before is not None and before.trusted)
                 anew = self._replace(name, before, made) or anew
-            self._waiting[str((obj.get("spec") or {}).get("group") or "")] = None
+            with self._news:
+                self._waiting[str((obj.get("spec") or {}).get("group") or "")] = None
         self._leaving = {each.group_resource for each in self.definitions.values() if each.is_terminating}
         if anew:
             self._serve()
@@ -131,8 +130,9 @@ class CustomResources:
                 self._settle_once()
 
     def _settle_once(self) -> None:
-        groups, self._waiting = self._waiting, {}
-        emptied, self._emptied = self._emptied, set()
+        with self._news:
+            groups, self._waiting = self._waiting, {}
+            emptied, self._emptied = self._emptied, set()
         for definition in list(self.definitions.values()):
             if definition.group in groups or definition.group_resource in emptied:
                 try:

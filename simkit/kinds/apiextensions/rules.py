@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -66,7 +67,7 @@ def compiled(rule: Rule, schema: Schema, node: Declared, *, stored: bool) -> Com
     source = rule.get("rule") or ""
     if not source.strip():
         return Compiled(rule)
-    environment = _environment(rule, node, stored=stored)
+    environment = _environment(rule, node, stored=stored or _needs_addresses(rule))
     try:
         program = environment.compile(source, expected=BOOL)
     except CompileError as error:
@@ -74,6 +75,16 @@ def compiled(rule: Rule, schema: Schema, node: Declared, *, stored: bool) -> Com
         return Compiled(rule, error=_STAGES.get(error.stage, wanted).format(error))
     message, wrong = _message(rule, environment)
     return Compiled(rule, program, message, message_error=wrong, path=_path(rule, schema))
+
+
+_ADDRESSES: Final = re.compile(r"\b(isIP|ip|isCIDR|cidr)\s*\(")
+
+
+def _needs_addresses(rule: Rule) -> bool:
+    """Whether a rule uses addresses. Release 1.30 has their functions and reads them in stored rules only, but
+    definitions that use them are written for it, and servers of that release that take them are in use.
+    """
+    return any(_ADDRESSES.search(rule.get(name) or "") for name in ("rule", "messageExpression"))
 
 
 def _environment(rule: Rule, node: Declared, *, stored: bool) -> Environment:

@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, Final
 
 import orjson
-import re2
 
 from simkit.meta.fielderror import FieldError
 from simkit.schema.custom import wording
@@ -153,9 +152,20 @@ class Check:
         return format_named(self._format) if self._format else None
 
     @cached_property
-    def _pattern(self) -> Any:
+    def _pattern(self) -> Callable[[str], bool] | None:
+        """Whether a text matches; nothing matches what is no pattern, as old definitions may have it."""
         pattern = self._properties.get("pattern")
-        return re2.compile(pattern) if pattern else None
+        if not pattern:
+            return None
+        import re2
+
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            compiled = re2.compile(pattern, options)
+        except re2.error:
+            return _never
+        return lambda text: compiled.search(text) is not None
 
     def _check_text(self, value: str, path: str, errors: Errors) -> None:
         self._check_length(value, path, errors)
@@ -168,7 +178,7 @@ class Check:
             errors.append(wording.too_long_for(path, longest))
         elif shortest is not None and len(value) < shortest:
             errors.append(wording.against(path, value, f"should be at least {shortest} chars long"))
-        elif self._pattern is not None and self._pattern.search(value) is None:
+        elif self._pattern is not None and not self._pattern(value):
             errors.append(wording.against(path, value, f"should match '{self._properties['pattern']}'"))
 
     def _check_number(self, value: float, path: str, errors: Errors) -> None:
@@ -254,6 +264,10 @@ class Check:
     def _key_defaults(self) -> Mapping[str, Any]:
         fields = (self._properties.get("items") or {}).get("properties") or {}
         return {name: inner["default"] for name, inner in fields.items() if inner.get("default") is not None}
+
+
+def _never(text: str) -> bool:
+    return False
 
 
 def _nowhere(index: int, item: Any) -> Any:
