@@ -24,7 +24,7 @@ def table_of(release: str) -> Table:
         change = data.load(f"api/releases/schemas/1.{minor}.json.gz")
         table = {
             "kinds": _replaced(table["kinds"], change["kinds"]),
-            "definitions": _patched(table["definitions"], change["definitions"]),
+            "definitions": apply(table["definitions"], change["definitions"]),
         }
     return table
 
@@ -34,7 +34,8 @@ def _replaced(old: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, An
     return {name: value for name, value in {**old, **change}.items() if value is not None}
 
 
-def _patched(old: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+def apply(old: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows that a difference makes of others."""
     new = {name: row for name, row in old.items() if change.get(name, row) is not None}
     for name, value in change.items():
         if value is not None:

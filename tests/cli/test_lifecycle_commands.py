@@ -1,0 +1,88 @@
+"""The commands releases, policy and without."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+import pytest
+
+from simkit.cli import main
+from simkit.cli.dump import demo_path
+
+WORKED = Path(__file__).resolve().parents[1] / "logic" / "lifecycle" / "worked.yaml"
+BROKEN = """
+groups:
+- name: shop.example.com
+  versions: [{name: v1beta1, introduced: "1.28", deprecated: "1.29", removed: "1.30"}]
+"""
+
+
+def test_releases_are_listed_with_their_dates(capsys: pytest.CaptureFixture[str]) -> None:
+    """All of them, the oldest first."""
+    assert main(["releases", "-o", "json"]) == 0
+    rows = orjson.loads(capsys.readouterr().out)
+    assert (rows[0]["release"], rows[-1]["release"]) == ("1.16", "1.37")
+    assert rows[0]["released"] == "2019-09-18"
+
+
+def test_what_goes_between_two_releases(capsys: pytest.CaptureFixture[str]) -> None:
+    """With the replacement."""
+    assert main(["releases", "1.31", "1.32", "-o", "json"]) == 0
+    rows = orjson.loads(capsys.readouterr().out)
+    assert {(row["change"], row["kind"]) for row in rows} >= {("goes", "FlowSchema")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["1.25", "-g", "policy"], "policy/v1"),
+        (["--calendar", "-g", "batch"], "batch/v1beta1"),
+        (["1.21", "--limits"], "default roles"),
+    ],
+)
+def test_other_views_of_releases(arguments: list[str], shown: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What one serves, a calendar, and the limits of a simulated one."""
+    assert main(["releases", *arguments]) == 0
+    assert shown in capsys.readouterr().out
+
+
+def test_unknown_releases_are_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    """The error names the known ones."""
+    assert main(["releases", "1.99"]) == 2
+    assert "1.16 to 1.37" in capsys.readouterr().err
+
+
+def test_a_history_that_keeps_the_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing to say, and exit code 0."""
+    assert main(["policy", "check", str(WORKED), "-o", "json"]) == 0
+    assert orjson.loads(capsys.readouterr().out) == []
+
+
+def test_a_history_that_breaks_the_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The finding says from when it would be fine; the plan starts from the same file."""
+    path = tmp_path / "history.yaml"
+    path.write_text(BROKEN, encoding="utf-8")
+    assert main(["policy", "check", str(path), "-o", "json"]) == 1
+    (row,) = orjson.loads(capsys.readouterr().out)
+    assert (row["rule"], row["complies_from"]) == ("4a", "1.32 (2024-12-11)")
+    path.write_text(BROKEN.replace(', deprecated: "1.29", removed: "1.30"', ""), encoding="utf-8")
+    assert main(["policy", "plan", str(path), "shop.example.com", "v1", "--start", "1.30", "-o", "json"]) == 0
+    steps = orjson.loads(capsys.readouterr().out)
+    assert [step["release"] for step in steps if step["action"] == "remove"] == ["1.33"]
+
+
+def test_a_policy_needs_one_history(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file or the history of Kubernetes."""
+    assert main(["policy", "check"]) == 2
+    assert main(["policy", "check", "--kubernetes", "batch"]) == 1
+    assert "batch/v1beta1" in capsys.readouterr().out
+
+
+def test_nobody_and_somebody_would_notice(capsys: pytest.CaptureFixture[str]) -> None:
+    """The bundled cluster does not use flow control's beta, but the workloads."""
+    assert main(["without", "apps/v1", "--dump", demo_path(), "-o", "json"]) == 1
+    rows = {row["what"]: row["count"] for row in orjson.loads(capsys.readouterr().out)}
+    assert rows["objects: unreachable"] > 0
+    assert main(["without", "node.k8s.io/v1", "--dump", demo_path()]) in (0, 1)
+    assert main(["without", "nosuch/v1", "--dump", demo_path()]) == 2
