@@ -46,10 +46,10 @@ class Service:
 
 
 @contextmanager
-def serving(folder: Path, reply: Reply, *, clients: bool = False) -> Iterator[Service]:
-    """A service over HTTPS; with ``clients`` it insists on certificates of its authority."""
+def serving(folder: Path, reply: Reply, *, clients: bool = False, names: tuple[str, ...] = ()) -> Iterator[Service]:
+    """A service over HTTPS; with ``clients`` it insists on certificates of its authority. ``names`` are further hosts."""
     authority = make_authority("test-authority", SPAN)
-    pair = authority.sign_server("localhost", (["localhost"], ["127.0.0.1"]), SPAN)
+    pair = authority.sign_server("localhost", (["localhost", *names], ["127.0.0.1"]), SPAN)
     (folder / "service.pem").write_bytes(pair.certificate_pem() + pair.key_pem())
     service = Service(authority)
 
