@@ -205,7 +205,7 @@ def test_the_door_of_a_fork_is_closed() -> None:
     fork = cluster.fork()
     fork.create(config_map("a"))
     calls = fork.uncalled_webhooks()
-    assert calls.loc[0].tolist() == ["webhook", "w.example.com", "https://127.0.0.1:1/x", "CREATE configmaps default/a"]
+    assert list(calls.loc[0]) == ["webhook", "w.example.com", "https://127.0.0.1:1/x", "CREATE configmaps default/a"]
     fork.gateway.allowed = True
     assert refusal(fork, config_map("b")).code == 500
     assert cluster.uncalled_webhooks().empty
