@@ -8,21 +8,31 @@ from typing import Any, Final
 
 from simkit.engine.controllers.account_tokens import AccountTokens
 from simkit.engine.controllers.aggregation import RoleAggregation
+from simkit.engine.controllers.approving import Approving
 from simkit.engine.controllers.authority import Authority
+from simkit.engine.controllers.bootstrap_tokens import InfoSigning, TokenCleaning
 from simkit.engine.controllers.cron_job import CronJobs
 from simkit.engine.controllers.daemon_set import DaemonSets
 from simkit.engine.controllers.deployment import Deployments
+from simkit.engine.controllers.disruption import Disruptions
+from simkit.engine.controllers.endpoint_slices import ServiceSlices
+from simkit.engine.controllers.endpoints import ServiceEndpoints
 from simkit.engine.controllers.finished_jobs import FinishedJobs
 from simkit.engine.controllers.garbage import GarbageCollector
 from simkit.engine.controllers.job import Jobs
 from simkit.engine.controllers.keyed import Keyed, Reconciler
 from simkit.engine.controllers.namespace import NamespaceEmptying
+from simkit.engine.controllers.pod_garbage import PodGarbage
 from simkit.engine.controllers.policystatus import PolicyStatus
+from simkit.engine.controllers.quotas import QuotaUsage
 from simkit.engine.controllers.replica_set import Replicas
+from simkit.engine.controllers.request_cleaning import RequestCleaning
 from simkit.engine.controllers.root_certificates import RootCertificates
 from simkit.engine.controllers.runner import Controller, chosen
 from simkit.engine.controllers.service_accounts import DefaultAccounts
+from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSets
+from simkit.engine.controllers.storage_protection import ClaimProtection, VolumeProtection
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Catalogue
@@ -57,6 +67,8 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
         lambda means: RootCertificates(lambda: means.authority.bundle),
     ),
     "namespace-controller": (True, lambda means: NamespaceEmptying(means.catalogue, means.clock)),
+    "endpoints-controller": (True, lambda _: ServiceEndpoints()),
+    "endpointslice-controller": (True, lambda _: ServiceSlices()),
     "replicationcontroller-controller": (True, lambda means: Replicas.controllers(means.clock)),
     "replicaset-controller": (True, lambda means: Replicas.sets(means.clock)),
     "deployment-controller": (True, lambda means: Deployments(means.clock)),
@@ -65,6 +77,16 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "job-controller": (True, lambda means: Jobs(means.clock)),
     "cronjob-controller": (True, lambda means: CronJobs(means.clock)),
     "ttl-after-finished-controller": (True, lambda means: FinishedJobs(means.clock)),
+    "pod-garbage-collector-controller": (True, lambda means: PodGarbage(means.clock)),
+    "resourcequota-controller": (True, lambda means: QuotaUsage(means.catalogue, means.clock)),
+    "disruption-controller": (True, lambda means: Disruptions(means.clock)),
+    "persistentvolumeclaim-protection-controller": (True, lambda _: ClaimProtection()),
+    "persistentvolume-protection-controller": (True, lambda _: VolumeProtection()),
+    "certificatesigningrequest-approving-controller": (True, lambda _: Approving()),
+    "certificatesigningrequest-signing-controller": (True, lambda means: Signing(means.authority, means.clock)),
+    "certificatesigningrequest-cleaner-controller": (True, lambda means: RequestCleaning(means.clock)),
+    "bootstrap-signer-controller": (False, lambda means: InfoSigning(means.clock)),
+    "token-cleaner-controller": (False, lambda means: TokenCleaning(means.clock)),
 }
 """The controllers that look at one object at a time: whether they are on by default, and how they are made."""
 

@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 from simkit.engine.controllers.runner import Client
 from simkit.engine.seams import Change
-from simkit.logic.policy.typecheck import expression_warnings
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource
@@ -45,6 +44,8 @@ class PolicyStatus:
                 client.perform(self._report(policy, generation))
 
     def _report(self, policy: Object, generation: int) -> Request:
+        from simkit.logic.policy.typecheck import expression_warnings
+
         warnings = expression_warnings(policy, self._catalogue())
         checking = {"expressionWarnings": warnings} if warnings else {}
         body = {

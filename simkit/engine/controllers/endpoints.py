@@ -1,0 +1,114 @@
+"""Endpoints: the addresses behind each service, ready and not ready, grouped by ports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from simkit.engine.controllers.kinds import ENDPOINTS, PODS, SERVICES
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, expect, keys_of, remove, replace
+from simkit.engine.controllers.view import View
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.logic.workloads import backends as behind
+from simkit.logic.workloads.backends import Backend
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of, with_metadata
+
+_MOST: Final = 1000
+
+
+class ServiceEndpoints(Watching):
+    """Keeps one object of the service's name. Services without a selector are left to others."""
+
+    name = "endpoints-controller"
+    account = "endpoint-controller"
+
+    def __init__(self) -> None:
+        super().__init__(SERVICES, PODS, ENDPOINTS)
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        return services_of(change, view)
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(SERVICES, view.scan(SERVICES))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        service, present = view.get(key), view.get(Key(ENDPOINTS, key.namespace, key.name))
+        if service is None:
+            if present is not None:
+                remove(client, ENDPOINTS, present)
+            return
+        if not at(service, "spec", "selector") or at(service, "spec", "type") == "ExternalName":
+            return
+        found = behind.backends(service, view.scan(PODS, key.namespace), behind.families(service)[0])
+        found = [each for each in found if not each.going or each.publish_early]
+        subsets = _subsets(service, found[:_MOST])
+        labels = behind.inherited(service)
+        if present is None:
+            self._create(client, service, labels, subsets, found)
+        elif subsets != (present.get("subsets") or []) or labels != labels_of(present):
+            notes = self._notes(service, found, annotations_of(present))
+            wanted = {**with_metadata(present, labels=labels, annotations=notes), "subsets": subsets}
+            expect(replace(client, ENDPOINTS, wanted), 404, 409)
+
+    def _create(
+        self, client: Client, service: Object, labels: dict[str, str], subsets: list[Any], found: Sequence[Backend]
+    ) -> None:
+        meta = {"name": name_of(service), "labels": labels, "annotations": self._notes(service, found, {})}
+        made = {"apiVersion": "v1", "kind": "Endpoints", "metadata": meta, "subsets": subsets}
+        expect(create(client, ENDPOINTS, service["metadata"]["namespace"], made), 403, 404, 409)
+
+    def _notes(self, service: Object, found: Sequence[Backend], present: Any) -> dict[str, str]:
+        notes = {**present, behind.CHANGED: behind.triggered(service, [each.pod for each in found])}
+        notes.pop(behind.OVER_CAPACITY, None)
+        return {**notes, behind.OVER_CAPACITY: "truncated"} if len(found) > _MOST else notes
+
+
+def services_of(change: Change, view: View) -> Iterable[Key]:
+    """The services that a change concerns: those that lead or led to a pod, or that an object is named after."""
+    key, states = change.entry.key, [change.entry.object]
+    if key.resource == SERVICES:
+        return [key]
+    if key.resource == ENDPOINTS:
+        return [Key(SERVICES, key.namespace, key.name)]
+    if change.previous is not None:
+        states.append(change.previous.object)
+    leading = [each for each in view.scan(SERVICES, key.namespace) if any(behind.selects(each, pod) for pod in states)]
+    return keys_of(SERVICES, leading)
+
+
+def _subsets(service: Object, found: Sequence[Backend]) -> list[dict[str, Any]]:
+    """The addresses grouped by the ports that they have, in the order of the real server."""
+    grouped: dict[tuple[Any, ...], dict[str, list[Backend]]] = {}
+    for each in found:
+        ports = tuple(sorted(each.ports, key=repr))
+        if not ports and not behind.is_headless(service):
+            continue
+        group = grouped.setdefault(ports, {"addresses": [], "notReadyAddresses": []})
+        group["addresses" if each.ready else "notReadyAddresses"].append(each)
+    subsets: list[dict[str, Any]] = []
+    for ports, group in sorted(grouped.items(), key=repr):
+        made: dict[str, Any] = {
+            name: [_address(service, each) for each in sorted(members, key=lambda one: one.address)]
+            for name, members in group.items()
+            if members
+        }
+        if ports:
+            made["ports"] = [_port(dict(port)) for port in ports]
+        subsets.append(made)
+    return subsets
+
+
+def _port(port: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in port.items() if value != ""}
+
+
+def _address(service: Object, each: Backend) -> dict[str, Any]:
+    made: dict[str, Any] = {"ip": each.address}
+    if behind.hostname(service, each.pod):
+        made["hostname"] = behind.hostname(service, each.pod)
+    if at(each.pod, "spec", "nodeName"):
+        made["nodeName"] = each.pod["spec"]["nodeName"]
+    return {**made, "targetRef": each.target}

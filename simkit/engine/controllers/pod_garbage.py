@@ -1,0 +1,67 @@
+"""Removes pods that nobody will ever end: of nodes that are gone, and such as go without ever having had a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from simkit.engine.controllers.kinds import NODES, PODS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import expect, keys_of, path_to
+from simkit.engine.controllers.view import View, going, uid_of
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.meta.clock import Clock
+from simkit.meta.message import Request
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at
+
+_QUARANTINE: Final = 40.0
+"""Seconds that a node has to be missing: it may be about to come back."""
+
+
+class PodGarbage(Watching):
+    """Waits a while for a missing node, then removes its pods at once."""
+
+    name = "pod-garbage-collector-controller"
+    account = "pod-garbage-collector"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(PODS, NODES)
+        self._clock = clock
+        self._missing: dict[str, float] = {}
+        """Since when nodes have been missing."""
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key = change.entry.key
+        if key.resource == PODS:
+            return [key] if change.type != "DELETED" else ()
+        if change.type == "MODIFIED":
+            return ()
+        return keys_of(PODS, [pod for pod in view.scan(PODS) if at(pod, "spec", "nodeName") == key.name])
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(PODS, view.scan(PODS))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+        pod = view.get(key)
+        if pod is None:
+            return None
+        node = at(pod, "spec", "nodeName") or ""
+        if not node:
+            if going(pod):
+                self._remove(client, pod)
+            return None
+        if view.get(Key(NODES, "", node)) is not None:
+            self._missing.pop(node, None)
+            return None
+        now = self._clock.now()
+        end = self._missing.setdefault(node, now) + _QUARANTINE
+        if end > now:
+            return end
+        self._remove(client, pod)
+        return None
+
+    def _remove(self, client: Client, pod: Object) -> None:
+        options = {"preconditions": {"uid": uid_of(pod)}, "gracePeriodSeconds": 0}
+        expect(client.perform(Request.of("DELETE", path_to(PODS, pod), options)), 404, 409)

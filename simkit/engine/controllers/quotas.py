@@ -1,0 +1,70 @@
+"""Counts what namespaces use of their quotas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from simkit.engine.controllers.kinds import QUOTAS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import keys_of, replace_status
+from simkit.engine.controllers.view import View
+from simkit.engine.seams import Change
+from simkit.logic.quota.amounts import amounts_of, texts
+from simkit.logic.quota.calculate import counted, used
+from simkit.meta.clock import Clock
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, namespace_of
+from simkit.schema.catalogue import Catalogue
+
+
+class QuotaUsage:
+    """Knows which namespaces have quotas, and looks at nothing in the others."""
+
+    name = account = "resourcequota-controller"
+    watches = frozenset({QUOTAS})
+
+    def __init__(self, catalogue: Callable[[], Catalogue], clock: Clock) -> None:
+        self._catalogue, self._clock = catalogue, clock
+        self._limited: set[str] = set()
+
+    def concerns(self, change: Change) -> bool:
+        key = change.entry.key
+        if key.resource == QUOTAS:
+            self._limited.add(key.namespace)
+        return key.namespace in self._limited
+
+    def adopt(self, other: Any) -> None:
+        self._limited = set(other._limited)
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key = change.entry.key
+        if key.resource == QUOTAS and change.type == "MODIFIED":
+            return [key]
+        quotas = view.scan(QUOTAS, key.namespace)
+        if not quotas:
+            self._limited.discard(key.namespace)
+        counting = [each for each in quotas if key.resource in counted(at(each, "spec", "hard") or ())]
+        return [*keys_of(QUOTAS, counting), *([key] if key.resource == QUOTAS else [])]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        found = view.scan(QUOTAS)
+        self._limited = set(map(namespace_of, found))
+        return keys_of(QUOTAS, found)
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        quota = view.get(key)
+        if quota is None:
+            return
+        hard = amounts_of(at(quota, "spec", "hard"))
+
+        def objects(resource: GroupResource) -> Iterable[Object]:
+            found = self._catalogue().preferred(resource)
+            return view.scan(found.storage, key.namespace) if found is not None else ()
+
+        counts = used(quota, list(hard), objects, self._clock.now())
+        before = amounts_of(at(quota, "status", "used"))
+        wanted = {name: amount for name, amount in {**before, **counts}.items() if name in hard}
+        if wanted == before and amounts_of(at(quota, "status", "hard")) == hard and at(quota, "status", "hard"):
+            return
+        replace_status(client, QUOTAS, quota, {"hard": texts(hard), "used": texts(wanted)})

@@ -1,0 +1,92 @@
+"""Lets volumes and claims go when nothing uses them any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from simkit.engine.controllers.kinds import CLAIMS, PODS, VOLUMES
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import expect, keys_of, replace
+from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.meta.domain import label
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, metadata, name_of, with_metadata
+
+_CLAIM: Final = label("pvc-protection")
+_VOLUME: Final = label("pv-protection")
+
+
+class ClaimProtection(Watching):
+    """A claim is used by pods that are on a node and have not ended."""
+
+    name = "persistentvolumeclaim-protection-controller"
+    account = "pvc-protection-controller"
+
+    def __init__(self) -> None:
+        super().__init__(CLAIMS, PODS)
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key = change.entry.key
+        if key.resource == CLAIMS:
+            return [key]
+        return [Key(CLAIMS, key.namespace, name) for name in _claims_of(change.entry.object)]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(CLAIMS, view.scan(CLAIMS))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        claim = view.get(key)
+        if claim is None:
+            return
+        pods = view.scan(PODS, key.namespace) if going(claim) else ()
+        used = any(_uses(pod, key.name) for pod in pods)
+        _keep(client, CLAIMS, claim, _CLAIM, held=used or not going(claim))
+
+
+class VolumeProtection(Watching):
+    """A volume is used as long as it is bound to a claim."""
+
+    name = "persistentvolume-protection-controller"
+    account = "pv-protection-controller"
+
+    def __init__(self) -> None:
+        super().__init__(VOLUMES)
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        return [change.entry.key]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(VOLUMES, view.scan(VOLUMES))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        volume = view.get(key)
+        if volume is not None:
+            held = at(volume, "status", "phase") == "Bound" or not going(volume)
+            _keep(client, VOLUMES, volume, _VOLUME, held=held)
+
+
+def _claims_of(pod: Object) -> list[str]:
+    found: list[str] = []
+    for volume in at(pod, "spec", "volumes") or ():
+        if "persistentVolumeClaim" in volume:
+            found.append(at(volume, "persistentVolumeClaim", "claimName") or "")
+        elif "ephemeral" in volume:
+            found.append(f"{name_of(pod)}-{volume['name']}")
+    return found
+
+
+def _uses(pod: Object, claim: str) -> bool:
+    ended = at(pod, "status", "phase") in ("Succeeded", "Failed")
+    return not ended and bool(at(pod, "spec", "nodeName")) and claim in _claims_of(pod)
+
+
+def _keep(client: Client, resource: GroupResource, obj: Object, finalizer: str, *, held: bool) -> None:
+    """Set or take away the finalizer. An object that is going already gets none any more."""
+    present = list(metadata(obj).get("finalizers") or ())
+    if held == (finalizer in present) or (held and going(obj)):
+        return
+    wanted = [*present, finalizer] if held else [name for name in present if name != finalizer]
+    expect(replace(client, resource, with_metadata(obj, finalizers=wanted)), 404, 409)

@@ -1,0 +1,50 @@
+"""What a whole namespace uses of a quota."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from simkit.logic.quota.amounts import Amounts, count, plus
+from simkit.logic.quota.scopes import fits, scopes_of
+from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, usage
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object
+from simkit.meta.quantity import Quantity
+
+_COUNT = "count/"
+_PLAIN = ("configmaps", "resourcequotas", "replicationcontrollers", "secrets")
+
+
+def counted(names: Iterable[str]) -> list[GroupResource]:
+    """The resources whose objects a quota that limits these names has to look at.
+
+    Examples
+    --------
+    >>> [str(resource) for resource in counted(["pods", "count/deployments.apps"])]
+    ['pods', 'deployments.apps']
+    """
+    listed = list(names)
+    found = [resource for resource in (PODS, SERVICES, CLAIMS) if matching(resource, listed)]
+    for name in listed:
+        if name in _PLAIN:
+            found.append(GroupResource("", name))
+        elif name.startswith(_COUNT):
+            resource, _, group = name.removeprefix(_COUNT).partition(".")
+            found.append(GroupResource(group, resource))
+    return list(dict.fromkeys(found))
+
+
+def used(
+    quota: Object, names: Sequence[str], objects: Callable[[GroupResource], Iterable[Object]], now: float
+) -> Amounts:
+    """What is used of each of a quota's names, zero where nothing is. Names that nobody can count are left out."""
+    scopes = scopes_of(quota)
+    total: dict[str, Quantity] = {}
+    for resource in counted(names):
+        own = matching(resource, names)
+        total = {**{name: count(0) for name in own}, **total}
+        for obj in objects(resource):
+            if all(fits(scope, resource, obj) for scope in scopes):
+                amounts = usage(resource, obj, now)
+                total = plus(total, {name: amounts[name] for name in own if name in amounts})
+    return total
