@@ -54,7 +54,7 @@ def timeline(
 
     Examples
     --------
-    >>> timeline(["batch"], kinds=["CronJob"])[["api_version", "phase", "first", "until"]].values.tolist()[1:3]
+    >>> timeline(["batch"], kinds=["CronJob"])[["api_version", "phase", "first", "until"]].values.tolist()[:2]
     [['batch/v1beta1', 'beta', '1.8', '1.21'], ['batch/v1beta1', 'deprecated', '1.21', '1.25']]
     """
     whole = history or of_releases(groups)
