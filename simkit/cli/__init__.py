@@ -32,6 +32,7 @@ COMMANDS: Final = (
     Command("can-i", "whether a subject may do something, and why"),
     Command("check", "whether access meets a file of expectations"),
     Command("diff", "who gains and who loses what between two dumps"),
+    Command("redact", "a dump that can be shared"),
     Command("releases", "what releases serve, and when versions come and go"),
     Command("policy", "check a history of versions against the deprecation policy"),
     Command("without", "who would notice if versions went"),

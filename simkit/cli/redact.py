@@ -1,0 +1,76 @@
+"""``simkit redact``: a dump that can be shared."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+from pathlib import Path
+from typing import Any
+
+from simkit.cli.dump import add_release
+
+EXAMPLES = """\
+examples:
+  simkit redact cluster.yaml --to shared.json.gz
+  simkit redact dumps/ --to shared.yaml --pseudonyms
+  simkit redact before.yaml --to before-shared.yaml --pseudonyms --key-file key
+
+Secret values are always gone. With --pseudonyms names are replaced too, the same name by the same pseudonym, so that
+every question about access has the same answer; kinds, rules, API groups and the server's own names stay.
+
+Exit code: 0 when all was read, 1 when something could not be read, 2 for wrong use.
+"""
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "redact",
+        help="a dump that can be shared",
+        description="Writes a dump without secret values, and with other names where wanted.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("path", nargs="+", metavar="PATH", help="what kubectl wrote: files, folders, archives")
+    parser.add_argument("--to", required=True, type=Path, metavar="FILE", help="ends in .json, .yaml, or that and .gz")
+    parser.add_argument("--pseudonyms", action="store_true", help="replace names consistently")
+    parser.add_argument(
+        "--key-file",
+        type=Path,
+        metavar="FILE",
+        help="a secret of at most 64 bytes that makes the same pseudonyms again, for dumps to be compared",
+    )
+    parser.add_argument("--keep-configmaps", action="store_true", help="keep the values of config maps")
+    add_release(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, redact, write, and return the exit code."""
+    from simkit.snapshot.load import load
+    from simkit.snapshot.memory import MemorySnapshot
+    from simkit.snapshot.redact import redacted
+    from simkit.snapshot.save import save
+
+    dump = load(args.path, release=args.release, captured=args.complete)
+    for problem in dump.lost:
+        print(f"simkit: {problem}", file=sys.stderr)
+    shown = redacted(dump.objects, pseudonyms=_pseudonyms(args), keep_config=args.keep_configmaps)
+    save(MemorySnapshot(shown, captured=dump.captured, index=dump.index), args.to)
+    print(f"{len(dump):,} objects are in {args.to}", file=sys.stderr)
+    return 1 if dump.lost else 0
+
+
+def _pseudonyms(args: argparse.Namespace) -> Any:
+    from simkit.meta.errors import SimkitError
+    from simkit.snapshot.pseudonyms import Pseudonyms
+
+    if not args.pseudonyms:
+        if args.key_file is not None:
+            raise SimkitError("--key-file makes pseudonyms; say --pseudonyms too")
+        return None
+    key = secrets.token_bytes(32) if args.key_file is None else args.key_file.read_bytes().strip()
+    if not 0 < len(key) <= 64:
+        raise SimkitError(f"{args.key_file} must hold between 1 and 64 bytes, not {len(key)}")
+    return Pseudonyms(key)

@@ -1,0 +1,141 @@
+"""Other names for everything that somebody named, the same for the same name wherever it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import blake2b
+from typing import Any, Final
+
+from simkit.meta.domain import DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE, label
+from simkit.meta.objects import Object, annotations_of, labels_of, metadata, with_metadata
+
+_WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]*")
+_PART: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+_STRUCTURAL: Final = frozenset({"CustomResourceDefinition", "APIService"})
+"""Kinds whose names are made of those of resources and groups, which stay."""
+_PROTECTED: Final = frozenset(
+    {
+        *("apiVersion", "kind", "apiGroup", "apiGroups", "apiVersions", "verbs", "resources", "nonResourceURLs"),
+        *("type", "phase", "protocol", "operator", "effect", "operations", "scope", "uid", "resourceVersion"),
+        *("creationTimestamp", "restartPolicy", "reason", "status", "mode", "policyTypes", "accessModes", "key"),
+    }
+)
+"""Fields that hold words of the interface, never names that somebody gave."""
+_OPAQUE: Final = frozenset({"image", "host", "hosts", "externalName", "server", "url", "email"})
+_FREE_TEXT: Final = frozenset({"message", "note", "description", "args", "command", "expression", "messageExpression"})
+_OPEN_KEYS: Final = frozenset({"labels", "matchLabels", "selector", "nodeSelector", "data", "stringData", "binaryData"})
+"""Mappings whose keys somebody chose."""
+_AUTOUPDATE: Final = label("autoupdate", "rbac.authorization")
+_USER_FACING: Final = frozenset({"cluster-admin", "admin", "edit", "view"})
+_NAMED_ITEMS: Final = ("containers", "initContainers", "ephemeralContainers", "volumes", "subjects")
+
+
+class Pseudonyms:
+    """Learns the names that objects use, then replaces them. The same key gives the same pseudonyms.
+
+    Parameters
+    ----------
+    key
+        At most 64 bytes, to be kept back: whoever has it can test whether a name stands behind a pseudonym.
+
+    Examples
+    --------
+    >>> pseudonyms = Pseudonyms(b"key")
+    >>> account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "shop"}}
+    >>> pseudonyms.learn([account])
+    >>> meta = pseudonyms.replaced(account)["metadata"]
+    >>> pseudonyms.text("system:serviceaccount:shop:robot").split(":")[2:] == [meta["namespace"], meta["name"]]
+    True
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+        self._known: dict[str, str] = {}
+
+    def learn(self, objects: Iterable[Object]) -> None:
+        """Take in all names of the objects; do so for all of them before the first is replaced."""
+        for obj in objects:
+            if obj.get("kind") not in _STRUCTURAL:
+                for name in _names(obj):
+                    if not _own(name) and name not in self._known:
+                        self._known[name] = self._made(name)
+
+    def _made(self, name: str) -> str:
+        return f"n{blake2b(name.encode(), key=self._key, digest_size=6).hexdigest()}"
+
+    def replaced(self, obj: Object) -> Object:
+        """The object with every learnt name replaced, free text and most annotations gone."""
+        kept = {name: text for name, text in annotations_of(obj).items() if name == _AUTOUPDATE}
+        bare = with_metadata(obj, annotations=kept or None, generateName=None)
+        if obj.get("kind") in _STRUCTURAL:
+            return bare
+        return {name: self._value(value, name) for name, value in bare.items()}
+
+    def _value(self, value: Any, field: str) -> Any:
+        if isinstance(value, Mapping):
+            rename = self.text if field in _OPEN_KEYS else str
+            return {
+                rename(name): self._value(item, "" if field in _OPEN_KEYS else name) for name, item in value.items()
+            }
+        if field in _PROTECTED:
+            return value
+        if isinstance(value, list):
+            return [] if field in _FREE_TEXT else [self._value(item, field) for item in value]
+        return self._leaf(value, field) if isinstance(value, str) else value
+
+    def _leaf(self, value: str, field: str) -> str:
+        if field in _FREE_TEXT:
+            return ""
+        return self._made(value) if value and field in _OPAQUE else self.text(value)
+
+    def text(self, text: str) -> str:
+        """A text with the learnt names in it replaced: the whole, or its words, or their parts."""
+        whole = self._known.get(text)
+        return whole if whole is not None else _WORD.sub(self._word, text)
+
+    def _word(self, match: re.Match[str]) -> str:
+        word = match.group()
+        return self._known.get(word) or _PART.sub(lambda part: self._known.get(part.group(), part.group()), word)
+
+
+def _own(name: str) -> bool:
+    """Whether the server or the interface gave the name, so that it tells nothing."""
+    return (
+        name.startswith(("system:", "kube-"))
+        or name in _USER_FACING
+        or name in (DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, PUBLIC_NAMESPACE)
+        or name in ("true", "false", "rbac-defaults", "privileged", "baseline", "restricted", "linux", "amd64", "arm64")
+        or not any(letter.isalpha() for letter in name)
+    )
+
+
+def _names(obj: Object) -> Iterator[str]:
+    """Every name in an object: its own, its labels' values, and those that it refers to."""
+    meta = metadata(obj)
+    for field in ("name", "namespace"):
+        if isinstance(meta.get(field), str):
+            yield meta[field]
+    yield from (value for value in labels_of(obj).values() if isinstance(value, str))
+    role = obj.get("roleRef")
+    if isinstance(role, Mapping):
+        yield str(role.get("name") or "")
+    yield from _within(obj)
+
+
+def _within(value: Any, field: str = "") -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            if name == "resourceNames" and isinstance(item, list):
+                yield from map(str, item)
+            elif name == "labels" and isinstance(item, Mapping):
+                yield from (text for text in item.values() if isinstance(text, str))
+            elif name.endswith("Name") and isinstance(item, str):
+                yield item
+            elif name not in _PROTECTED:
+                yield from _within(item, name)
+    elif isinstance(value, list):
+        for item in value:
+            if field in _NAMED_ITEMS and isinstance(item, Mapping):
+                yield from (item[part] for part in ("name", "namespace") if isinstance(item.get(part), str))
+            yield from _within(item, field)

@@ -1,0 +1,116 @@
+"""What can be shared: nothing secret in it, and the same answers about access."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from simkit.analysis.findings import audit
+from simkit.analysis.who_can import who_can
+from simkit.cli import main
+from simkit.snapshot.load import load
+from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.pseudonyms import Pseudonyms
+from simkit.snapshot.redact import redacted
+from tests.analysis.worlds import account, binding, namespace, role, rule
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "name": "ledger-0",
+        "namespace": "payments",
+        "labels": {"team": "goldfinch"},
+        "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "hunter2", "owner": "ann@corp.example"},
+        "managedFields": [{"manager": "hunter2"}],
+    },
+    "spec": {
+        "serviceAccountName": "ledger",
+        "containers": [
+            {
+                "name": "app",
+                "image": "registry.corp.example/goldfinch/ledger:1",
+                "command": ["run", "--password", "hunter2", "--db=postgres://me:hunter2@db/x"],
+                "args": ["--api-key=hunter2", "--port=80"],
+                "env": [
+                    {"name": "A", "value": "hunter2"},
+                    {"name": "B", "valueFrom": {"secretKeyRef": {"name": "db"}}},
+                ],
+            }
+        ],
+    },
+}
+OBJECTS: list[dict[str, Any]] = [
+    POD,
+    {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db", "namespace": "payments"}, "data": {"p": "aHVudGVyMg=="}},
+    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "payments"}, "data": {"url": "hunter2"}},
+    *(namespace("payments"), account("payments", "ledger")),
+    role("ledger-reader", rule("get,list", "secrets"), namespace="payments"),
+    role("named", rule("get", "secrets", names="db"), namespace="payments"),
+    binding("ledger", "ledger-reader", "sa:payments/ledger", "user:ann@corp.example", namespace="payments", local=True),
+    binding("token", "named", "user:system:serviceaccount:payments:ledger", namespace="payments", local=True),
+    binding("admins", "cluster-admin", "group:oidc:goldfinch"),
+    role("cluster-admin", rule("*", "*", groups="*")),
+]  # fmt: skip
+
+
+def test_values_are_gone_and_the_rest_stays() -> None:
+    """No secret value is left in fields, flags, addresses, variables or annotations; what names them stays."""
+    shown = list(redacted(OBJECTS))
+    text = orjson.dumps(shown).decode()
+    assert "hunter2" not in text
+    assert "aHVudGVyMg" not in text
+    container = shown[0]["spec"]["containers"][0]
+    assert container["args"] == ["--api-key=REDACTED", "--port=80"]
+    assert container["command"] == ["run", "--password", "REDACTED", "--db=postgres://REDACTED@db/x"]
+    assert container["env"][1] == {"name": "B", "valueFrom": {"secretKeyRef": {"name": "db"}}}
+    assert shown[0]["metadata"]["annotations"] == {"owner": "ann@corp.example"}
+    assert shown[2]["data"] == {"url": ""}
+    assert shown[3:] == OBJECTS[3:]
+    assert list(redacted(OBJECTS, keep_config=True))[2]["data"] == {"url": "hunter2"}
+
+
+def test_pseudonyms_leave_no_name() -> None:
+    """No name that somebody gave is left anywhere; the server's own names are."""
+    text = orjson.dumps(list(redacted(OBJECTS, pseudonyms=Pseudonyms(b"k")))).decode()
+    for name in ("payments", "ledger", "ann@", "goldfinch", "corp.example", "registry"):
+        assert name not in text
+    for name in ("cluster-admin", "secrets", "system:serviceaccount:"):
+        assert name in text
+
+
+def test_answers_are_the_same() -> None:
+    """Findings and who-can agree with those of the original, for names are replaced alike everywhere."""
+    pseudonyms = Pseudonyms(b"k")
+    before = MemorySnapshot(OBJECTS, captured=["*"])
+    after = MemorySnapshot(redacted(OBJECTS, pseudonyms=pseudonyms), captured=["*"])
+    assert audit(before).counts() == audit(after).counts()
+    old = who_can(before, "get", "secrets", name="db", namespace="payments")
+    new = who_can(after, "get", "secrets", name=pseudonyms.text("db"), namespace=pseudonyms.text("payments"))
+    assert sorted(map(pseudonyms.text, old["subject"])) == sorted(new["subject"])
+
+
+def test_keys_make_pseudonyms() -> None:
+    """The same key gives the same names, another key others."""
+    first, second, other = (list(redacted(OBJECTS, pseudonyms=Pseudonyms(key))) for key in (b"a", b"a", b"b"))
+    assert first == second
+    assert first != other
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A redacted dump can be loaded and is complete for what the original was complete for."""
+    source, target, key = tmp_path / "dump.json", tmp_path / "shared.yaml", tmp_path / "key"
+    source.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": OBJECTS}))
+    key.write_text("a key")
+    words = ["redact", str(source), "--to", str(target)]
+    assert main([*words, "--pseudonyms", "--key-file", str(key)]) == 0
+    assert "payments" not in target.read_text()
+    assert load(target).captured == load(source).captured
+    assert len(load(target)) == len(OBJECTS)
+    assert main([*words, "--key-file", str(key)]) == 2
+    key.write_text("")
+    assert main([*words, "--pseudonyms", "--key-file", str(key)]) == 2
+    assert "between 1 and 64" in capsys.readouterr().err
