@@ -186,6 +186,7 @@ def run(args: argparse.Namespace) -> int:
     from simkit.engine.http.server import Server
     from simkit.meta.clock import SystemClock
 
+    gc.disable()  # nothing of what a start makes is garbage
     clock = SystemClock()
     serving = _serving(args)
     _tell_limits(args.release)
@@ -196,6 +197,7 @@ def run(args: argparse.Namespace) -> int:
     server = Server(Road(made.engine), serving, clock=clock, compress=compress)
     made.runner.start()
     gc.freeze()  # what is there now stays; the collector need not look at it again and again
+    gc.enable()
     try:
         server.run(lambda: _announce(server, kubeconfig=args.kubeconfig_out))
     finally:

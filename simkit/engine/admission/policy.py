@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from simkit.engine.admission.matching import LiveWorld, attempt_of
 from simkit.engine.admission.policy_index import BINDINGS, POLICIES, PolicyIndex
 from simkit.engine.seams import Operation, Review
 from simkit.logic.policy.attempt import Attempt
-from simkit.logic.policy.decide import Denial, decide
 from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.objects import metadata
+
+if TYPE_CHECKING:
+    from simkit.logic.policy.decide import Denial
 
 _CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
 _UNPROCESSABLE: Final = 422
@@ -37,6 +39,8 @@ class ValidatingAdmissionPolicy:
         hooks = self._index.concerned(self._world, *kind)
         if not hooks:
             return
+        from simkit.logic.policy.decide import decide
+
         outcome = decide(attempt, hooks, self._world)
         review.warnings.extend(outcome.warnings)
         for key, value in outcome.annotations.items():

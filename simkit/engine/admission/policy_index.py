@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from simkit.engine.seams import Change, Store
 from simkit.logic.policy.attempt import World
-from simkit.logic.policy.decide import Binding, Bound, bound
-from simkit.logic.policy.policy import Policy
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import name_of
 from simkit.schema.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from simkit.logic.policy.decide import Bound
+    from simkit.logic.policy.policy import Policy
 
 POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
 BINDINGS: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings")
@@ -81,8 +83,15 @@ class PolicyIndex:
         return view
 
     def _read(self) -> Sequence[Bound]:
+        entries = list(self._store.scan(POLICIES))
+        if not entries:  # the language of expressions is only loaded where there are any
+            self._known = {}
+            return ()
+        from simkit.logic.policy.decide import Binding, bound
+        from simkit.logic.policy.policy import Policy
+
         known: dict[str, Policy] = {}
-        for entry in self._store.scan(POLICIES):
+        for entry in entries:
             name, found = name_of(entry.object), self._known.get(name_of(entry.object))
             same = found is not None and found.object.get("spec") == entry.object.get("spec")
             known[name] = found if found is not None and same else Policy(entry.object)

@@ -18,7 +18,6 @@ from simkit.engine.seams import Mutator, Operation, Review
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
 from simkit.language.merge.refusal import PatchError
 from simkit.logic.policy.attempt import Attempt
-from simkit.logic.policy.conditions import ConditionsFailed
 from simkit.meta.clock import Chance
 from simkit.meta.domain import api_group
 from simkit.meta.errors import forbidden, internal
@@ -54,6 +53,8 @@ class _Webhooks:
         return attempt_of(review, self._world.catalogue)
 
     def _match(self, hook: Hook, attempt: Attempt) -> Resource | None:
+        from simkit.logic.policy.conditions import ConditionsFailed
+
         try:
             return hook.match(attempt, self._world)
         except ConditionsFailed as error:

@@ -18,8 +18,8 @@ from simkit.engine.admission.webhook_review import (
     request_of,
     version_for,
 )
+from simkit.engine.outside.address import Peer, Unreachable
 from simkit.engine.outside.gateway import Function, Gateway, Uncalled
-from simkit.engine.outside.peer import Peer, Unreachable, fetch
 from simkit.logic.policy.attempt import Attempt, World
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupResource
@@ -97,6 +97,8 @@ class Caller:
             raise CallFailed(hook, f"received invalid webhook response: {error}") from None
 
     def _posted(self, hook: Hook, body: bytes) -> bytes:
+        from simkit.engine.outside.peer import fetch
+
         url = f"{_address(hook)}?timeout={hook.seconds}s"
         parts = urlsplit(url)
         try:

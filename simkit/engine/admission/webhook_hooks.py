@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.seams import Change, Store
-from simkit.kinds.parts.policy_expressions import environment
-from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
-from simkit.language.cel.types import BOOL
 from simkit.logic.policy.attempt import Attempt, World
-from simkit.logic.policy.conditions import hold
 from simkit.logic.policy.matching import Constraints
-from simkit.logic.policy.variables import Expression, compiled
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Catalogue, Resource
+
+if TYPE_CHECKING:
+    from simkit.logic.policy.variables import Expression
 
 MUTATING: Final = GroupResource(ADMISSION_GROUP, "mutatingwebhookconfigurations")
 VALIDATING: Final = GroupResource(ADMISSION_GROUP, "validatingwebhookconfigurations")
@@ -66,8 +64,15 @@ class Hook:
 
     @cached_property
     def _conditions(self) -> Sequence[Expression]:
+        rows: Sequence[Object] = self.row.get("matchConditions") or ()
+        if not rows:  # the language of expressions is only loaded where there are any
+            return ()
+        from simkit.kinds.parts.policy_expressions import environment
+        from simkit.language.cel.types import BOOL
+        from simkit.logic.policy.variables import compiled
+
         known = environment()
-        return [compiled(each.get("expression") or "", known, BOOL) for each in self.row.get("matchConditions") or ()]
+        return [compiled(each.get("expression") or "", known, BOOL) for each in rows]
 
     def may_match(self, world: World, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
         """Whether any write of this kind could match, whatever its object."""
@@ -83,10 +88,14 @@ class Hook:
         matched = self._constraints.match(attempt, world)
         if matched is None or not self._conditions:
             return matched
+        from simkit.logic.policy.conditions import hold
+
         return matched if hold(self._conditions, _bindings(attempt, matched, world), fails=not self.ignores) else None
 
 
 def _bindings(attempt: Attempt, matched: Resource, world: World) -> Mapping[str, Any]:
+    from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
+
     request = attempt.request(matched)
     return {
         "object": None if attempt.object is None else world.convert(attempt.object, matched),

@@ -5,19 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote, urlencode
 
 import orjson
 
 from simkit.engine.aggregation.stream import RemoteStream
+from simkit.engine.outside.address import Peer, Unreachable
 from simkit.engine.outside.gateway import Gateway, Uncalled
-from simkit.engine.outside.peer import Exchange, Peer, Unreachable, fetch, send
 from simkit.engine.pipeline.exchange import Exchange as Asked
 from simkit.engine.pipeline.registered import Registration
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
+
+if TYPE_CHECKING:
+    from simkit.engine.outside.peer import Exchange
 
 AGGREGATOR: Final = Identity("system:kube-aggregator", (MASTERS,))
 """Who asks for what a backing server says of itself."""
@@ -113,6 +116,8 @@ class Forwarder:
         return _response(answer)
 
     def _send(self, peer: Peer, exchange: Asked) -> Exchange:
+        from simkit.engine.outside.peer import send
+
         request = exchange.request
         headers = [("Host", peer.name), *_passed(request), *_identity(exchange.actor())]
         if request.body or request.method in ("POST", "PUT", "PATCH"):
@@ -138,6 +143,8 @@ class Forwarder:
         return ""
 
     def _asked(self, peer: Peer, path: str, *, accept: str = "application/json") -> tuple[int, bytes, str]:
+        from simkit.engine.outside.peer import fetch
+
         headers = {"Host": peer.name, "Accept": accept, **dict(_identity(AGGREGATOR))}
         return fetch(peer, "GET", path, headers, timeout=_PROBING)
 

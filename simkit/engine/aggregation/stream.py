@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from simkit.engine.outside.peer import Exchange, Unreachable
+from simkit.engine.outside.address import Unreachable
+
+if TYPE_CHECKING:
+    from simkit.engine.outside.peer import Exchange
 
 CHUNK: Final = 64 * 1024
 MOST_WAITING: Final = 64

@@ -10,38 +10,16 @@ import ssl
 import tempfile
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
+
+from simkit.engine.outside.address import Peer, Unreachable
 
 _UNKNOWN_AUTHORITY: Final = frozenset({2, 18, 19, 20, 21})
 """OpenSSL's numbers for chains that lead to no trusted authority."""
 _OUT_OF_TIME: Final = frozenset({9, 10})
 _OTHER_HOST: Final = frozenset({62, 63, 64})
-
-
-class Unreachable(Exception):
-    """An exchange that came to no answer; the text is what the real server's HTTP client says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Peer:
-    """Where a server is and how it is known. Certificates and keys are PEM texts; no authorities: the machine's.
-
-    ``name`` is the host that its certificate must have, and that a client calls it.
-    """
-
-    host: str
-    port: int
-    name: str
-    authorities: bytes = b""
-    insecure: bool = False
-    certificate: bytes = b""
-    key: bytes = b""
-
-    def __repr__(self) -> str:
-        return f"<Peer {self.name} at {self.host}:{self.port}>"
 
 
 class Exchange:

@@ -1,0 +1,28 @@
+"""Where a server outside is and how it is known; apart from ``peer``, which loads the HTTP client to reach it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class Unreachable(Exception):
+    """An exchange that came to no answer; the text is what the real server's HTTP client says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Where a server is and how it is known. Certificates and keys are PEM texts; no authorities: the machine's.
+
+    ``name`` is the host that its certificate must have, and that a client calls it.
+    """
+
+    host: str
+    port: int
+    name: str
+    authorities: bytes = b""
+    insecure: bool = False
+    certificate: bytes = b""
+    key: bytes = b""
+
+    def __repr__(self) -> str:
+        return f"<Peer {self.name} at {self.host}:{self.port}>"
