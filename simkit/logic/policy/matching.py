@@ -26,7 +26,9 @@ def names(rule: Rule, operation: str, resource: GroupVersionResource, subresourc
     Examples
     --------
     >>> rule = {"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods/*"]}
-    >>> names(rule, "CREATE", GroupVersionResource("", "v1", "pods"), "")
+    >>> names(rule, "CREATE", GroupVersionResource("", "v1", "pods"), "exec")
+    True
+    >>> names(rule, "CREATE", GroupVersionResource("", "v1", "nodes"), "")
     False
     """
     return (
