@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.dump import add_release, demo_path, read
-from simkit.cli.output import add_output, json_text, write_rows
+from simkit.cli import output, reports
+from simkit.cli.dump import add_release, demo_path
+from simkit.cli.output import json_text, write_rows
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.analysis.findings import Audit, Finding
+    from simkit.analysis.findings.suppress import Accepted, Sifted
+    from simkit.snapshot.dump import Dump
 
 EXAMPLES = """\
 examples:
   simkit audit cluster.yaml
   simkit audit dumps/ --fail-on high --output markdown
   simkit audit cluster.yaml --html report.html
+  simkit audit cluster.yaml --suppress accepted.yaml -o sarif > audit.sarif
+  simkit audit cluster.yaml --write-baseline known.json
+  simkit audit cluster.yaml --baseline known.json
   simkit audit --demo
+
+A file of suppressions is a list 'suppressions' of entries with a reason, what they are about (check, namespace,
+binding, role, subject, fingerprint; texts may hold *) and, if they end, the last day as 'expires'.
 
 Exit code: 0 when nothing is as bad as --fail-on, 1 when something is, 2 for wrong use or unreadable input.
 """
@@ -46,9 +57,17 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--show", choices=LEVELS, default="high", help="what to list in tables, or worse (high)")
     parser.add_argument("--check", action="append", metavar="ID", help="make only this check; may be repeated")
     parser.add_argument("--include-defaults", action="store_true", help="look at the server's own objects too")
+    _add_accepting(parser)
     add_release(parser)
-    add_output(parser)
+    forms = (*output.FORMATS, *reports.FORMS)
+    parser.add_argument("-o", "--output", choices=forms, default="table", help="how to write the answer")
     return parser
+
+
+def _add_accepting(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--suppress", type=Path, metavar="FILE", help="YAML with findings that are accepted, and why")
+    parser.add_argument("--baseline", type=Path, metavar="FILE", help="leave out the findings of an earlier audit")
+    parser.add_argument("--write-baseline", type=Path, metavar="FILE", help="write all findings down, and exit with 0")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -58,8 +77,16 @@ def run(args: argparse.Namespace) -> int:
     if args.demo == bool(args.path):
         raise SimkitError("say what to audit: one or more paths, or --demo")
     paths = [demo_path()] if args.demo else args.path
-    found = audit(read(paths, args), include_defaults=args.include_defaults, checks=args.check)
-    _write(found, args)
+    dump = _loaded(paths, args)
+    sifted = _sifted(audit(dump.snapshot(), include_defaults=args.include_defaults, checks=args.check), args)
+    found = sifted.audit
+    if args.write_baseline is not None:
+        return _write_baseline(found, args.write_baseline)
+    if args.output in reports.FORMS:
+        _write_report(sifted, dump, paths[0], args)
+    else:
+        _write(found, sifted.accepted, args)
+    _remark(sifted)
     html = args.html or (DEMO_REPORT if args.demo else None)
     if html is not None:
         from simkit.cluster.report.report import write_report
@@ -71,11 +98,93 @@ def run(args: argparse.Namespace) -> int:
     return 1 if found.at_least(args.fail_on) else 0
 
 
-def _write(found: Audit, args: argparse.Namespace) -> None:
+def _loaded(paths: list[str], args: argparse.Namespace) -> Dump:
+    """The dump of some paths. What could not be read is told on standard error."""
+    from simkit.snapshot.load import load
+
+    dump = load(paths[0] if len(paths) == 1 else paths, release=args.release, captured=args.complete)
+    for problem in dump.lost:
+        print(f"simkit: {problem}", file=sys.stderr)
+    return dump
+
+
+def _sifted(found: Audit, args: argparse.Namespace) -> Sifted:
+    """The audit without what the files of the options accept."""
+    from simkit.analysis.findings.suppress import read_baseline, read_suppressions, sift
+
+    accepted = read_suppressions(args.suppress).suppressions if args.suppress is not None else ()
+    known = read_baseline(args.baseline) if args.baseline is not None else frozenset[str]()
+    return sift(found, accepted, known, today=datetime.now(tz=UTC).date())
+
+
+def _write_baseline(found: Audit, target: Path) -> int:
+    from simkit.analysis.findings.suppress import baseline
+
+    target.write_text(json_text(baseline(found.findings)), encoding="utf-8")
+    print(f"{len(found.findings)} findings are in {target}", file=sys.stderr)
+    return 0
+
+
+def _remark(sifted: Sifted) -> None:
+    """Tell on standard error what was accepted, and which suppressions need somebody's attention."""
+    if sifted.accepted:
+        print(f"{len(sifted.accepted)} findings are accepted", file=sys.stderr)
+    for each in sifted.expired:
+        print(
+            f"simkit: a suppression ended on {each.expires}, what it meant is still there: {each.reason}",
+            file=sys.stderr,
+        )
+    for each in sifted.unused:
+        print(f"simkit: a suppression means nothing any more: {each.reason}", file=sys.stderr)
+
+
+def _write_report(sifted: Sifted, dump: Dump, file: str, args: argparse.Namespace) -> None:
+    """JUnit, where findings count from --fail-on, or SARIF, where all are listed."""
+    cases = audit_cases(sifted, dump, file, None if args.output == "sarif" else args.fail_on, args.check)
+    text = json_text(reports.sarif(cases)) if args.output == "sarif" else reports.junit("simkit audit", cases)
+    sys.stdout.write(text)
+
+
+def audit_cases(
+    sifted: Sifted, dump: Dump, file: str, least: str | None = None, checks: Sequence[str] | None = None
+) -> list[reports.Case]:
+    """One case for each check that was made, its findings placed where the dump has the binding or the role.
+
+    ``least`` leaves out findings that are less severe, ``never`` all.
+    """
+    from simkit.analysis.findings import CHECKS
+
+    skipped = {one.check: one.reason for one in sifted.audit.skipped}
+    reasons = [(each.finding, each.reason) for each in sifted.accepted]
+    faults: dict[str, list[reports.Fault]] = {}
+    for finding, reason in [*((each, "") for each in sifted.audit.findings), *reasons]:
+        if least is None or (least != "never" and finding.severity >= type(finding.severity).named(least)):
+            faults.setdefault(finding.check, []).append(_fault(finding, dump, file, reason))
+    return [
+        reports.Case(
+            each.id, each.title, each.severity.word, faults.get(each.id, ()), each.why, skipped.get(each.id, "")
+        )
+        for each in CHECKS
+        if checks is None or each.id in checks
+    ]
+
+
+def _fault(finding: Finding, dump: Dump, file: str, reason: str) -> reports.Fault:
+    from simkit.analysis.findings.suppress import fingerprint
+
+    places = (dump.origins.get(key) for key in (finding.binding, finding.role) if key is not None)
+    where, line = next(filter(None, places), (file, None))
+    message = f"{finding.message} {finding.fix}".strip()
+    return reports.Fault(message, finding.severity.word, where, line or 1, fingerprint(finding), reason)
+
+
+def _write(found: Audit, accepted: Sequence[Accepted], args: argparse.Namespace) -> None:
     rows = found.frame().to_dict("records")
     if args.output == "json":
         skipped = [{"check": one.check, "reason": one.reason} for one in found.skipped]
-        print(json_text({"counts": found.counts(), "findings": rows, "skipped": skipped}), end="")
+        aside = [{"check": one.finding.check, "message": one.finding.message, "reason": one.reason} for one in accepted]
+        counts = found.counts()
+        print(json_text({"counts": counts, "findings": rows, "skipped": skipped, "accepted": aside}), end="")
     elif args.output == "csv":
         write_rows(tuple(found.frame().columns), rows, "csv")
     else:

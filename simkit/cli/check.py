@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree
 
 from simkit.cli.dump import add_dump, read
 from simkit.cli.output import json_text, write_rows
+from simkit.cli.reports import Case, Fault, junit, sarif
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,6 @@ Exit code: 0 when every expectation is met, 1 when one is not, 2 for wrong use o
 """
 COLUMNS = ("result", "severity", "expectation", "failures")
 FORMATS = ("table", "json", "csv", "markdown", "junit", "sarif")
-_LEVELS = {"low": "note", "medium": "warning", "high": "error", "critical": "error"}
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -49,9 +48,9 @@ def run(args: argparse.Namespace) -> int:
 
     outcomes = check(read(args.dump, args), read_suite(args.suite))
     if args.output == "junit":
-        sys.stdout.write(junit(outcomes))
+        sys.stdout.write(junit("simkit check", cases(outcomes, args.suite)))
     elif args.output == "sarif":
-        sys.stdout.write(json_text(sarif(outcomes, args.suite)))
+        sys.stdout.write(json_text(sarif(cases(outcomes, args.suite))))
     else:
         write_rows(COLUMNS, [_row(each, args.output) for each in outcomes], args.output)
     return 0 if all(each.passed for each in outcomes) else 1
@@ -67,34 +66,12 @@ def _row(outcome: Outcome, form: str) -> dict[str, Any]:
     }
 
 
-def junit(outcomes: Sequence[Outcome]) -> str:
-    """The outcomes as a JUnit test suite."""
-    broken = sum(not each.passed for each in outcomes)
-    suite = ElementTree.Element("testsuite", name="simkit check", tests=str(len(outcomes)), failures=str(broken))
-    for each in outcomes:
-        case = ElementTree.SubElement(suite, "testcase", classname="expectations", name=each.expectation.name)
-        if not each.passed:
-            failure = ElementTree.SubElement(case, "failure", message=each.failures[0])
-            failure.text = "\n".join(each.failures)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
+def cases(outcomes: Sequence[Outcome], file: str) -> list[Case]:
+    """The outcomes as build servers take them, placed at the file of the expectations."""
+    return [_case(number, each, file) for number, each in enumerate(outcomes)]
 
 
-def sarif(outcomes: Sequence[Outcome], file: str) -> dict[str, Any]:
-    """The broken expectations as a SARIF 2.1.0 log, placed at the file of the expectations."""
-    rules = [
-        {"id": f"expectation-{number}", "shortDescription": {"text": each.expectation.name}}
-        for number, each in enumerate(outcomes)
-    ]
-    place = {"physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}}}
-    results = [
-        {
-            "ruleId": f"expectation-{number}",
-            "level": _LEVELS[each.expectation.severity],
-            "message": {"text": f"{each.expectation.name}: {failure}"},
-            "locations": [place],
-        }
-        for number, each in enumerate(outcomes)
-        for failure in each.failures
-    ]
-    driver = {"name": "simkit", "rules": rules}
-    return {"version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+def _case(number: int, outcome: Outcome, file: str) -> Case:
+    wanted = outcome.expectation
+    faults = [Fault(f"{wanted.name}: {failure}", wanted.severity, file) for failure in outcome.failures]
+    return Case(f"expectation-{number}", wanted.name, wanted.severity, faults)

@@ -1,0 +1,210 @@
+"""Findings that somebody accepts: by a rule with a reason and a last day, or because they were there before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from simkit.analysis.findings.audit import CHECKS, Audit
+from simkit.analysis.findings.check import Finding
+from simkit.analysis.rbacobjects import written
+from simkit.analysis.subject import text_of
+from simkit.meta.errors import SimkitError
+
+IN_BASELINE: Final = "in the baseline"
+
+
+class Suppression(BaseModel):
+    """Findings that are accepted, why, and until when (that day included).
+
+    What is left out matches everything; texts may hold ``*``. ``binding`` and ``role`` are names, a namespaced one
+    with its namespace before it: ``dev/readers``. ``subject`` matches where all subjects of the finding do.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    reason: str = Field(min_length=1, pattern=r"\S")
+    expires: date | None = None
+    check: str = "*"
+    namespace: str = "*"
+    binding: str = "*"
+    role: str = "*"
+    subject: str = "*"
+    fingerprint: str = "*"
+
+    @model_validator(mode="after")
+    def _about_something(self) -> Suppression:
+        fields = (self.check, self.namespace, self.binding, self.role, self.subject, self.fingerprint)
+        if all(field == "*" for field in fields):
+            raise ValueError("say what is suppressed: check, namespace, binding, role, subject or fingerprint")
+        return self
+
+    def matches(self, finding: Finding) -> bool:
+        """Whether the finding is one of those that are meant, expired or not."""
+        return (
+            fnmatchcase(finding.check, self.check)
+            and fnmatchcase(finding.namespace, self.namespace)
+            and _named(finding.binding, self.binding)
+            and _named(finding.role, self.role)
+            and self._of_subjects(finding)
+            and fnmatchcase(fingerprint(finding), self.fingerprint)
+        )
+
+    def _of_subjects(self, finding: Finding) -> bool:
+        if self.subject == "*":
+            return True
+        texts = [text_of(subject) for subject in finding.subjects]
+        return bool(texts) and all(fnmatchcase(text, self.subject) for text in texts)
+
+    def expired(self, today: date) -> bool:
+        """Whether the last day is over."""
+        return self.expires is not None and self.expires < today
+
+
+class Suppressions(BaseModel):
+    """A file of suppressions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    suppressions: tuple[Suppression, ...] = ()
+
+    @model_validator(mode="after")
+    def _of_known_checks(self) -> Suppressions:
+        known = {check.id for check in CHECKS}
+        for each in self.suppressions:
+            if not any(fnmatchcase(name, each.check) for name in known):
+                raise ValueError(f"there is no check {each.check!r}")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A finding that fails nothing, and why."""
+
+    finding: Finding
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sifted:
+    """An audit with the findings that nobody accepted, and the others beside it.
+
+    ``expired`` are suppressions whose last day is over though what they meant is still there; ``unused`` are those
+    that meant nothing in this audit and can go.
+    """
+
+    audit: Audit
+    accepted: tuple[Accepted, ...]
+    expired: tuple[Suppression, ...]
+    unused: tuple[Suppression, ...]
+
+
+def read_suppressions(path: str | Path) -> Suppressions:
+    """The suppressions in a YAML or JSON file. Raises SimkitError that names the entry and what is wrong with it.
+
+    Examples
+    --------
+    A file such as::
+
+        suppressions:
+        - check: secrets-list
+          subject: "sa:backup/*"
+          reason: the backup reads everything, see ticket 812
+          expires: 2027-03-31
+    """
+    file = Path(path)
+    try:
+        value = yaml.safe_load(_text(file))
+    except yaml.YAMLError as error:
+        raise SimkitError(f"{file} is not YAML: {error}") from None
+    try:
+        return Suppressions.model_validate({} if value is None else value)
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+        raise SimkitError(f"{file}: {faults}") from None
+
+
+def read_baseline(path: str | Path) -> frozenset[str]:
+    """The fingerprints in a baseline. Raises SimkitError for a file that is none."""
+    file = Path(path)
+    try:
+        value = orjson.loads(_text(file))
+    except orjson.JSONDecodeError as error:
+        raise SimkitError(f"{file} is not JSON: {error}") from None
+    entries = value.get("findings") if isinstance(value, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(each, dict) and "fingerprint" in each for each in entries):
+        raise SimkitError(f"{file} is no baseline; write one with --write-baseline")
+    return frozenset(str(each["fingerprint"]) for each in entries)
+
+
+def baseline(findings: Iterable[Finding]) -> dict[str, Any]:
+    """What a baseline file holds: the fingerprints, with messages for those who read it."""
+    rows = {fingerprint(each): {"check": each.check, "message": each.message} for each in findings}
+    return {"findings": [{"fingerprint": mark, **rows[mark]} for mark in sorted(rows)]}
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SimkitError(f"cannot read {file}: {error.strerror}") from None
+
+
+def fingerprint(finding: Finding) -> str:
+    """A short mark of what is found and where, the same as long as subjects, binding and role are.
+
+    Wording, severity and the order of rules do not count.
+    """
+    objects = [written(key) if key is not None else "" for key in (finding.binding, finding.role)]
+    nothing = not any(objects) and not finding.subjects
+    parts = [finding.check, finding.namespace, *objects, *sorted(text_of(subject) for subject in finding.subjects)]
+    if nothing:
+        parts.append(finding.message)
+    return sha256(orjson.dumps(parts)).hexdigest()[:16]
+
+
+def sift(
+    found: Audit,
+    suppressions: Sequence[Suppression] = (),
+    known: frozenset[str] = frozenset(),
+    *,
+    today: date,
+) -> Sifted:
+    """The audit without what is suppressed or in the baseline, and what was taken out of it.
+
+    Notes
+    -----
+    O(findings x suppressions).
+    """
+    accepted: list[Accepted] = []
+    left: list[Finding] = []
+    used: set[int] = set()
+    for finding in found.findings:
+        meant = [place for place, each in enumerate(suppressions) if each.matches(finding)]
+        used.update(meant)
+        standing = [suppressions[place].reason for place in meant if not suppressions[place].expired(today)]
+        reason = standing[0] if standing else IN_BASELINE if fingerprint(finding) in known else ""
+        if reason:
+            accepted.append(Accepted(finding, reason))
+        else:
+            left.append(finding)
+    over = [each for place, each in enumerate(suppressions) if place in used and each.expired(today)]
+    unused = [each for place, each in enumerate(suppressions) if place not in used]
+    return Sifted(replace(found, findings=tuple(left)), tuple(accepted), tuple(over), tuple(unused))
+
+
+def _named(key: Any, pattern: str) -> bool:
+    if pattern == "*":
+        return True
+    if key is None:
+        return False
+    return fnmatchcase(f"{key.namespace}/{key.name}" if key.namespace else key.name, pattern)
