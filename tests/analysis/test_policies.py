@@ -1,0 +1,148 @@
+"""Policies before they are in force: what they see, what they would refuse, what they cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simkit.analysis.policies import policy_coverage, policy_effect, prove, uncalled
+from simkit.analysis.policycosts import expression_costs
+from simkit.cluster.cluster import Cluster
+from simkit.meta.errors import SimkitError
+from tests.engine.admission.policies import binding, config_map, policy, with_policy
+from tests.engine.admission.test_webhook import configuration, hook
+
+RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["resourcequotas"]}
+SHORT = policy({"expression": "object.metadata.name.size() < 3", "message": "too long"}, rule=RULE)
+
+
+def quota(name: str, namespace: str, **labels: str) -> dict[str, Any]:
+    """An empty quota: nothing in a fresh cluster has any."""
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": {}}
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    """Two teams with quotas, and an object with a label of its own."""
+    made = Cluster(seed=1)
+    for team in ("red", "blue"):
+        made.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": team, "labels": {"team": team}}})
+    for name, namespace in (("a", "red"), ("long", "red"), ("longer", "blue"), ("b", "blue")):
+        made.create(quota(name, namespace))
+    made.create(quota("shared", "red", team="green"))
+    return made
+
+
+def test_the_effect_counts_by_team(cluster: Cluster) -> None:
+    """Each object that was looked at belongs to a team: its own label's, or its namespace's."""
+    effect = policy_effect(cluster.snapshot(), [SHORT])
+    table = effect.by_team().set_index("team")
+    assert table["denied"].to_dict() == {"blue": 1, "green": 1, "red": 1}
+    assert table["objects"].to_dict()["blue"] == 2
+    assert effect.summary() == "3 of 5 resourcequotas would be denied"
+    assert set(effect.rows["message"]) == {"too long"}
+    assert "would be denied" in effect._repr_html_()
+
+
+def test_what_is_foreseen_happens_on_a_fork(cluster: Cluster) -> None:
+    """Denied objects are written on a fork with the policy in force, and refused there; the cluster stays as it is."""
+    objects = [SHORT, binding()]
+    effect = cluster.policy_effect(objects)
+    proof = prove(effect, cluster)
+    assert len(proof) == 3
+    assert proof["confirmed"].all()
+    assert not cluster.list("validatingadmissionpolicies")
+    assert len(prove(effect, cluster, limit=2)) == 2
+
+
+def test_warnings_and_errors_count_apart(cluster: Cluster) -> None:
+    """Warn does not deny; an expression that fails denies with its error, unless the policy ignores errors."""
+    warned = policy_effect(cluster.snapshot(), [SHORT, binding(actions=["Warn"])])
+    assert (len(warned.denied), set(warned.rows["action"])) == (0, {"Warn"})
+    failing = policy_effect(cluster.snapshot(), [policy("object.spec.x == 'y'", rule=RULE)])
+    assert len(failing.denied) == 5
+    ignoring = policy("object.spec.x == 'y'", rule=RULE, failurePolicy="Ignore")
+    assert not len(policy_effect(cluster.snapshot(), [ignoring]).rows)
+
+
+def test_parameters_may_come_with_the_manifests(cluster: Cluster) -> None:
+    """A parameter that is not in the cluster yet is taken from beside the policy."""
+    limited = policy(
+        "object.metadata.name.size() <= int(params.data.most)",
+        rule=RULE,
+        paramKind={"apiVersion": "v1", "kind": "ConfigMap"},
+    )
+    ref = {"name": "limit", "namespace": "ops", "parameterNotFoundAction": "Deny"}
+    objects: list[Any] = [limited, binding(paramRef=ref), config_map("limit", "ops", data={"most": "4"})]
+    assert sorted(policy_effect(cluster.snapshot(), objects).denied["name"]) == ["longer", "shared"]
+
+
+def test_teams_by_function(cluster: Cluster) -> None:
+    """Whose an object is can be worked out by any function."""
+    effect = policy_effect(cluster.snapshot(), [SHORT], team=lambda obj, _: obj["metadata"]["namespace"])
+    assert effect.teams == {"blue": 2, "red": 3}
+
+
+def test_coverage_lists_what_each_binding_sees(cluster: Cluster) -> None:
+    """One row per policy, binding and object; selectors count, and the cluster's own policies are the default."""
+    red = {"namespaceSelector": {"matchLabels": {"team": "red"}}}
+    for obj in (SHORT, binding("all"), binding("red", matchResources=red)):
+        cluster.create(obj)
+    seen = policy_coverage(cluster.snapshot())
+    assert seen.groupby("binding").size().to_dict() == {"all": 5, "red": 3}
+    with pytest.raises(SimkitError, match="no ValidatingAdmissionPolicy in the snapshot"):
+        policy_coverage(Cluster(seed=1).snapshot())
+
+
+def test_every_expression_has_its_cost() -> None:
+    """Policies are estimated and measured, webhooks and rules of custom resources estimated."""
+    schema = {
+        "type": "object",
+        "properties": {
+            "spec": {
+                "type": "object",
+                "properties": {"x": {"type": "string", "maxLength": 10}},
+                "x-kubernetes-validations": [{"rule": "self.x != 'no'"}],
+            }
+        },
+    }
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    definition = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "toys.x.example"},
+        "spec": {
+            "group": "x.example",
+            "scope": "Cluster",
+            "names": {"plural": "toys", "kind": "Toy"},
+            "versions": [version],
+        },
+    }
+    conditions = [{"name": "c", "expression": "object.metadata.name == 'a'"}]
+    named = {"name": "n", "expression": "object.metadata.name"}
+    cluster = with_policy(
+        definition,
+        configuration(hook(matchConditions=conditions)),
+        policy("variables.n != 'x'", variables=[named]),
+        binding(),
+    )
+    cluster.webhook("w.example.com", lambda request: None)
+    cluster.create(config_map())
+    costs = expression_costs(cluster.snapshot())
+    assert set(costs["kind"]) == {
+        "CustomResourceDefinition",
+        "ValidatingAdmissionPolicy",
+        "ValidatingWebhookConfiguration",
+    }
+    rule = costs[costs["kind"] == "CustomResourceDefinition"].iloc[0]
+    assert (rule["expression"], bool(rule["most"] > 0)) == ("self.x != 'no'", True)
+    measured = costs[costs["kind"] == "ValidatingAdmissionPolicy"].set_index("path")
+    assert measured["measured"].to_dict()["spec.variables[0].expression"] == 3
+    assert measured["runs"].to_dict()["spec.validations[0].expression"] > 0
+
+
+def test_calls_that_were_not_made_are_a_table() -> None:
+    """Without calls the table still has its columns."""
+    assert list(uncalled([]).columns) == ["kind", "name", "target", "about"]
