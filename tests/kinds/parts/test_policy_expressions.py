@@ -1,0 +1,101 @@
+"""What is wrong with expressions of policies and webhooks, in the real server's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simkit.kinds.parts.policy_expressions import (
+    PolicyReader,
+    expressions_in,
+    match_condition_faults,
+    validation_faults,
+)
+
+
+def texts(faults: Any) -> list[str]:
+    return [str(fault) for fault in faults]
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted"),
+    [
+        ([{"name": "a", "expression": " "}], ["m[0].expression: Required value"]),
+        ([{"name": "a", "expression": "1"}], ['m[0].expression: Invalid value: "1": must evaluate to bool']),
+        (
+            [{"name": "a", "expression": "true"}, {"name": "a", "expression": "true"}],
+            ['m[1].name: Duplicate value: "a"'],
+        ),
+        ([{"name": "", "expression": "true"}], ["m[0].name: Required value"]),
+    ],
+)
+def test_match_conditions(rows: Any, wanted: list[str]) -> None:
+    """Each condition needs a name of its own and an expression that gives true or false."""
+    assert texts(match_condition_faults(rows, "m")) == wanted
+
+
+def test_conditions_may_mention_parameters_only_where_there_are_some() -> None:
+    """``params`` is declared for policies with a parameter kind; ``variables`` never is."""
+    row = [{"name": "a", "expression": "params.x == 1"}]
+    assert "undeclared reference to 'params'" in texts(match_condition_faults(row, "m"))[0]
+    assert not match_condition_faults(row, "m", params=True)
+    assert match_condition_faults([{"name": "a", "expression": "variables.x"}], "m", params=True)
+
+
+def test_too_many_conditions() -> None:
+    """There may be 64."""
+    rows = [{"name": f"c{index}", "expression": "true"} for index in range(65)]
+    assert texts(match_condition_faults(rows, "m")) == ["m: Too many: 65: must have at most 64 items"]
+
+
+def test_variables_see_those_before_them() -> None:
+    """A later variable is not known yet; a misspelt one has no such field."""
+    spec = {"variables": [{"name": "a", "expression": "1"}, {"name": "b", "expression": "variables.a + 1"}]}
+    reader = PolicyReader(spec)
+    assert not reader.variable_faults("v")
+    assert not reader.expression_faults("variables.b == 2", "e")
+    assert "undefined field 'c'" in texts(reader.expression_faults("variables.c == 2", "e"))[0]
+    early = PolicyReader({"variables": [{"name": "a", "expression": "variables.b"}]})
+    assert "undeclared reference to 'variables'" in texts(early.variable_faults("v"))[0]
+
+
+def test_stored_expressions_are_read_as_stored_ones() -> None:
+    """What a newer server wrote stays valid as long as nobody changes it."""
+    newer = "ip('1.2.3.4').family() == 4"
+    spec = {"validations": [{"expression": newer}]}
+    assert texts(PolicyReader(spec).expression_faults(newer, "e"))
+    assert not PolicyReader(spec, spec).expression_faults(newer, "e")
+    assert expressions_in(spec) >= {newer}
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        ({"expression": ""}, "v.expression: Required value: expression is not specified"),
+        ({"expression": "true", "messageExpression": " "}, "must be non-empty if specified"),
+        ({"expression": "true", "message": " "}, "message must be non-empty if specified"),
+        ({"expression": "true", "message": "a\nb"}, "message must not contain line breaks"),
+        ({"expression": "true\n&& true"}, "message must be specified if expression contains line breaks"),
+        ({"expression": "true", "messageExpression": "authorizer"}, "undeclared reference to 'authorizer'"),
+        ({"expression": "'a'.matches('[')"}, "v.expression: Invalid value"),
+    ],
+)
+def test_validations(row: Any, wanted: str) -> None:
+    """Expression, message expression and message of one validation."""
+    (fault,) = texts(validation_faults(PolicyReader({}), row, "v"))
+    assert wanted in fault
+
+
+def test_audit_annotations() -> None:
+    """Keys are unique behind the policy's name; values give a text or null."""
+    rows = [
+        {"key": "a", "valueExpression": "'x'"},
+        {"key": "a", "valueExpression": "null"},
+        {"key": "b", "valueExpression": "1"},
+        {"key": "_", "valueExpression": " "},
+    ]
+    faults = texts(PolicyReader({"auditAnnotations": rows}).annotation_faults("p", "n"))
+    assert faults[0] == 'n[1].key: Duplicate value: "a"'
+    assert faults[1].endswith("must evaluate to one of [string null_type]")
+    assert faults[-1] == "n[3].valueExpression: Required value: valueExpression is not specified"
