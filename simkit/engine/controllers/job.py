@@ -102,7 +102,8 @@ class Jobs(Watching):
         known = {uid for uids in noted.values() for uid in uids or ()}
         wanted = {uid for uids in progress.uncounted.values() for uid in uids}
         ended = [pod for pod in progress.pods if jobs.is_tracked(pod) and _is_over(pod, wanted, progress)]
-        if wanted - known:
+        indexes_noted = _indexes(progress).items() <= (job.get("status") or {}).items()
+        if wanted - known or (ended and not indexes_noted):
             self._note(client, progress)
             return True
         if ended:

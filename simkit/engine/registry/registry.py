@@ -133,7 +133,7 @@ class Registry:
             self._finish(write, draft, live.object)
             self._check(write, draft, live.object)
             write.validate(draft, live.object)
-            if removable(draft) and not write.dry_run:
+            if removable(draft) and not place.rules.deletion.held(draft) and not write.dry_run:
                 return self._remove(draft, live)
             return self._store(write, draft, live)
 
