@@ -1,0 +1,212 @@
+"""What is wrong with definitions: names, versions, schemas, defaults, expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from simkit.kinds.apiextensions.customresourcedefinition import RULES
+from simkit.meta.objects import copied
+
+Body = dict[str, Any]
+_ROOT = "spec.validation.openAPIV3Schema"
+
+
+def _definition(schema: Mapping[str, Any] | None = None, **spec: Any) -> Body:
+    root = schema if schema is not None else {"type": "object"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": root}}
+    body: Body = {
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [version],
+            **spec,
+        },
+    }
+    RULES.default(body)
+    RULES.prepare(body, None)
+    return body
+
+
+def _errors(body: Body, old: Body | None = None) -> list[str]:
+    return [str(error) for error in RULES.validate(body, old)]
+
+
+def _spec(**fields: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"spec": {"type": "object", "properties": fields}}}
+
+
+def test_names_are_filled_in() -> None:
+    """Singular and list kind come from the kind, the strategy of conversion is None."""
+    spec = _definition()["spec"]
+    assert spec["names"] == {"plural": "widgets", "kind": "Widget", "singular": "widget", "listKind": "WidgetList"}
+    assert spec["conversion"] == {"strategy": "None"}
+    assert _errors(_definition()) == []
+
+
+def test_versions_with_different_schemas_are_named_one_by_one() -> None:
+    """Errors stand at the version where versions differ, and above all versions where they do not."""
+    rows = [
+        {"name": name, "served": True, "storage": name == "v1", "schema": {"openAPIV3Schema": {"type": kind}}}
+        for name, kind in (("v1", "object"), ("v2", "string"))
+    ]
+    found = _errors(_definition(versions=rows))
+    assert found == [
+        'spec.versions[1].schema.openAPIV3Schema.type: Invalid value: "string": must be object at the root'
+    ]
+    for row in rows:
+        row["schema"] = {"openAPIV3Schema": {"type": "string"}}
+    assert _errors(_definition(versions=rows)) == [f'{_ROOT}.type: Invalid value: "string": must be object at the root']
+
+
+@pytest.mark.parametrize(
+    ("schema", "told"),
+    [
+        (
+            _spec(a={"properties": {}}),
+            f"{_ROOT}.properties[spec].properties[a].type: Required value: must not be empty for specified object fields",
+        ),
+        (
+            _spec(a={"type": "array"}),
+            f"{_ROOT}.properties[spec].properties[a].items: Required value: must be specified",
+        ),
+        (
+            {"type": "object", "anyOf": [{"properties": {"x": {"minimum": 1}}}]},
+            f"{_ROOT}.properties[x]: Required value: because it is defined in {_ROOT}.anyOf[0].properties[x]",
+        ),
+        (
+            _spec(a={"type": "string", "pattern": "("}),
+            f'{_ROOT}.properties[spec].properties[a].pattern: Invalid value: "(": must be a valid regular expression, '
+            "but isn't: error parsing regexp: missing closing ): `(`",
+        ),
+        (
+            _spec(a={"type": "string", "default": 5}),
+            f'{_ROOT}.properties[spec].properties[a].default: Invalid value: "integer":  in body must be of type string: '
+            '"integer"',
+        ),
+        (
+            _spec(a={"type": "object", "properties": {}, "default": {"x": 1}}),
+            f"{_ROOT}.properties[spec].properties[a].default: Invalid value: "
+            'map[string]interface {}{"x":1}: must not have unknown fields',
+        ),
+        (
+            _spec(a={"type": "object", "additionalProperties": {"type": "string"}, "properties": {"b": {"type": "string"}}}),
+            f"{_ROOT}.properties[spec].properties[a].additionalProperties: Forbidden: "
+            "additionalProperties and properties are mutual exclusive",
+        ),
+        (
+            _spec(a={"type": "object", "properties": {}, "$ref": "x", "uniqueItems": True}),
+            f"{_ROOT}.properties[spec].properties[a].$ref: Forbidden: $ref is not supported",
+        ),
+        (
+            _spec(a={"type": "colour"}),
+            f'{_ROOT}.properties[spec].properties[a].type: Unsupported value: "colour": supported values: '
+            '"array", "boolean", "integer", "number", "object", "string"',
+        ),
+        (
+            {"type": "object", "properties": {"metadata": {"type": "object", "properties": {"name": {"type": "string", "default": "x"}}}}},
+            f"{_ROOT}.properties[metadata].properties[name].default: Forbidden: must not be set in top-level metadata",
+        ),
+        (
+            _spec(e={"type": "object", "x-kubernetes-embedded-resource": True, "additionalProperties": {"type": "string"}}),
+            f"{_ROOT}.properties[spec].properties[e].additionalProperties: Forbidden: "
+            "must not be used if x-kubernetes-embedded-resource is set",
+        ),
+        (
+            _spec(i={"type": "object", "x-kubernetes-int-or-string": True, "x-kubernetes-preserve-unknown-fields": True}),
+            f"{_ROOT}.properties[spec].properties[i].x-kubernetes-preserve-unknown-fields: Invalid value: true: "
+            "must be false if x-kubernetes-int-or-string is true",
+        ),
+    ],
+)  # fmt: skip
+def test_schema_faults(schema: Mapping[str, Any], told: str) -> None:
+    """The first error of a schema that is wrong."""
+    assert any(text.startswith(told) for text in _errors(_definition(schema))), _errors(_definition(schema))
+
+
+def test_int_or_string_may_list_its_types() -> None:
+    """The two patterns in which tools write it are structural."""
+    types = [{"type": "integer"}, {"type": "string"}]
+    for extra in ({"anyOf": types}, {"allOf": [{"anyOf": types}, {"minLength": 1}]}):
+        assert _errors(_definition(_spec(a={"x-kubernetes-int-or-string": True, **extra}))) == []
+
+
+def test_rules_are_not_compiled_where_the_schema_is_wrong() -> None:
+    """Expressions are looked at only when everything else is in order."""
+    schema = _spec(
+        a={"type": "string", "x-kubernetes-list-type": "set", "x-kubernetes-validations": [{"rule": "nope"}]}
+    )
+    assert len(_errors(_definition(schema))) == 1
+
+
+def test_an_expression_that_was_stored_is_read_as_such() -> None:
+    """What a newer server let in does not refuse later updates of the definition."""
+    schema = _spec(a={"type": "string", "maxLength": 40, "x-kubernetes-validations": [{"rule": "isIP(self)"}]})
+    old = _definition(schema)
+    new = copied(old)
+    new["spec"]["names"]["categories"] = ["all"]
+    assert _errors(new, old) == []
+
+
+def test_old_faults_are_not_demanded_of_an_update() -> None:
+    """A definition that was let in with a fault can still be changed elsewhere; a sound one cannot get the fault."""
+    sloppy = _spec(l={"type": "array", "items": {"type": "object", "properties": {}}, "x-kubernetes-list-type": "set"})
+    old, sound = _definition(sloppy), _definition(_spec())
+    new = copied(old)
+    new["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = "words"
+    assert _errors(new, old) == []
+    assert len(_errors(new, sound)) == 1
+
+
+def test_what_is_served_does_not_change_its_kind() -> None:
+    """Group and plural never change, kind and scope not once the names are served."""
+    old = _definition()
+    new = copied(old)
+    new["spec"]["names"]["kind"], new["spec"]["scope"] = "Other", "Cluster"
+    assert _errors(new, old) == []
+    old["status"]["conditions"] = [{"type": "Established", "status": "True"}]
+    assert [text.split(":")[0] for text in _errors(new, old)] == ["spec.scope", "spec.names.kind"]
+
+
+def test_stored_versions_stay_until_they_are_taken_away() -> None:
+    """A version that objects are stored in cannot leave, and the new storage version is noted."""
+    old = _definition()
+    new = copied(old)
+    new["spec"]["versions"][0]["name"] = "v2"
+    RULES.prepare(new, old)
+    assert new["status"]["storedVersions"] == ["v1", "v2"]
+    assert _errors(new, old) == ['status.storedVersions[0]: Invalid value: "v1": must appear in spec.versions']
+
+
+def test_groups_of_the_project_need_an_approval() -> None:
+    """The annotation holds an address, or says that there is no approval."""
+    body = _definition(group="things.k8s.io")
+    body["metadata"]["name"] = "widgets.things.k8s.io"
+    assert _errors(body)[0].startswith(
+        "metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups"
+    )
+    for value in ("https://example.com/approved", "unapproved, a trial"):
+        body["metadata"]["annotations"] = {"api-approved.kubernetes.io": value}
+        assert _errors(body) == []
+    body["metadata"]["annotations"] = {"api-approved.kubernetes.io": "yes"}
+    assert "Invalid value" in _errors(body)[0]
+
+
+def test_expensive_rules_are_refused_one_by_one_and_together() -> None:
+    """A rule over unbounded data costs too much; bounds make it cheap."""
+    rule = [{"rule": "self.all(x, self.all(y, x == y))"}]
+    wide = _spec(a={"type": "array", "items": {"type": "string"}, "x-kubernetes-validations": rule})
+    assert len(_errors(_definition(wide))) == 3
+    narrow = _spec(
+        a={
+            "type": "array",
+            "maxItems": 5,
+            "items": {"type": "string", "maxLength": 5},
+            "x-kubernetes-validations": rule,
+        }
+    )
+    assert _errors(_definition(narrow)) == []
