@@ -18,7 +18,7 @@ from simkit.meta.attributes import Decision
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
-from simkit.meta.names import GroupVersionKind
+from simkit.meta.names import GroupVersionKind, Key
 from simkit.meta.objects import Object, group_version_of, name_of, namespace_of
 from simkit.schema.catalogue import Resource
 from simkit.snapshot.protocol import Snapshot
@@ -26,6 +26,7 @@ from simkit.snapshot.protocol import Snapshot
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from simkit.cluster.history import History
     from simkit.engine.http.server import Server
     from simkit.engine.outside.gateway import Function, Gateway
     from simkit.snapshot.dump import Dump
@@ -251,6 +252,25 @@ class Cluster:
         from simkit.analysis.policycosts import expression_costs
 
         return expression_costs(self.snapshot())
+
+    # The past
+
+    def at(self, revision: int | str) -> Snapshot:
+        """Everything as it was at a revision, for all analyses: ``compare(cluster.at(7), cluster.snapshot())``."""
+        from simkit.cluster.history import past
+
+        return past(self._made.store, self._made.catalogue, revision, self._made.captured)
+
+    def history(self, what: str | Object, name: str = "", namespace: str = "") -> History:
+        """What became of one object, with authors and differences: an object, or a word, a name and a namespace."""
+        from simkit.cluster.history import history
+
+        if isinstance(what, str):
+            resource = self._made.catalogue.lookup(what)
+        else:
+            resource, name, namespace = self._resource(what), name_of(what), namespace_of(what)
+        place = (namespace or "default") if resource.namespaced else ""
+        return history(self._made.store, Key(resource.storage, place, name))
 
     # What is outside: webhooks, and servers behind registered group versions
 
