@@ -16,7 +16,7 @@ from simkit.kinds.apiextensions.rule_faults import Costs
 from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_faults
 from simkit.kinds.parts.policy_expressions import match_condition
 from simkit.language.cel.errors import CompileError
-from simkit.logic.policy.policy import Policy
+from simkit.logic.policy.policy import Policy, Sight
 from simkit.logic.policy.variables import Expression
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import StatusError
@@ -84,7 +84,7 @@ class _Measured:
                 except StatusError:
                     continue
                 if matched is not None:
-                    for path, cost in hook.policy.costs(attempt, matched, known.world):
+                    for path, cost in hook.policy.costs(Sight(attempt, matched, known.world, None)):
                         key = (hook.policy.name, path)
                         self._most[key] = max(self._most.get(key, 0), cost)
                         self._runs[key] = self._runs.get(key, 0) + 1

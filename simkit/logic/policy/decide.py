@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final
 
 import orjson
@@ -11,8 +12,9 @@ import orjson
 from simkit.logic.policy.attempt import NAMESPACES, Attempt, World
 from simkit.logic.policy.matching import Constraints, missing_namespace
 from simkit.logic.policy.params import Misconfigured, param_resource, params_of
-from simkit.logic.policy.policy import Finding, Judgement, Policy
+from simkit.logic.policy.policy import Finding, Judgement, Policy, Sight
 from simkit.meta.domain import api_group
+from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object, name_of
 from simkit.schema.catalogue import Resource
 
@@ -90,20 +92,44 @@ def decide(attempt: Attempt, hooks: Iterable[Bound], world: World) -> Outcome:
     StatusError
         404 where the write's namespace is missing and must be looked at.
     """
-    outcome = Outcome()
+    outcome, sights = Outcome(), _Sights(attempt, world)
     for hook in hooks:
         matched = hook.policy.constraints.match(attempt, world)
         if matched is not None:
-            _Case(attempt, hook.policy, matched, world, outcome).hear(hook.bindings)
+            _Case(attempt, hook.policy, matched, sights, outcome).hear(hook.bindings)
     return outcome
+
+
+class _Sights:
+    """One write in the versions in which policies see it, each made when it is first needed."""
+
+    def __init__(self, attempt: Attempt, world: World) -> None:
+        self._attempt, self.world = attempt, world
+        self._made: dict[GroupVersionResource, Sight] = {}
+
+    def of(self, matched: Resource) -> Sight:
+        found = self._made.get(matched.gvr)
+        if found is None:
+            found = self._made[matched.gvr] = Sight(self._attempt, matched, self.world, self._namespace)
+        return found
+
+    @cached_property
+    def _namespace(self) -> Object | None:
+        attempt = self._attempt
+        if attempt.is_namespace or not attempt.namespace:
+            return None
+        found = self.world.get(NAMESPACES, attempt.namespace)
+        if found is None:
+            raise missing_namespace(attempt.namespace)
+        return found
 
 
 class _Case:
     """One policy's look at one write."""
 
-    def __init__(self, attempt: Attempt, policy: Policy, matched: Resource, world: World, outcome: Outcome) -> None:
+    def __init__(self, attempt: Attempt, policy: Policy, matched: Resource, sights: _Sights, outcome: Outcome) -> None:
         self._attempt, self._policy, self._matched = attempt, policy, matched
-        self._world, self._outcome = world, outcome
+        self._world, self._sights, self._outcome = sights.world, sights, outcome
         self._notes: dict[str, list[str]] = {}
 
     def hear(self, bindings: Sequence[Binding]) -> None:
@@ -130,19 +156,8 @@ class _Case:
         except Misconfigured as error:
             self._refuse(binding, f"failed to configure binding: {error}")
             return
-        namespace = self._namespace()
         for param in params:
-            judgement = self._policy.judge(attempt, self._matched, self._world, param, namespace)
-            self._draw(binding, judgement)
-
-    def _namespace(self) -> Object | None:
-        attempt = self._attempt
-        if attempt.is_namespace or not attempt.namespace:
-            return None
-        found = self._world.get(NAMESPACES, attempt.namespace)
-        if found is None:
-            raise missing_namespace(attempt.namespace)
-        return found
+            self._draw(binding, self._policy.judge(self._sights.of(self._matched), param))
 
     def _draw(self, binding: Binding, judgement: Judgement) -> None:
         for finding in judgement.findings:

@@ -92,9 +92,11 @@ class Constraints:
         return matched if self._selectors.match(attempt, world) else None
 
     def _rule(self, rules: Sequence[Rule], attempt: Attempt, world: World) -> Resource | None:
+        if not rules:
+            return None
         if _some(rules, attempt, attempt.resource):
             return world.catalogue.find(*attempt.resource)
-        if self._exact or not rules:
+        if self._exact:
             return None
         for rule in rules:
             for other in equivalents(world.catalogue, attempt.resource, attempt.subresource):

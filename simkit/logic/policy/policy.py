@@ -63,6 +63,27 @@ class Judgement:
     notes: Sequence[Note] = ()
 
 
+class Sight:
+    """A write as expressions see it, once it is matched as some resource; policies share it.
+
+    Parameters
+    ----------
+    namespace
+        The namespace of the write; None for what belongs to the cluster.
+    """
+
+    def __init__(self, attempt: Attempt, matched: Resource, world: World, namespace: Object | None) -> None:
+        self.bindings: Mapping[str, Any] = {
+            "object": None if attempt.object is None else world.convert(attempt.object, matched),
+            "oldObject": None if attempt.old is None else world.convert(attempt.old, matched),
+            "request": attempt.request(matched),
+            "namespaceObject": _shown_namespace(namespace),
+            "authorizer": AuthorizerValue(attempt.identity, world.ask),
+            "authorizer.requestResource": ResourceCheck(attempt.asks(), world.ask),
+        }
+        """Everything but parameters."""
+
+
 class Policy:
     """A policy, its expressions compiled when they are first needed. Never changes; may be shared by forks.
 
@@ -98,18 +119,15 @@ class Policy:
         """Every expression with the path of its field."""
         return self._parts.listed()
 
-    def judge(
-        self, attempt: Attempt, matched: Resource, world: World, param: Object | None, namespace: Object | None
-    ) -> Judgement:
-        """What the policy says to a write that it sees as the matched resource."""
+    def judge(self, sight: Sight, param: Object | None) -> Judgement:
+        """What the policy says to a write that it sees in some version, with one of its parameters."""
         parts = self._parts
-        bindings = _bindings(attempt, matched, world, param)
+        bindings = {**sight.bindings, "params": param}
         try:
-            if parts.conditions and not self._concerned(bindings, attempt):
+            if parts.conditions and not self._concerned(bindings):
                 return Judgement()
         except ConditionsFailed as error:
             return self._failed(str(error))
-        bindings["namespaceObject"] = _shown_namespace(namespace)
         try:
             findings = self._findings(bindings)
             notes = self._notes(bindings)
@@ -117,11 +135,10 @@ class Policy:
             return self._failed(str(error))
         return Judgement(findings, notes)
 
-    def costs(self, attempt: Attempt, matched: Resource, world: World) -> list[tuple[str, int]]:
+    def costs(self, sight: Sight) -> list[tuple[str, int]]:
         """What evaluating each expression costs for a write, by the path of its field; parameters count as absent."""
         parts = self._parts
-        bindings = _bindings(attempt, matched, world, None)
-        bindings["namespaceObject"] = None
+        bindings = {**sight.bindings, "params": None}
         found: list[tuple[str, int]] = []
         for path, expression in parts.listed():
             try:
@@ -131,7 +148,7 @@ class Policy:
             found.append((path, OBJECT_BUDGET - left))
         return found
 
-    def _concerned(self, bindings: Mapping[str, Any], attempt: Attempt) -> bool:
+    def _concerned(self, bindings: Mapping[str, Any]) -> bool:
         request = {**bindings["request"], "resource": bindings["request"]["requestResource"]}
         mine = {**bindings, "request": request, "namespaceObject": None}
         return hold(self._parts.conditions, mine, fails=self.fails, variables=self._parts.variables)
@@ -212,17 +229,6 @@ class _Parts:
             for index, expression in enumerate(expressions)
             if expression is not None
         ]
-
-
-def _bindings(attempt: Attempt, matched: Resource, world: World, param: Object | None) -> dict[str, Any]:
-    return {
-        "object": None if attempt.object is None else world.convert(attempt.object, matched),
-        "oldObject": None if attempt.old is None else world.convert(attempt.old, matched),
-        "request": attempt.request(matched),
-        "params": param,
-        "authorizer": AuthorizerValue(attempt.identity, world.ask),
-        "authorizer.requestResource": ResourceCheck(attempt.asks(), world.ask),
-    }
 
 
 def _shown_namespace(namespace: Object | None) -> Object | None:
