@@ -52,7 +52,7 @@ def _scalar(schema: Schema) -> st.SearchStrategy[Any]:
     if schema.enum:
         return st.sampled_from(schema.enum)
     if schema.format in ("date-time", "micro-time"):
-        return st.just("2024-01-01T00:00:00Z")
+        return st.just("2024-01-01T00:00:00Z" if schema.format == "date-time" else "2024-01-01T00:00:00.000000Z")
     if schema.format == "quantity":
         return st.sampled_from(["1", "500m", "2Gi"])
     if schema.format == "byte":

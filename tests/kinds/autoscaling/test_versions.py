@@ -1,0 +1,123 @@
+"""Autoscalers come through both versions unharmed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simkit.kinds.parts.autoscaler_versions import first_version, second_version
+from simkit.meta.objects import Draft
+
+NAMES = st.sampled_from(["cpu", "memory", "rps"])
+AMOUNTS = st.sampled_from(["1", "500m", "2Gi"])
+SELECTORS = st.none() | st.just({"matchLabels": {"a": "b"}})
+REFERENCES = st.just({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"})
+
+
+def present(**values: Any) -> Draft:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def identifier(name: str, selector: Any) -> Draft:
+    return present(name=name, selector=selector)
+
+
+SHARES = st.builds(lambda share: {"type": "Utilization", "averageUtilization": share}, st.integers(1, 100))
+AVERAGES = st.builds(lambda amount: {"type": "AverageValue", "averageValue": amount}, AMOUNTS)
+VALUES = st.builds(lambda amount: {"type": "Value", "value": amount}, AMOUNTS)
+IDENTIFIERS = st.builds(identifier, NAMES, SELECTORS)
+METRICS = st.one_of(
+    st.builds(lambda name, target: {"type": "Resource", "resource": {"name": name, "target": target}}, NAMES, AVERAGES),
+    st.builds(
+        lambda name, target: {
+            "type": "ContainerResource",
+            "containerResource": {"name": name, "target": target, "container": "c"},
+        },
+        NAMES,
+        SHARES | AVERAGES,
+    ),
+    st.builds(
+        lambda metric, target: {"type": "Pods", "pods": {"metric": metric, "target": target}}, IDENTIFIERS, AVERAGES
+    ),
+    st.builds(
+        lambda metric, target: {"type": "External", "external": {"metric": metric, "target": target}},
+        IDENTIFIERS,
+        AVERAGES | VALUES,
+    ),
+    st.builds(
+        lambda metric, target, about: {
+            "type": "Object",
+            "object": {"describedObject": about, "metric": metric, "target": target},
+        },
+        IDENTIFIERS,
+        AVERAGES | VALUES,
+        REFERENCES,
+    ),
+)
+POLICIES = st.lists(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["Pods", "Percent"]), "value": st.just(1), "periodSeconds": st.just(5)}
+    ),
+    min_size=1,
+    max_size=2,
+)
+RULES = st.fixed_dictionaries(
+    {"selectPolicy": st.just("Max"), "policies": POLICIES}, optional={"stabilizationWindowSeconds": st.integers(0, 60)}
+)
+BEHAVIORS = st.fixed_dictionaries({}, optional={"scaleUp": RULES, "scaleDown": RULES}).filter(bool)
+
+
+@st.composite
+def autoscalers(draw: st.DrawFn) -> Draft:
+    """Autoscalers of the second version; the processor's share comes first, where the first version puts it."""
+    metrics = draw(st.lists(METRICS, max_size=2))
+    if draw(st.booleans()) or not metrics:
+        metrics.insert(0, {"type": "Resource", "resource": {"name": "cpu", "target": draw(SHARES)}})
+    spec = {"scaleTargetRef": draw(REFERENCES), "minReplicas": 1, "maxReplicas": 3, "metrics": metrics}
+    if draw(st.booleans()):
+        spec["behavior"] = draw(BEHAVIORS)
+    status = {"desiredReplicas": 2, "currentMetrics": None}
+    annotations = draw(st.dictionaries(st.sampled_from(["a", "b"]), st.just("x"), max_size=1))
+    metadata = {"name": "h", **({"annotations": annotations} if annotations else {})}
+    return {
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": metadata,
+        "spec": spec,
+        "status": status,
+    }
+
+
+@settings(max_examples=150, deadline=None)
+@given(autoscalers())
+def test_the_first_version_keeps_everything(obj: Draft) -> None:
+    """What is read in the first version and written back is the same object."""
+    shown = first_version(obj)
+    assert second_version(orjson.loads(orjson.dumps(shown))) == obj
+    assert first_version(second_version(shown)) == shown
+
+
+def test_status_and_conditions() -> None:
+    """Current metrics and conditions stand in annotations; the share of the processor in a field too."""
+    current = {
+        "type": "Resource",
+        "resource": {"name": "cpu", "current": {"averageUtilization": 40, "averageValue": "1"}},
+    }
+    condition = {"type": "AbleToScale", "status": "True", "lastTransitionTime": "2024-01-01T00:00:00Z"}
+    status = {"currentReplicas": 2, "desiredReplicas": 3, "currentMetrics": [current], "conditions": [condition]}
+    obj = {"metadata": {"name": "h"}, "spec": {"maxReplicas": 3}, "status": status}
+    shown = first_version(obj)
+    assert shown["status"] == {"currentReplicas": 2, "desiredReplicas": 3, "currentCPUUtilizationPercentage": 40}
+    assert len(shown["metadata"]["annotations"]) == 2
+    assert second_version(shown)["status"] == status
+
+
+def test_annotations_that_cannot_be_read_are_lost() -> None:
+    """A broken annotation gives no metrics, and is not kept."""
+    notes = {"autoscaling.alpha.kubernetes.io/metrics": "{", "autoscaling.alpha.kubernetes.io/behavior": "[]"}
+    obj = second_version({"metadata": {"name": "h", "annotations": notes}, "spec": {"maxReplicas": 1}})
+    assert obj["spec"] == {"maxReplicas": 1}
+    assert "annotations" not in obj["metadata"]

@@ -1,0 +1,84 @@
+"""Events are one thing under two names."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from simkit.kinds.index import rules_of
+from simkit.kinds.parts.event import newer, older
+from simkit.meta.names import GroupKind, GroupVersionKind
+from simkit.meta.objects import Draft
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.decoding import normalise
+from tests.kinds.conversions.generated import objects
+
+CATALOGUE = Catalogue.for_release("1.30")
+CORE, NEWER = GroupVersionKind("", "v1", "Event"), GroupVersionKind("events.k8s.io", "v1", "Event")
+SCHEMAS = {gvk: CATALOGUE.schema(gvk) for gvk in (CORE, NEWER)}
+
+
+@settings(max_examples=100, deadline=None)
+@given(objects(SCHEMAS[CORE], "v1", "Event"))
+def test_there_and_back_from_the_core_group(event: Draft) -> None:
+    """What the newer group shows, written back, is the stored event; and it is what that group itself would write."""
+    stored = normalise(event, SCHEMAS[CORE])
+    shown = newer(stored)
+    assert older(shown) == stored
+    assert normalise(shown, SCHEMAS[NEWER]) == shown
+
+
+@settings(max_examples=100, deadline=None)
+@given(objects(SCHEMAS[NEWER], "events.k8s.io/v1", "Event"))
+def test_there_and_back_from_the_newer_group(event: Draft) -> None:
+    """What was written in the newer group is shown there as it was."""
+    sent = normalise(event, SCHEMAS[NEWER])
+    assert newer(older(sent)) == sent
+    assert normalise(older(sent), SCHEMAS[CORE]) == older(sent)
+
+
+def test_what_the_newer_group_demands() -> None:
+    """A new event says when, who and what; the fields of old ones are left alone."""
+    event = older({"metadata": {"name": "e", "namespace": "n"}, "deprecatedCount": 2, "type": "Odd"})
+    found = [str(fault) for fault in rules_of(GroupKind("events.k8s.io", "Event")).validate(event, None)]
+    assert found == [
+        'involvedObject.namespace: Invalid value: "": does not match event.namespace',
+        "eventTime: Required value",
+        'type: Invalid value: "": has invalid value: Odd',
+        'count: Invalid value: "": needs to be unset',
+    ]
+
+
+def test_an_event_changes_its_series_only() -> None:
+    """In the newer group the series may grow; anything else stays."""
+    rules = rules_of(GroupKind("events.k8s.io", "Event"))
+    reference = {"namespace": "n", "name": "p", "kind": "Pod"}
+    event = older({"metadata": {"name": "e", "namespace": "n"}, "regarding": reference, "note": "m"})
+    series = {"count": 2, "lastObservedTime": "2024-01-01T00:00:00.000000Z"}
+    assert not rules.validate({**event, "series": series}, event)
+    found = [str(fault) for fault in rules.validate({**event, "message": "other", "series": {"count": 1}}, event)]
+    assert found == [
+        'series.count: Invalid value: "": should be at least 2',
+        "series.lastObservedTime: Required value",
+        'message: Invalid value: "other": field is immutable',
+    ]
+
+
+def test_cells() -> None:
+    """When it was seen, about whom, and from where."""
+    event = older(
+        {
+            "metadata": {"name": "e"},
+            "regarding": {"kind": "Pod", "name": "p", "fieldPath": "spec"},
+            "reportingController": "example.com/c",
+            "reportingInstance": "i",
+            "note": " text ",
+            "type": "Normal",
+            "reason": "R",
+            "eventTime": "1970-01-01T00:00:00.000000Z",
+            "series": {"count": 7, "lastObservedTime": "1970-01-01T00:01:00.000000Z"},
+        }
+    )
+    row = rules_of(GroupKind("", "Event")).row
+    assert row is not None
+    expected = ["60s", "Normal", "R", "pod/p", "spec", "example.com/c, i", "text", "2m", 7, "e"]
+    assert row(event, 120) == expected

@@ -1,0 +1,218 @@
+"""Kinds that run no pods: faults as stories, defaults as observed, tables; nothing that a schema allows breaks them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+
+from simkit.kinds.index import rules_of
+from simkit.kinds.rules import Circumstances, KindRules
+from simkit.meta.identity import Identity
+from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
+from simkit.meta.objects import Draft, Object, copied
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.columns import columns_of
+from simkit.schema.decoding import normalise
+from tests.kinds.bases import BASES, UNWELL
+from tests.kinds.conversions.generated import objects
+from tests.shared import SHARED, needs_shared
+
+CATALOGUE = Catalogue.for_release("1.30", everything=True)
+STORIES = yaml.safe_load((Path(__file__).parent / "builtin_faults.yaml").read_text())
+KINDS = sorted(BASES)
+OBSERVED = SHARED / "facts" / "defaults-1.30.json"
+
+
+def split(kind: str) -> GroupVersionKind:
+    """The schema of a kind that is written as ``policy/v1/PodDisruptionBudget``."""
+    api_version, _, name = kind.rpartition("/")
+    return GroupVersionKind(*GroupVersion.parse(api_version), name)
+
+
+def rules(kind: str) -> KindRules:
+    return rules_of(GroupKind(split(kind).group, split(kind).kind))
+
+
+def merged(base: Any, change: Any) -> Any:
+    """A merge patch, as clients send it."""
+    if not isinstance(change, dict):
+        return change
+    result = dict(base) if isinstance(base, dict) else {}
+    for name, value in change.items():
+        if value is None:
+            result.pop(name, None)
+        else:
+            result[name] = merged(result.get(name), value)
+    return result
+
+
+def decoded(obj: Object) -> Draft:
+    gvk = split(f"{obj['apiVersion']}/{obj['kind']}")
+    draft = {**normalise(copied(obj), CATALOGUE.schema(gvk)), "apiVersion": obj["apiVersion"], "kind": obj["kind"]}
+    draft["metadata"] = dict(draft["metadata"])
+    return draft
+
+
+def finished(draft: Draft, live: Object | None) -> Draft:
+    """What the registry makes of a draft before it looks for faults."""
+    of_kind = rules(f"{draft['apiVersion']}/{draft['kind']}")
+    of_kind.default(draft)
+    if not of_kind.keeps_status:
+        draft.pop("status", None)
+    if live is not None and "status" in live:
+        draft["status"] = live["status"]
+    of_kind.prepare(draft, live)
+    if of_kind.stamp is not None:
+        of_kind.stamp(draft, live, Circumstances(0, Identity("ann", ("devs",))))
+    of_kind.default(draft)
+    return draft
+
+
+def written(kind: str, change: Object | None = None) -> Draft:
+    api_version, _, name = kind.rpartition("/")
+    head = {"apiVersion": api_version, "kind": name, "metadata": {"name": "x", "namespace": "n"}}
+    body: Draft = merged(merged(head, BASES[kind]), change or {})
+    return body
+
+
+def made(kind: str, change: Object | None = None) -> Draft:
+    """A new object as it is stored."""
+    return finished(decoded(written(kind, change)), None)
+
+
+def changed(live: Object, change: Object) -> Draft:
+    return finished(decoded(merged(live, change)), live)
+
+
+def with_part(live: Object, change: Object, part: str) -> Draft:
+    draft = decoded(merged(live, change))
+    (rules(f"{live['apiVersion']}/{live['kind']}").subresources or {})[part].merge(draft, live)
+    return draft
+
+
+def faults(obj: Object, old: Object | None = None, part: str = "") -> list[str]:
+    of_kind = rules(f"{obj['apiVersion']}/{obj['kind']}")
+    check = (of_kind.subresources or {})[part].validate if part else of_kind.validate
+    return [str(fault) for fault in check(obj, old)]
+
+
+def about(story: Object) -> str:
+    return str(story["about"])
+
+
+@pytest.mark.parametrize("story", STORIES, ids=about)
+def test_what_is_wrong(story: Object) -> None:
+    """Every fault is told at once, of a new object, of a change or of a part."""
+    obj = made(story["kind"], story.get("change"))
+    part = story.get("part", "")
+    if part:
+        found = faults(with_part(obj, story["then"], part), obj, part)
+    elif "then" in story:
+        assert faults(obj) == []
+        found = faults(changed(obj, story["then"]), obj)
+    else:
+        found = faults(obj)
+    assert found == story["faults"]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in UNWELL])
+def test_the_least_object_is_well(kind: str) -> None:
+    """Nothing is wrong with the least object, nor with writing it again, and writing it again changes nothing."""
+    obj = made(kind)
+    assert faults(obj) == []
+    again = changed(obj, {})
+    assert again == obj
+    assert faults(again, obj) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_fit_their_columns(kind: str) -> None:
+    """Every column has its cell, of the column's type."""
+    gvk, obj = split(kind), made(kind)
+    resource = CATALOGUE.kind(gvk)
+    row = rules(kind).row
+    assert resource is not None
+    if row is None:
+        return
+    obj["metadata"]["creationTimestamp"] = "1970-01-01T00:00:00Z"
+    cells = row(obj, 7200)
+    columns = columns_of(resource.gvr)
+    assert len(cells) == len(columns)
+    assert cells[0] == "x" or gvk.kind in ("Event", "APIService")
+    for cell, column in zip(cells, columns, strict=True):
+        assert isinstance(cell, {"integer": int, "boolean": bool}.get(column.type, str | int)), column
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_a_schema_allows(kind: str) -> None:
+    """Any object can be defaulted, prepared, checked and shown; doing the first twice changes nothing."""
+    gvk, of_kind = split(kind), rules(kind)
+    schema = CATALOGUE.schema(gvk)
+
+    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(objects(schema, gvk.api_version, gvk.kind), objects(schema, gvk.api_version, gvk.kind))
+    def check(one: Draft, other: Draft) -> None:
+        obj = finished(decoded(one), None)
+        again = copied(obj)
+        of_kind.default(again)
+        assert again == obj
+        later = finished(decoded(merged(copied(obj), {name: other[name] for name in other if name != "kind"})), obj)
+        for new, old in ((obj, None), (obj, obj), (later, obj)):
+            orjson.dumps([fault.cause() for fault in of_kind.validate(new, old)])
+            assert all(isinstance(text, str) for text in of_kind.warnings(new, old))
+        for part in of_kind.subresources or {}:
+            draft = with_part(obj, {"status": other.get("status") or {}}, part)
+            orjson.dumps([fault.cause() for fault in (of_kind.subresources or {})[part].validate(draft, obj)])
+        assert all(isinstance(value, str) for value in of_kind.fields(later).values())
+        if of_kind.row is not None:
+            orjson.dumps(list(of_kind.row(later, 0)))
+
+    check()
+
+
+def at_path(obj: Any, path: str) -> Any:
+    """The value under a path of the fact table, of the first element of a list."""
+    for step in path.split("."):
+        name, is_list = step.removesuffix("[]"), step.endswith("[]")
+        obj = (obj or {}).get(name)
+        if is_list:
+            obj = (obj or [None])[0]
+    return obj
+
+
+@needs_shared
+@pytest.mark.parametrize(
+    ("kind", "change"),
+    [
+        ("admissionregistration.k8s.io/v1/MutatingWebhookConfiguration", {}),
+        ("admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy", {}),
+        ("autoscaling/v2/HorizontalPodAutoscaler", {}),
+        ("discovery.k8s.io/v1/EndpointSlice", {}),
+        ("flowcontrol.apiserver.k8s.io/v1/FlowSchema", {}),
+        (
+            "flowcontrol.apiserver.k8s.io/v1/PriorityLevelConfiguration",
+            {"spec": {"limited": {"limitResponse": {"type": "Queue", "queuing": {}}}}},
+        ),
+        ("networking.k8s.io/v1/Ingress", {}),
+        ("policy/v1/PodDisruptionBudget", {}),
+        ("scheduling.k8s.io/v1/PriorityClass", {}),
+        ("storage.k8s.io/v1/CSIDriver", {}),
+        ("storage.k8s.io/v1/StorageClass", {}),
+        ("storage.k8s.io/v1/VolumeAttachment", {}),
+        ("v1/Endpoints", {}),
+        ("v1/PersistentVolumeClaim", {}),
+        ("v1/ResourceQuota", {}),
+    ],
+)
+def test_defaults_as_observed(kind: str, change: Object) -> None:
+    """What a real server adds to a small object is added."""
+    observed = orjson.loads(OBSERVED.read_bytes())["observed"][kind]
+    obj = made(kind, change)
+    for path, value in observed.items():
+        if not path.startswith("metadata."):
+            assert at_path(obj, path) == value, path
