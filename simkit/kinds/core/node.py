@@ -28,7 +28,13 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _default(draft: Draft) -> None:
-    """What can be allocated is the capacity where nothing else is told."""
+    """What can be allocated is the capacity where nothing else is told; ranges stand in two fields."""
+    spec = draft.get("spec") or {}
+    single, several = spec.get("podCIDR") or "", spec.get("podCIDRs") or []
+    if single and several[:1] != [single]:
+        draft["spec"] = {**spec, "podCIDRs": [single]}
+    elif several and not single:
+        draft["spec"] = {**spec, "podCIDR": several[0]}
     status = draft.get("status") or {}
     if status.get("capacity") and not status.get("allocatable"):
         draft["status"] = {**status, "allocatable": dict(status["capacity"])}

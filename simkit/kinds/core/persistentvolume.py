@@ -6,11 +6,12 @@ import posixpath
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.amounts import shown
 from simkit.kinds.parts.bounds import FIXED, text_faults
 from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.claim_spec import VOLUME_MODES, access_mode_faults, modes_text, positive_faults
 from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.gotext import printed
+from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.pod.scheduling import node_selector_faults
 from simkit.kinds.parts.pod.volume_defaults import defaulted_source
 from simkit.kinds.parts.volume_kinds import SOURCES
@@ -67,7 +68,7 @@ def _faults(spec: Object) -> Iterator[FieldError]:
         yield from _affinity_faults(spec["nodeAffinity"])
     yield from _source_faults(spec)
     path = at(spec, "hostPath", "path")
-    if path and posixpath.normpath(path) == "/" and policy == "Recycle":
+    if path and not posixpath.normpath(path).strip("/") and policy == "Recycle":
         text = "may not be 'recycle' for a hostPath mount of '/'"
         yield forbidden_field("spec.persistentVolumeReclaimPolicy", text)
     if spec.get("storageClassName"):
@@ -87,7 +88,7 @@ def _capacity_faults(capacity: Object) -> Iterator[FieldError]:
 
 
 def _amounts(capacity: Object) -> Shown:
-    listed = ", ".join(f"{printed(name)}:{printed(capacity[name])}" for name in sorted(capacity))
+    listed = ", ".join(f"{printed(name)}:{shown(capacity[name]).text}" for name in sorted(capacity))
     return Shown(f"core.ResourceList{{{listed}}}" if capacity else "core.ResourceList(nil)")
 
 
@@ -119,7 +120,9 @@ def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
     if old.get("nodeAffinity") is not None and spec.get("nodeAffinity") != old["nodeAffinity"]:
         text = "field is immutable, except for updating from beta label to GA"
-        yield invalid_value("nodeAffinity", spec.get("nodeAffinity"), text)
+        required_nodes = pointer("core.NodeSelector", at(spec, "nodeAffinity", "required"))
+        now = struct("core.VolumeNodeAffinity", ("Required", required_nodes))
+        yield invalid_value("nodeAffinity", now if spec.get("nodeAffinity") is not None else None, text)
 
 
 def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:

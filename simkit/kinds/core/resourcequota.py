@@ -9,6 +9,7 @@ from simkit.kinds.parts.amounts import amount_faults, is_standard_quota, quota_n
 from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import kept_status
+from simkit.kinds.parts.gotext import printed, struct, texts
 from simkit.kinds.rules import KindRules, Subresource
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -81,7 +82,7 @@ def _selector_faults(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldErr
         values = expression.get("values") or ()
         if scope not in _SCOPES:
             yield invalid_value(f"{path}.scopeName", scope, "unsupported scope")
-        yield from (invalid_value(path, Shown("<scopeSelector>"), _ELSEWHERE) for _ in _unfit(scope, hard))
+        yield from (invalid_value(path, _selector_shown(expressions), _ELSEWHERE) for _ in _unfit(scope, hard))
         if scope in _SCOPES and scope != "PriorityClass" and operator != "Exists":
             yield invalid_value(f"{path}.operator", operator, _MUST_EXIST)
         if operator in ("In", "NotIn"):
@@ -91,7 +92,7 @@ def _selector_faults(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldErr
         elif operator in ("Exists", "DoesNotExist"):
             if values:
                 text = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-                yield invalid_value(f"{path}.values", _strings(values), text)
+                yield invalid_value(f"{path}.values", texts(values), text)
         else:
             yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
     named = {expression.get("scopeName") for expression in expressions}
@@ -100,8 +101,19 @@ def _selector_faults(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldErr
             yield invalid_value(path, _shown(spec.get("scopes") or ()), _CONFLICT)
 
 
-def _strings(values: Sequence[str]) -> Shown:
-    return Shown(f"[]string{{{', '.join(map(quoted, values))}}}")
+def _selector_shown(expressions: Sequence[Object]) -> Shown:
+    """A selector of scopes as Go prints the structure."""
+    name = "core.ScopedResourceSelectorRequirement"
+    rows = [
+        struct(
+            name,
+            ("ScopeName", printed(one.get("scopeName"))),
+            ("Operator", printed(one.get("operator"))),
+            ("Values", texts(one.get("values") or None).text),
+        ).text
+        for one in expressions
+    ]
+    return struct("core.ScopeSelector", ("MatchExpressions", f"[]{name}{{{', '.join(rows)}}}"))
 
 
 def _shown(scopes: Sequence[str]) -> Shown:

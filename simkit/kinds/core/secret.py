@@ -87,15 +87,19 @@ def _document(encoded: str) -> Any:
 
 
 def _why_no_document(encoded: str) -> str:
-    content = base64.b64decode(encoded).lstrip()
+    """Go's words for bytes that are no JSON object."""
+    content = base64.b64decode(encoded).decode("utf-8", "replace").strip()
     if not content:
         return "unexpected end of JSON input"
     found = _document(encoded)
     if found is not None:
         kind = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}[type(found)]
         return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
-    first = content[:1].decode("utf-8", "replace")
-    return f"invalid character {first!r} looking for beginning of value"
+    word = next((word for word in ("null", "true", "false") if word[0] == content[0]), "")
+    for wanted, given in zip(word[1:], content[1:], strict=False):
+        if wanted != given:
+            return f"invalid character '{given}' in literal {word} (expecting '{wanted}')"
+    return f"invalid character '{content[0]}' looking for beginning of value"
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:

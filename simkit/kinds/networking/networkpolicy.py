@@ -12,7 +12,7 @@ from simkit.kinds.parts.drafts import owned, owned_items
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.selector_text import selector_text
 from simkit.kinds.rules import KindRules, spec_differs
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _TYPES: Final = ("Ingress", "Egress")
@@ -45,7 +45,8 @@ def _faults(spec: Object) -> Iterator[FieldError]:
                 yield from _peer_faults(peer, f"{path}.{peers}[{number}]")
     types = spec["policyTypes"]
     if len(types) > len(_TYPES):
-        yield invalid_value("spec.policyTypes", types, "may not specify more than two policyTypes")
+        shown = Shown(f"[]networking.PolicyType{{{', '.join(map(quoted, types))}}}")
+        yield invalid_value("spec.policyTypes", shown, "may not specify more than two policyTypes")
         return
     for index, name in enumerate(types):
         if name not in _TYPES:

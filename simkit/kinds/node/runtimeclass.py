@@ -7,11 +7,12 @@ from typing import Any
 
 from simkit.kinds.parts.bounds import changed, text_faults
 from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.pod.labels import label_faults
 from simkit.kinds.parts.pod.resources import overhead_faults
 from simkit.kinds.parts.pod.scheduling import toleration_faults
 from simkit.kinds.rules import KindRules
-from simkit.meta.fielderror import FieldError, duplicate
+from simkit.meta.fielderror import FieldError, Shown, duplicate
 from simkit.meta.format import dns_label
 from simkit.meta.objects import Object, name_of
 
@@ -36,7 +37,16 @@ def _toleration_faults(tolerations: Sequence[Object]) -> Iterator[FieldError]:
     yield from toleration_faults("scheduling.tolerations", tolerations)
     for index, one in enumerate(tolerations):
         if one in tolerations[:index]:
-            yield duplicate(f"scheduling.tolerations[{index}]", "")
+            yield duplicate(f"scheduling.tolerations[{index}]", _shown(one))
+
+
+def _shown(toleration: Object) -> Shown:
+    """A toleration as Go prints the structure."""
+    names = (("Key", "key"), ("Operator", "operator"), ("Value", "value"), ("Effect", "effect"))
+    fields = [(name, printed(toleration.get(field))) for name, field in names]
+    return struct(
+        "core.Toleration", *fields, ("TolerationSeconds", pointer("int64", toleration.get("tolerationSeconds")))
+    )
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

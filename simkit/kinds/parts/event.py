@@ -33,7 +33,7 @@ _ALWAYS: Final[Mapping[str, Any]] = {
     "reportingInstance": "",
 }
 """Fields that the core group writes when nothing is in them."""
-_DROPPED: Final = ("regarding", "reportingController", "reportingInstance")
+_DROPPED: Final = ("reportingController", "reportingInstance")
 """Fields that the newer group leaves out when nothing is in them."""
 _LONGEST: Final = 128
 _LONGEST_NOTE: Final = 1024
@@ -58,6 +58,8 @@ _FIXED: Final = (
 def older(event: Object) -> Draft:
     """An event of the newer group as the core group has it."""
     made = {_OLDER.get(name, name): value for name, value in event.items()}
+    if made.get("series") is not None and not made["series"].get("count"):
+        made["series"] = {name: value for name, value in made["series"].items() if name != "count"}
     return {**_ALWAYS, **made}
 
 
@@ -67,6 +69,8 @@ def newer(event: Object) -> Draft:
     for name in _DROPPED:
         if name in made and not made[name]:
             del made[name]
+    if made.get("series") is not None:
+        made["series"] = {"count": 0, **made["series"]}
     return made
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items
-from simkit.kinds.parts.gotext import printed, struct, texts
+from simkit.kinds.parts.gotext import pointer, printed, struct, texts
 from simkit.kinds.parts.pod.volume_sources import driver_faults
 from simkit.kinds.rules import KindRules
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
@@ -68,8 +68,11 @@ def _key_faults(keys: Sequence[str], path: str) -> Iterator[FieldError]:
 
 def _shown(driver: Object) -> Shown:
     keys = texts(driver.get("topologyKeys") or None).text
+    allocatable = pointer("storage.VolumeNodeResources", driver.get("allocatable"))
     name, node = printed(driver["name"]), printed(driver.get("nodeID"))
-    return struct("storage.CSINodeDriver", ("Name", name), ("NodeID", node), ("TopologyKeys", keys))
+    return struct(
+        "storage.CSINodeDriver", ("Name", name), ("NodeID", node), ("TopologyKeys", keys), ("Allocatable", allocatable)
+    )
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
