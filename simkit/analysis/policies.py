@@ -13,7 +13,7 @@ from simkit.analysis.custom import catalogue_of
 from simkit.analysis.frames import table
 from simkit.analysis.policyworld import OPERATIONS, POLICY, Chosen, attempts, chosen, resource_of
 from simkit.logic.policy.attempt import NAMESPACES, Attempt
-from simkit.logic.policy.decide import decide
+from simkit.logic.policy.decide import Bound, decide
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
@@ -81,7 +81,7 @@ class Effect:
         DataFrame, one row per object and violation: resource, namespace, name, team, policy, binding, action (Deny or
         Warn), message, reason.
     looked_at
-        How many objects of each resource a policy was asked about.
+        How many objects of each resource some policy and binding took.
     teams
         How many of these each team has.
     """
@@ -167,13 +167,21 @@ def policy_effect(
     looked_at: dict[str, int] = {}
     teams: dict[str, int] = {}
     for resource, attempt in attempts(known, operations, identity or administrator()):
-        if not any(hook.policy.constraints.match(attempt, known.world) for hook in known.hooks):
+        if not any(_applies(hook, attempt, known) for hook in known.hooks):
             continue
         place, owner = _place(resource, attempt), names.of(attempt)
         looked_at[place[0]] = looked_at.get(place[0], 0) + 1
         teams[owner] = teams.get(owner, 0) + 1
         rows += [(*place, owner, *violation) for violation in _violations(known, attempt)]
     return Effect(table(rows, EFFECT_COLUMNS), looked_at, teams, given or ())
+
+
+def _applies(hook: Bound, attempt: Attempt, known: Chosen) -> bool:
+    """Whether a policy sees the write through any of its bindings."""
+    world = known.world
+    if hook.policy.constraints.match(attempt, world) is None:
+        return False
+    return any(binding.match(attempt, world) for binding in hook.bindings)
 
 
 def _violations(known: Chosen, attempt: Attempt) -> Iterator[tuple[str, str, str, str, str]]:

@@ -10,16 +10,19 @@ import pandas as pd
 
 from simkit.analysis.custom import DEFINITIONS, catalogue_of
 from simkit.analysis.frames import table
-from simkit.analysis.policyworld import OPERATIONS, POLICIES, Chosen, attempts, chosen
+from simkit.analysis.policyworld import OPERATIONS, POLICIES, Chosen, SnapshotWorld, attempts, chosen
 from simkit.kinds.apiextensions.definition import Definition
 from simkit.kinds.apiextensions.rule_faults import Costs
 from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_faults
 from simkit.kinds.parts.policy_expressions import match_condition
 from simkit.language.cel.errors import CompileError
+from simkit.logic.policy.attempt import Attempt
+from simkit.logic.policy.decide import Bound
+from simkit.logic.policy.params import Misconfigured, params_of
 from simkit.logic.policy.policy import Policy, Sight
 from simkit.logic.policy.variables import Expression
 from simkit.meta.domain import ADMISSION_GROUP
-from simkit.meta.errors import StatusError
+from simkit.meta.errors import IncompleteSnapshot, StatusError
 from simkit.meta.identity import administrator
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of
@@ -79,15 +82,25 @@ class _Measured:
         self._runs: dict[tuple[str, str], int] = {}
         for _, attempt in attempts(known, OPERATIONS, administrator()):
             for hook in known.hooks:
-                try:
-                    matched = hook.policy.constraints.match(attempt, known.world)
-                except StatusError:
-                    continue
-                if matched is not None:
-                    for path, cost in hook.policy.costs(Sight(attempt, matched, known.world, None)):
-                        key = (hook.policy.name, path)
-                        self._most[key] = max(self._most.get(key, 0), cost)
-                        self._runs[key] = self._runs.get(key, 0) + 1
+                self._measure(hook, attempt, known.world)
+
+    def _measure(self, hook: Bound, attempt: Attempt, world: SnapshotWorld) -> None:
+        try:
+            matched = hook.policy.constraints.match(attempt, world)
+            bindings = [each for each in hook.bindings if matched is not None and each.match(attempt, world)]
+            params = [
+                param for each in bindings for param in params_of(hook.policy, each.param_ref, attempt.namespace, world)
+            ]
+        except (StatusError, Misconfigured, IncompleteSnapshot):
+            return
+        if matched is None or not params:
+            return
+        sight = Sight(attempt, matched, world, None)
+        for param in params:
+            for path, cost in hook.policy.costs(sight, param):
+                key = (hook.policy.name, path)
+                self._most[key] = max(self._most.get(key, 0), cost)
+                self._runs[key] = self._runs.get(key, 0) + 1
 
     def of(self, policy: str, path: str) -> tuple[int | None, int]:
         return self._most.get((policy, path)), self._runs.get((policy, path), 0)

@@ -135,10 +135,10 @@ class Policy:
             return self._failed(str(error))
         return Judgement(findings, notes)
 
-    def costs(self, sight: Sight) -> list[tuple[str, int]]:
-        """What evaluating each expression costs for a write, by the path of its field; parameters count as absent."""
+    def costs(self, sight: Sight, param: Object | None) -> list[tuple[str, int]]:
+        """What evaluating each expression costs for a write, by the path of its field."""
         parts = self._parts
-        bindings = {**sight.bindings, "params": None}
+        bindings = {**sight.bindings, "params": param}
         found: list[tuple[str, int]] = []
         for path, expression in parts.listed():
             try:
