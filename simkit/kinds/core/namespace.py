@@ -29,10 +29,6 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         if NAMESPACE_FINALIZER not in finalizers:
             finalizers.append(NAMESPACE_FINALIZER)
         draft["spec"] = {**(draft.get("spec") or {}), "finalizers": finalizers}
-    elif "spec" in old:
-        draft["spec"] = old["spec"]
-    else:
-        draft.pop("spec", None)
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -40,6 +36,14 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     for index, name in enumerate(at(obj, "spec", "finalizers") or ()):
         errors += [invalid_value(f"spec.finalizers[{index}]", name, text) for text in qualified_name(name)]
     return errors
+
+
+def _merge(draft: Draft, live: Object) -> None:
+    """Only metadata: finalizers and status have endpoints of their own."""
+    for name in ("spec", "status"):
+        draft.pop(name, None)
+        if name in live:
+            draft[name] = live[name]
 
 
 def _merge_finalize(draft: Draft, live: Object) -> None:
@@ -74,7 +78,7 @@ RULES = KindRules(
     validate=_validate,
     fields=_fields,
     row=_row,
-    subresources={"finalize": Subresource(_merge_finalize, _validate)},
+    subresources={"": Subresource(_merge, _validate), "finalize": Subresource(_merge_finalize, _validate)},
     delete_returns_object=True,
     deletion=Deletion(held=_held, mark=_mark, plain_mark=True),
 )
