@@ -15,6 +15,7 @@ from simkit.cluster.releases import at_release
 from simkit.cluster.without import switched_off
 from simkit.engine.pipeline.road import travel
 from simkit.meta.attributes import Decision
+from simkit.meta.collector import resting_collector
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
@@ -54,7 +55,8 @@ class Cluster:
     """
 
     def __init__(self, release: str = "1.30", *, seed: int | None = None, options: Options | None = None) -> None:
-        self._made = assembly.fresh(options or Options(release=release, seed=seed))
+        with resting_collector():
+            self._made = assembly.fresh(options or Options(release=release, seed=seed))
         self.dump: Dump | None = None
         """Where the objects came from, for a cluster that was loaded."""
 
@@ -70,8 +72,9 @@ class Cluster:
         from simkit.snapshot.load import load
 
         options = options or Options()
-        dump = load(source, release=options.release, **more)
-        return cls._of(assembly.loaded(options, dump), dump)
+        with resting_collector():
+            dump = load(source, release=options.release, **more)
+            return cls._of(assembly.loaded(options, dump), dump)
 
     @property
     def engine(self) -> Any:

@@ -149,4 +149,9 @@ def join_items(served: Served, entries: Iterable[Entry], metadata: Mapping[str, 
     """The JSON of a list, joined from what is kept encoded."""
     head, tail = served.item_head, served.tail
     opening = served.list_head + orjson.dumps(metadata) + b',"items":['
-    return opening + b",".join([head + tail(entry) for entry in entries]) + b"]}\n"
+    tails = [tail(entry) for entry in entries]
+    if not tails:
+        return opening + b"]}\n"
+    tails[0] = opening + head + tails[0]
+    tails[-1] += b"]}\n"
+    return (b"," + head).join(tails)  # in one go: a long list is copied once

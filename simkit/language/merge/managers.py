@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from simkit.language.merge.claims import (
@@ -172,6 +173,7 @@ def _same_but_time(one: Record, other: Record) -> bool:
     return {**one, "time": ""} == {**other, "time": ""}
 
 
+@lru_cache(maxsize=1024)
 def manager_from_user_agent(agent: str) -> str:
     """The manager's name of a client that gives none: what its User-Agent says before the first slash.
 
