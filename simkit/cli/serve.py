@@ -6,7 +6,7 @@ import argparse
 import gc
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +31,13 @@ tokens.csv holds lines such as: s3cret,alice,alice-uid,"devs,ops"
 DEFAULT_ISSUER: Final = "https://kubernetes.default.svc"
 DEFAULT_RANGE: Final = "10.96.0.0/16"
 _WORDS: Final = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
+
+
+_SIGNING: Final = {
+    "cluster-signing-cert-file": "authority that signs approved certificate requests (default: the made one)",
+    "cluster-signing-key-file": "its key",
+    "root-ca-file": "certificates that every namespace gets, to know the server by (default: those of the authority)",
+}
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -136,6 +143,8 @@ def _add_behaviour(group: Any) -> None:
         metavar="A,-B",
         help='default "*"; "": none; "*,-name": all but one',
     )
+    for name, text in _SIGNING.items():
+        group.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
     group.add_argument("--enable-admission-plugins", type=_words, default=(), metavar="A,B")
     group.add_argument("--disable-admission-plugins", type=_words, default=(), metavar="A,B")
     group.add_argument(
@@ -190,7 +199,7 @@ def run(args: argparse.Namespace) -> int:
     clock = SystemClock()
     serving = _serving(args)
     _tell_limits(args.release)
-    made = _assembled(_options(args), args.load)
+    made = _assembled(replace(_options(args), **_signing(args, serving)), args.load)
     authentication = build(_settings(args, serving), live(made.store), clock, made.engine.metrics)
     made.engine.authenticate_with(authentication)
     compress = args.feature_gates.get("APIResponseCompression", True)
@@ -310,12 +319,29 @@ def _options(args: argparse.Namespace) -> Options:
         "max_requests_inflight": (args.max_requests_inflight, 0),
         "max_mutating_requests_inflight": (args.max_mutating_requests_inflight, 0),
         "service_cluster_ip_range": (args.service_cluster_ip_range, DEFAULT_RANGE),
+        **outside.options(args),
     }
     known = {each.name for each in fields(Options)}
     for name, (value, default) in wanted.items():
         if name not in known and value != default:
             raise SimkitError(f"--{name.replace('_', '-')}: cannot be changed in this version")
     return Options(**{name: value for name, (value, _) in wanted.items() if name in known})
+
+
+    """The authority of certificate requests: the files that were given, else that of the server's own certificate."""
+    """The authority of certificate requests: the files that were given, else the one of the server's own certificate."""
+    certificate, key = args.cluster_signing_cert_file, args.cluster_signing_key_file
+    if (certificate is None) != (key is None):
+        raise SimkitError("--cluster-signing-cert-file and --cluster-signing-key-file must be given together")
+    root = args.root_ca_file or certificate or serving.certificate_file
+    if certificate is None:
+        certificate = serving.identities().authority
+        key = certificate.with_suffix(".key")
+    return {
+        "cluster_signing_cert_file": certificate,
+        "cluster_signing_key_file": key,
+        "root_ca_file": root or certificate,
+    }
 
 
 def _authorization(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
