@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from simkit.cli import outside
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     _add_providers(parser.add_argument_group("identity providers"))
     _add_recording(parser.add_argument_group("audit and limits"))
     _add_behaviour(parser.add_argument_group("behaviour"))
+    outside.add_arguments(parser.add_argument_group("servers that are called"))
     return parser
 
 
@@ -328,8 +330,8 @@ def _options(args: argparse.Namespace) -> Options:
     return Options(**{name: value for name, (value, _) in wanted.items() if name in known})
 
 
+def _signing(args: argparse.Namespace, serving: Serving) -> dict[str, Any]:
     """The authority of certificate requests: the files that were given, else that of the server's own certificate."""
-    """The authority of certificate requests: the files that were given, else the one of the server's own certificate."""
     certificate, key = args.cluster_signing_cert_file, args.cluster_signing_key_file
     if (certificate is None) != (key is None):
         raise SimkitError("--cluster-signing-cert-file and --cluster-signing-key-file must be given together")
