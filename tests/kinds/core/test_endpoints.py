@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simkit.kinds.core.endpoints import repacked
 
 ADDRESSES = st.lists(st.builds(lambda n: {"ip": f"192.0.2.{n}"}, st.integers(1, 4)), max_size=3)
-PORTS = st.lists(st.builds(lambda n: {"name": f"p{n}", "port": n}, st.integers(1, 3)), max_size=2)
+PORTS = st.lists(st.builds(lambda n: {"name": f"p{n}", "port": n}, st.integers(1, 3)), min_size=1, max_size=2)
 SUBSETS = st.lists(
     st.builds(lambda a, b, c: {"addresses": a, "notReadyAddresses": b, "ports": c}, ADDRESSES, ADDRESSES, PORTS),
     max_size=3,
