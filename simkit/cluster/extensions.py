@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from pathlib import Path
 from typing import Final
 
 from simkit.cluster.bootstrap import SERVER
@@ -21,6 +22,7 @@ from simkit.engine.pipeline.road import travel
 from simkit.engine.pipeline.target import parse
 from simkit.engine.seams import Store
 from simkit.meta.clock import Clock
+from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupVersionResource
@@ -31,12 +33,20 @@ _CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo
 
 
 class ProxyIdentity:
-    """The certificate by which backing servers know a server and its forks; made when it is first needed."""
+    """The certificate by which backing servers know a server and its forks: that of files, or one made when needed."""
+
+    def __init__(self, certificate: str | Path | None = None, key: str | Path | None = None) -> None:
+        self._certificate, self._key = certificate, key
 
     @cached_property
     def made(self) -> Proxy:
         from simkit.engine.http.signing import make_authority
 
+        if self._certificate is not None and self._key is not None:
+            try:
+                return Proxy(Path(self._certificate).read_bytes(), Path(self._key).read_bytes())
+            except OSError as error:
+                raise SimkitError(f"--proxy-client-cert-file and its key cannot be read: {error}") from error
         authority = make_authority("simkit-front-proxy-ca", _CENTURY)
         pair = authority.sign_client(_PROXY_NAME, [], (_CENTURY[0], _CENTURY[1] - timedelta(days=1)))
         return Proxy(pair.certificate_pem(), pair.key_pem(), authority.certificate_pem())
@@ -74,7 +84,8 @@ class Extensions:
     @classmethod
     def of(cls, options: Options, store: Store, *, calls: bool = True) -> Extensions:
         """Those of a new server; ``calls`` says whether connections to the outside may be opened."""
-        return cls(store, gateway=Gateway(allowed=calls, services=options.services))
+        proxy = ProxyIdentity(options.proxy_client_cert_file, options.proxy_client_key_file)
+        return cls(store, gateway=Gateway(allowed=calls, services=options.services), proxy=proxy)
 
     def fork(self, store: Store) -> Extensions:
         """The same over a fork of the store, its door closed."""

@@ -67,6 +67,9 @@ class Options:
     """How many requests may be under way at once; 0 for no limit."""
     services: Mapping[str, str] = field(default_factory=dict)
     """Where services are that webhooks and registered group versions name: ``{"ops/hook": "127.0.0.1:8443"}``."""
+    proxy_client_cert_file: str | Path | None = None
+    proxy_client_key_file: str | Path | None = None
+    """The certificate, with its key, by which servers behind registered group versions know this one."""
     service_cluster_ip_range: str = "10.96.0.0/16"
     """Addresses of Services: one range, or one of each family with a comma between them."""
     service_node_port_range: tuple[int, int] = (30000, 32767)
