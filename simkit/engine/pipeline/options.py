@@ -17,7 +17,7 @@ from simkit.meta.names import GroupKind
 
 _FIELD_VALIDATION: Final = ("", "Ignore", "Strict", "Warn")
 _PROPAGATION: Final = ("Foreground", "Background", "Orphan")
-_PRINTABLE = re.compile(r"[\x20-\x7e\u00a0-\uffff]*")
+_UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e\u00a0-\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +102,11 @@ def write_options(request: Request, kind: str, *, is_apply: bool = False) -> Wri
 def _manager_errors(manager: str) -> list[FieldError]:
     if len(manager) > 128:
         return [FieldError("FieldValueTooLong", "fieldManager", None, "must have at most 128 bytes")]
-    if not _PRINTABLE.fullmatch(manager):
-        return [invalid_value("fieldManager", manager, "should only contain printable characters")]
-    return []
+    odd = _UNPRINTABLE.search(manager)
+    if odd is None:
+        return []
+    detail = f"invalid character U+{ord(odd.group()):04X} (at position {odd.start()})"
+    return [invalid_value("fieldManager", manager, detail)]
 
 
 def integer(text: str, *, default: int | None = None) -> int | None:

@@ -86,6 +86,8 @@ def applied_body(exchange: Exchange, served: Served, validation: str) -> dict[st
     given = metadata(applied)
     target = exchange.target
     name = given.get("name")
+    if not applied.get("kind") or not applied.get("apiVersion"):
+        return applied  # whatever it is: the type is what is wrong with it
     if not name:
         why = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
         raise bad_request(why)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+import orjson
+
 from simkit.engine.pipeline import bodies
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
@@ -117,19 +119,20 @@ def _fitted(
     exchange: Exchange, served: Served, patched: Any, validation: str, repeated: Sequence[str], patch: Any
 ) -> Draft:
     exchange.warnings.clear()
+    gvk, sort = served.resource.gvk, bodies.media_type(exchange.request) == STRATEGIC
     try:
-        gvk, sort = served.resource.gvk, bodies.media_type(exchange.request) == STRATEGIC
         return inbound.fit(exchange, patched, gvk, served.schema, validation, repeated, sort=sort)
     except StatusError as error:
-        raise _unprocessable(served, error, patch) from None
+        text = shown(patch) if sort else orjson.dumps(patched).decode()
+        raise _unprocessable(served, error, text) from None
 
 
-def _unprocessable(served: Served, error: StatusError, patch: Any) -> StatusError:
+def _unprocessable(served: Served, error: StatusError, patch: str) -> StatusError:
     """A patched object that does not decode is 422, with the decoder's words about the patch."""
     text = error.message
     marker = f"cannot be handled as a {served.resource.kind}: "
     detail = text.partition(marker)[2] or text
-    return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(quoted(shown(patch))), detail)])
+    return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(quoted(patch)), detail)])
 
 
 def _check_address(exchange: Exchange, served: Served, draft: Draft) -> None:
