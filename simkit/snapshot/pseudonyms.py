@@ -27,6 +27,9 @@ _FREE_TEXT: Final = frozenset({"message", "note", "description", "args", "comman
 _OPEN_KEYS: Final = frozenset({"labels", "matchLabels", "selector", "nodeSelector", "data", "stringData", "binaryData"})
 """Mappings whose keys somebody chose."""
 _AUTOUPDATE: Final = label("autoupdate", "rbac.authorization")
+_BOOTSTRAPPING: Final = label("bootstrapping")
+_COMPOSED: Final = ("system:serviceaccount", "system:node:")
+"""How the server's names begin that hold names which somebody gave."""
 _USER_FACING: Final = frozenset({"cluster-admin", "admin", "edit", "view"})
 _NAMED_ITEMS: Final = ("containers", "initContainers", "ephemeralContainers", "volumes", "subjects")
 
@@ -52,13 +55,16 @@ class Pseudonyms:
     def __init__(self, key: bytes) -> None:
         self._key = key
         self._known: dict[str, str] = {}
+        self._kept: set[str] = set()
 
     def learn(self, objects: Iterable[Object]) -> None:
         """Take in all names of the objects; do so for all of them before the first is replaced."""
-        for obj in objects:
+        listed = list(objects)
+        self._kept.update(name for obj in listed if _BOOTSTRAPPING in labels_of(obj) for name in _shipped(obj))
+        for obj in listed:
             if obj.get("kind") not in _STRUCTURAL:
                 for name in _names(obj):
-                    if not _own(name) and name not in self._known:
+                    if not _own(name) and name not in self._kept and name not in self._known:
                         self._known[name] = self._made(name)
 
     def _made(self, name: str) -> str:
@@ -69,8 +75,16 @@ class Pseudonyms:
         kept = {name: text for name, text in annotations_of(obj).items() if name == _AUTOUPDATE}
         bare = with_metadata(obj, annotations=kept or None, generateName=None)
         if obj.get("kind") in _STRUCTURAL:
-            return bare
+            return self._defined(bare)
         return {name: self._value(value, name) for name, value in bare.items()}
+
+    def _defined(self, obj: Object) -> Object:
+        """A definition, in which only labels and the services behind it were named by somebody."""
+        spec = obj.get("spec")
+        services = ("conversion", "service")
+        if isinstance(spec, Mapping):
+            obj = {**obj, "spec": {name: self._value(v, name) if name in services else v for name, v in spec.items()}}
+        return with_metadata(obj, labels=self._value(labels_of(obj), "labels") or None)
 
     def _value(self, value: Any, field: str) -> Any:
         if isinstance(value, Mapping):
@@ -91,6 +105,8 @@ class Pseudonyms:
 
     def text(self, text: str) -> str:
         """A text with the learnt names in it replaced: the whole, or its words, or their parts."""
+        if text in self._kept or (text.startswith("system:") and not text.startswith(_COMPOSED)):
+            return self._known.get(text, text)
         whole = self._known.get(text)
         return whole if whole is not None else _WORD.sub(self._word, text)
 
@@ -108,6 +124,14 @@ def _own(name: str) -> bool:
         or name in ("true", "false", "rbac-defaults", "privileged", "baseline", "restricted", "linux", "amd64", "arm64")
         or not any(letter.isalpha() for letter in name)
     )
+
+
+def _shipped(obj: Object) -> Iterator[str]:
+    """The names in a role or binding of the server itself; what somebody added to its subjects is not among them."""
+    yield str(metadata(obj).get("name") or "")
+    rules, subjects = obj.get("rules") or (), obj.get("subjects") or ()
+    yield from (str(name) for rule in rules for name in rule.get("resourceNames") or ())
+    yield from (str(each.get("name")) for each in subjects if each.get("namespace") == SYSTEM_NAMESPACE)
 
 
 def _names(obj: Object) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from simkit.analysis.findings import audit
 from simkit.analysis.who_can import who_can
 from simkit.cli import main
+from simkit.cli.dump import demo_path
 from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.pseudonyms import Pseudonyms
@@ -91,6 +93,25 @@ def test_answers_are_the_same() -> None:
     old = who_can(before, "get", "secrets", name="db", namespace="payments")
     new = who_can(after, "get", "secrets", name=pseudonyms.text("db"), namespace=pseudonyms.text("payments"))
     assert sorted(map(pseudonyms.text, old["subject"])) == sorted(new["subject"])
+
+
+def test_a_whole_cluster_keeps_its_findings() -> None:
+    """A cluster with all the server's own objects has the same findings and defaults under other names."""
+    dump = load(demo_path())
+    shown = MemorySnapshot(redacted(dump.objects, pseudonyms=Pseudonyms(b"k")), captured=dump.captured)
+    before, after = audit(dump.snapshot()), audit(shown)
+    assert Counter(each.check for each in before.findings) == Counter(each.check for each in after.findings)
+    assert before.set_aside == after.set_aside
+
+
+def test_names_within_the_servers_own() -> None:
+    """Names of nodes and namespaces are replaced within names that the server makes of them, and only there."""
+    pseudonyms = Pseudonyms(b"k")
+    pseudonyms.learn([namespace("masters"), {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "worker"}}])
+    assert pseudonyms.text("system:masters") == "system:masters"
+    assert pseudonyms.text("system:node:worker") == f"system:node:{pseudonyms.text('worker')}"
+    assert pseudonyms.text("system:serviceaccounts:masters").endswith(pseudonyms.text("masters"))
+    assert pseudonyms.text("worker") != "worker"
 
 
 def test_keys_make_pseudonyms() -> None:
