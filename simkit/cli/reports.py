@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from xml.etree import ElementTree
@@ -106,14 +106,3 @@ def _result(case: Case, fault: Fault) -> Mapping[str, Any]:
     if fault.suppressed:
         made["suppressions"] = [{"kind": "external", "justification": fault.suppressed}]
     return made
-
-
-def worst(severities: Iterable[str]) -> str:
-    """The worst of some severities; ``info`` where there are none.
-
-    Examples
-    --------
-    >>> worst(["low", "high", "medium"])
-    'high'
-    """
-    return max(severities, key=list(_LEVELS).index, default="info")

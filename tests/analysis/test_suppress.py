@@ -14,7 +14,7 @@ import pytest
 from simkit.analysis.findings import Severity, audit
 from simkit.analysis.findings.suppress import Suppression, baseline, fingerprint, read_suppressions, sift
 from simkit.cli import main
-from simkit.cli.reports import Case, Fault, junit, sarif, worst
+from simkit.cli.reports import Case, Fault, junit, sarif
 from simkit.meta.errors import SimkitError
 from tests.analysis.worlds import binding, role, rule, world
 
@@ -142,7 +142,7 @@ def test_reports_of_the_audit(dump: str, tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_reports_hold_what_is_hard_to_write() -> None:
-    """Control characters do not break XML; an accepted fault fails nothing; nothing is the least severe."""
+    """Control characters do not break XML; an accepted fault fails nothing."""
     case = Case("a", "<name>", "high", [Fault("bad\x00 & <worse>", "high", "f")])
     failure = ElementTree.fromstring(junit("x", [case])).find("testcase/failure")
     assert failure is not None
@@ -150,4 +150,3 @@ def test_reports_hold_what_is_hard_to_write() -> None:
     quiet = Case("a", "n", "high", [Fault("m", "high", "f", suppressed="fine")])
     assert ElementTree.fromstring(junit("x", [quiet])).get("failures") == "0"
     assert sarif([quiet])["runs"][0]["results"][0]["level"] == "error"
-    assert worst([]) == "info"
