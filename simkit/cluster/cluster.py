@@ -27,6 +27,7 @@ from simkit.snapshot.protocol import Snapshot
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from simkit.cluster.admit import Admitted
     from simkit.cluster.history import History
     from simkit.engine.http.server import Server
     from simkit.engine.outside.gateway import Function, Gateway
@@ -199,6 +200,20 @@ class Cluster:
         if not response.succeeded:
             raise status_error(response)
         return response.object
+
+    def admit(self, obj: Object, *, identity: Identity | None = None) -> Admitted:
+        """What each admission plugin would change in an object, say to it or refuse it for; nothing is stored.
+
+        Examples
+        --------
+        >>> cluster = Cluster(seed=1)
+        >>> pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"serviceAccountName": "no"}}
+        >>> bool(cluster.admit(pod))
+        False
+        """
+        from simkit.cluster.admit import admit
+
+        return admit(self._made, obj, identity or administrator())
 
     # Questions: each forwards to a free function of simkit.analysis
 

@@ -46,8 +46,8 @@ class GarbageCollector:
         self._again = dict.fromkeys(self._again, 0.0)
 
     def adopt(self, other: Any) -> None:
-        """Who owns what is found out again when it is first asked for."""
         self._again = dict(other._again)
+        self._ownership = other._ownership.copy() if other._ownership is not None else None
 
     def wants(self, change: Change) -> bool:
         """Whatever is gone may have owned something; of the rest, what is owned and what waits for others."""
@@ -76,8 +76,9 @@ class GarbageCollector:
     def _every_object(self, snapshot: Snapshot) -> Iterable[tuple[Key, Object]]:
         for resource in self._catalogue().stored():
             for obj in snapshot.scan(resource.storage):
-                meta = metadata(obj)
-                yield Key(resource.storage, meta.get("namespace", ""), meta["name"]), obj
+                meta = obj["metadata"]
+                if "ownerReferences" in meta or "deletionTimestamp" in meta:
+                    yield Key(resource.storage, meta.get("namespace", ""), meta["name"]), obj
 
     def _concerned(self, known: Ownership, changes: Sequence[Change]) -> set[Key]:
         keys: set[Key] = set()

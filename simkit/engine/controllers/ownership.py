@@ -15,6 +15,9 @@ def owners_of(obj: Object) -> Sequence[Mapping[str, Any]]:
     return metadata(obj).get("ownerReferences") or ()
 
 
+_NOBODY: frozenset[Key] = frozenset()
+
+
 class Ownership:
     """The dependents of each uid, and the objects that wait before they go.
 
@@ -28,7 +31,7 @@ class Ownership:
     """
 
     def __init__(self) -> None:
-        self._dependents: dict[str, set[Key]] = {}
+        self._dependents: dict[str, frozenset[Key]] = {}
         self._owners: dict[Key, tuple[str, ...]] = {}
         self._waiting: dict[str, Key] = {}
         """Owners that are going and held by finalizers, by uid."""
@@ -39,6 +42,13 @@ class Ownership:
         made = cls()
         for key, obj in objects:
             made.note(key, obj)
+        return made
+
+    def copy(self) -> Ownership:
+        """Another one that knows the same, and changes for itself."""
+        made = Ownership()
+        made._dependents, made._owners = dict(self._dependents), dict(self._owners)
+        made._waiting = dict(self._waiting)
         return made
 
     def note(self, key: Key, obj: Object) -> None:
@@ -58,11 +68,13 @@ class Ownership:
         if before == owners:
             return
         for uid in before:
-            self._dependents[uid].discard(key)
-            if not self._dependents[uid]:
+            left = self._dependents[uid] - {key}
+            if left:
+                self._dependents[uid] = left
+            else:
                 del self._dependents[uid]
         for uid in owners:
-            self._dependents.setdefault(uid, set()).add(key)
+            self._dependents[uid] = self._dependents.get(uid, _NOBODY) | {key}
         if owners:
             self._owners[key] = owners
         else:
@@ -70,7 +82,7 @@ class Ownership:
 
     def dependents(self, uid: str) -> set[Key]:
         """What an object owns."""
-        return set(self._dependents.get(uid, ()))
+        return set(self._dependents.get(uid, _NOBODY))
 
     def owned(self) -> set[Key]:
         """Everything that has an owner."""

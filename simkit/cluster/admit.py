@@ -1,0 +1,188 @@
+"""What admission would do to an object, plugin by plugin; nothing is stored or charged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Final
+
+from simkit.cluster.assembly import Assembled
+from simkit.engine.admission.chain import Plugin
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs.inbound import default
+from simkit.engine.seams import Mutator, Review, Validator
+from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.identity import Identity
+from simkit.meta.names import GroupVersionKind
+from simkit.meta.objects import Draft, Object, group_version_of, metadata, name_of, namespace_of
+from simkit.schema.decoding import DecodeError, decode
+from simkit.snapshot.diff import FieldChange, field_changes
+
+DEFAULTS: Final = "defaults"
+"""Stands for what the kind itself fills in, before any plugin."""
+VALIDATION: Final = "validation"
+"""Stands for what the kind itself refuses, between the plugins that change and those that refuse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one plugin did: what it changed, warned of, noted, and why it refused if it did."""
+
+    plugin: str
+    changes: tuple[FieldChange, ...] = ()
+    refusal: str = ""
+    warnings: tuple[str, ...] = ()
+    notes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def silent(self) -> bool:
+        """Whether the plugin had nothing to say."""
+        return not (self.changes or self.refusal or self.warnings or self.notes)
+
+    def __str__(self) -> str:
+        lines = [f"{self.plugin}: {self.refusal}" if self.refusal else self.plugin]
+        lines += [f"    {change}" for change in self.changes]
+        lines += [f"    warns: {text}" for text in self.warnings]
+        return "\n".join([*lines, *(f"    notes {name}: {text}" for name, text in self.notes.items())])
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """The steps of an object through admission. True where nobody refuses it; ``object`` is what would be stored."""
+
+    object: Object
+    operation: str
+    steps: tuple[Step, ...]
+
+    def __bool__(self) -> bool:
+        return not self.refusals
+
+    @property
+    def refusals(self) -> tuple[str, ...]:
+        """Why it would be refused: a server stops at the first one."""
+        return tuple(step.refusal for step in self.steps if step.refusal)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the client would be warned of."""
+        return tuple(text for step in self.steps for text in step.warnings)
+
+    def __repr__(self) -> str:
+        verdict = "refused" if self.refusals else "admitted"
+        heading = f"<{self.operation} of {self.object.get('kind', '')} {name_of(self.object)}: {verdict}"
+        return "\n".join([heading, *(str(step) for step in self.steps if not step.silent)]) + ">"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{escape(step.plugin)}</td><td><pre>{escape(_said(step))}</pre></td></tr>"
+            for step in self.steps
+            if not step.silent
+        )
+        verdict = "refused" if self.refusals else "admitted"
+        return f"<table><tr><th>plugin</th><th>{verdict}</th></tr>{rows}</table>"
+
+
+def _said(step: Step) -> str:
+    return str(step).partition("\n")[2] or step.refusal
+
+
+def admit(made: Assembled, obj: Object, identity: Identity) -> Admitted:
+    """What each plugin changes in an object and says to it, as if this identity wrote it now.
+
+    An object that is there already is updated, else created. All plugins are asked, also after one has refused.
+    Raises SimkitError for an object that is none of the kinds that are served.
+    """
+    served = _served(made, obj)
+    draft = _decoded(served, obj)
+    before = {**draft, "metadata": dict(draft["metadata"])}
+    wanted = served.to_storage(default(served, draft))
+    filled = tuple(field_changes(before, wanted))
+    steps = [Step(DEFAULTS, filled)] if filled else []
+    review = _review(made, served, wanted, identity)
+    mutators, validators = _parts(made, review)
+    for mutator in mutators:
+        step, review = _mutated(mutator, review)
+        steps.append(step)
+    steps.append(_validated(served, review))
+    steps += [_judged(validator, review) for validator in validators]
+    return Admitted(review.object or {}, review.operation, tuple(steps))
+
+
+def _served(made: Assembled, obj: Object) -> Served:
+    group, version = group_version_of(obj)
+    resource = made.engine.catalogue.kind(GroupVersionKind(group, version, obj.get("kind") or ""))
+    if resource is None:
+        shown = f"apiVersion {obj.get('apiVersion')!r}, kind {obj.get('kind')!r}"
+        raise SimkitError(f"nothing is served as {shown} at release {made.catalogue.release}")
+    return made.engine.served(resource)
+
+
+def _decoded(served: Served, obj: Object) -> Draft:
+    try:
+        draft: Draft = dict(decode(dict(obj), served.schema).object)
+    except DecodeError as error:
+        raise SimkitError(f"the object cannot be read as a {served.resource.kind}: {error}") from None
+    draft |= {"apiVersion": served.resource.api_version, "kind": served.resource.kind}
+    draft["metadata"] = dict(draft.get("metadata") or {})
+    if served.resource.namespaced:
+        draft["metadata"].setdefault("namespace", "default")
+    return draft
+
+
+def _review(made: Assembled, served: Served, wanted: Draft, identity: Identity) -> Review:
+    key = served.place.key(namespace_of(wanted), name_of(wanted))
+    live = made.store.get(key) if name_of(wanted) else None
+    old = live.object if live is not None else None
+    if old is not None:
+        kept = {name: value for name, value in metadata(old).items() if name not in ("labels", "annotations")}
+        wanted = {**wanted, "metadata": {**kept, **wanted["metadata"]}}
+        if served.place.has_status and "status" in old:
+            wanted["status"] = old["status"]
+    return Review(
+        identity,
+        "CREATE" if old is None else "UPDATE",
+        served.place.resource,
+        served.resource.version,
+        "",
+        served.resource.gvk,
+        namespace_of(wanted),
+        name_of(wanted),
+        wanted,
+        old,
+        dry_run=True,
+    )
+
+
+def _parts(made: Assembled, review: Review) -> tuple[Sequence[Plugin], Sequence[Plugin]]:
+    plugins = made.engine.admission.concerned(review.operation, review.resource)
+    mutators = [plugin for plugin in plugins if isinstance(plugin, Mutator)]
+    return mutators, [plugin for plugin in plugins if isinstance(plugin, Validator)]
+
+
+def _mutated(plugin: Plugin, review: Review) -> tuple[Step, Review]:
+    assert isinstance(plugin, Mutator)
+    own = replace(review, warnings=[], annotations={})
+    try:
+        obj = plugin.mutate(own)
+    except StatusError as error:
+        return Step(plugin.name, (), error.message, tuple(own.warnings), own.annotations), review
+    changes = tuple(field_changes(review.object, obj)) if obj is not review.object else ()
+    return Step(plugin.name, changes, "", tuple(own.warnings), own.annotations), replace(review, object=obj)
+
+
+def _validated(served: Served, review: Review) -> Step:
+    """What the kind's own rules say."""
+    obj = review.object or {}
+    errors = served.rules.validate(obj, review.old)
+    return Step(VALIDATION, (), "; ".join(dict.fromkeys(map(str, errors))))
+
+
+def _judged(plugin: Plugin, review: Review) -> Step:
+    assert isinstance(plugin, Validator)
+    own = replace(review, warnings=[], annotations={})
+    try:
+        plugin.validate(own)
+    except StatusError as error:
+        return Step(plugin.name, (), error.message, tuple(own.warnings), own.annotations)
+    return Step(plugin.name, (), "", tuple(own.warnings), own.annotations)
