@@ -1,0 +1,117 @@
+"""Exchanges with servers that objects of the cluster name, and the door that they go through."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from simkit.engine.outside.address import Peer, Unreachable
+from simkit.engine.outside.gateway import Gateway, Uncalled
+from simkit.engine.outside.peer import fetch
+from simkit.meta.errors import SimkitError
+from tests.engine.outside.service import serving
+
+
+def peer_of(url: str, authorities: bytes = b"", *, insecure: bool = False) -> Peer:
+    host, port = url.removeprefix("https://").split(":")
+    return Peer(host, int(port), host, authorities, insecure)
+
+
+def test_an_answer_is_read_to_its_end(tmp_path: Path) -> None:
+    """Status, body and content type."""
+    with serving(tmp_path, lambda path, _: (201, {"path": path})) as service:
+        peer = peer_of(service.url, service.authority.certificate_pem())
+        found = fetch(peer, "GET", "/x?y=1", {"Host": "h"}, timeout=5)
+    assert found == (201, b'{"path":"/x?y=1"}', "application/json")
+
+
+def test_an_insecure_peer_is_not_verified(tmp_path: Path) -> None:
+    """Nobody looks at the certificate where the object says so."""
+    with serving(tmp_path, lambda *_: (200, {})) as service:
+        with pytest.raises(Unreachable, match="x509: certificate signed by unknown authority"):
+            fetch(peer_of(service.url), "GET", "/", {}, timeout=5)
+        assert fetch(peer_of(service.url, insecure=True), "GET", "/", {}, timeout=5)[0] == 200
+
+
+def test_answers_have_a_greatest_size(tmp_path: Path) -> None:
+    """What is larger is not read to its end."""
+    with serving(tmp_path, lambda *_: (200, b"x" * 5000)) as service:
+        peer = peer_of(service.url, service.authority.certificate_pem())
+        with pytest.raises(Unreachable, match="larger than 1000 bytes"):
+            fetch(peer, "GET", "/", {}, timeout=5, most=1000)
+
+
+def test_a_bundle_that_is_none() -> None:
+    """A CA bundle without a certificate is told as such."""
+    with pytest.raises(Unreachable, match="unable to load root certificates"):
+        fetch(Peer("127.0.0.1", 1, "x", b"nonsense"), "GET", "/", {}, timeout=1)
+
+
+def test_plain_http_is_told_apart() -> None:
+    """A server that does not speak TLS."""
+    with socket.create_server(("127.0.0.1", 0)) as plain:
+        thread = threading.Thread(target=_answer_plainly, args=(plain,), daemon=True)
+        thread.start()
+        with pytest.raises(Unreachable, match="server gave HTTP response to HTTPS client"):
+            fetch(Peer("127.0.0.1", plain.getsockname()[1], "x"), "GET", "/", {}, timeout=5)
+        thread.join()
+
+
+def _answer_plainly(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    with connection:
+        connection.recv(1024)
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+def test_time_is_that_of_the_whole_exchange() -> None:
+    """A server that lets bytes drip, each in time, is given up all the same."""
+    with socket.create_server(("127.0.0.1", 0)) as dripping:
+        stop = threading.Event()
+        thread = threading.Thread(target=_drip, args=(dripping, stop), daemon=True)
+        thread.start()
+        began = time.monotonic()
+        with pytest.raises(Unreachable, match="context deadline exceeded"):
+            fetch(Peer("127.0.0.1", dripping.getsockname()[1], "x"), "GET", "/", {}, timeout=0.5)
+        assert time.monotonic() - began < 30
+        stop.set()
+        thread.join()
+
+
+def _drip(listener: socket.socket, stop: threading.Event) -> None:
+    """The beginning of a TLS record that never ends."""
+    connection, _ = listener.accept()
+    with connection:
+        connection.sendall(b"\x16\x03\x03\x40\x00")
+        while not stop.wait(0.05):
+            try:
+                connection.sendall(b"\x02")
+            except OSError:
+                return
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "https://", "host:port"])
+def test_addresses_that_are_none(address: str) -> None:
+    """An address needs a host and a port."""
+    with pytest.raises(SimkitError, match="is no host:port"):
+        Gateway(services={"a/b": address}).address("a", "b", 443)
+
+
+def test_a_port_may_have_an_address_of_its_own() -> None:
+    """The entry with the port wins over the one without."""
+    gateway = Gateway(services={"a/b": "one:1", "a/b:8443": "https://two:2"})
+    assert gateway.address("a", "b", 443) == ("one", 1)
+    assert gateway.address("a", "b", 8443) == ("two", 2)
+    assert gateway.address("a", "c", 443) is None
+
+
+def test_a_fork_starts_closed_and_with_a_clean_slate() -> None:
+    """Functions and addresses are taken over, notes are not."""
+    gateway = Gateway(services={"a/b": "one:1"}, functions={"w": lambda _: None})
+    gateway.note(Uncalled("webhook", "w", "https://x", "CREATE pods a/b"))
+    fork = gateway.fork()
+    assert (fork.allowed, fork.uncalled, fork.services, list(fork.functions)) == (False, [], gateway.services, ["w"])
