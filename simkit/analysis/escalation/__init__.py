@@ -8,8 +8,10 @@ from simkit.analysis.escalation.closure import (
     compare_paths,
     escalations,
     moves,
+    outsiders,
     within_hops,
 )
+from simkit.analysis.escalation.cut import Cut, cut
 from simkit.analysis.escalation.goal import (
     ALL_SECRETS,
     CLUSTER,
@@ -31,6 +33,7 @@ __all__ = [
     "CLUSTER",
     "NODE",
     "BlastRadius",
+    "Cut",
     "EscalationGraph",
     "Escalations",
     "Goal",
@@ -42,11 +45,13 @@ __all__ = [
     "anyone",
     "blast_radius",
     "compare_paths",
+    "cut",
     "escalations",
     "graph_of",
     "impact_goal",
     "moves",
     "namespace_goal",
+    "outsiders",
     "parse_goal",
     "permission_goal",
     "primitives",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
@@ -222,6 +223,35 @@ def place_of(graph: EscalationGraph, subject: Subject | str) -> Place:
             raise SimkitError(f"there is no running pod {name!r} in namespace {namespace!r}; write pod:namespace/name")
         return Place(at_place.POD, name, namespace)
     return at_subject(parse(subject))
+
+
+def outsiders(
+    snapshot: Snapshot,
+    goal: Goal | str = CLUSTER,
+    *,
+    allowed: Iterable[str] = (),
+    within_hops: int | None = None,
+    direct: bool = True,
+    members: Members = NO_MEMBERS,
+) -> Escalations:
+    """The paths of all who should not reach a goal: an expectation that holds if there is none.
+
+    Parameters
+    ----------
+    allowed
+        Who may: texts as ``parse`` reads them, with ``*`` for any part (``group:platform-*``, ``sa:kube-system/*``).
+    within_hops
+        Longer ways do not count.
+
+    Examples
+    --------
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> assert not outsiders(MemorySnapshot([], captured=["*"]), allowed=["group:platform"], within_hops=3)
+    """
+    patterns = tuple(allowed)
+    found = escalations(snapshot, goal=goal, within_hops=within_hops, direct=direct, members=members)
+    paths = tuple(path for path in found if not any(fnmatchcase(path.subject, pattern) for pattern in patterns))
+    return replace(found, paths=paths)
 
 
 def anyone() -> tuple[str, str, str]:

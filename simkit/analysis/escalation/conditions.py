@@ -99,6 +99,7 @@ def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Var
         for have in (world.index.rules(bound[name].role) if name in bound else None,)
         if labels and have is not None
     ]
+    everywhere = {one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds)}
     for role in world.scan(CLUSTER_ROLES):
         name = name_of(role)
         rules = world.index.rules(Key(CLUSTER_ROLES, "", name)) or ()
@@ -108,7 +109,9 @@ def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Var
             if aggregated == name or _has(labels_of(role), labels) or not _opens(rules, world.release, have):
                 continue
             widest = min(binding.subjects, key=lambda one: (one.kind != GROUP, one))
-            if widest in holder.principals or not covers(holder.wide_rules, rules):
+            if widest in holder.principals or not _dangerous(rules, world.release) <= everywhere:
+                continue
+            if not covers(holder.wide_rules, rules):
                 continue
             where = {"aggregated": aggregated, "scope": binding.namespace}
             yield {"role": name, "beneficiary": text_of(widest), **where}

@@ -230,7 +230,7 @@ OF_HOLDER: Final = ("A5", "A8", "A9", "A10")
 
 def _enough(edge: Edge, closure: frozenset[Subject]) -> bool:
     """Whether grants to these groups meet all needs."""
-    return all(any(source.subject in closure for source in need) for need in edge.needs)
+    return all(any(source.subject in closure for source in need) for need in edge.needs if need)
 
 
 def _edge(source: Place, target: Place, solution: Solution, variables: dict[str, str]) -> Edge:

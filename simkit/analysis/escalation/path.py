@@ -124,7 +124,7 @@ class Path:
     @property
     def grants(self) -> tuple[tuple[Source, ...], ...]:
         """What has to be granted, in order: for each need the sources that are each enough."""
-        return tuple(need for edge in self.edges for need in edge.needs)
+        return tuple(need for edge in self.edges for need in edge.needs if need)
 
     def prove(self, sandbox: Sandbox | None = None, *, members: Members = NO_MEMBERS) -> Proof:
         """Execute the path on a fork of a cluster: see ``prove``. SimkitError where no cluster is known."""

@@ -60,16 +60,15 @@ class Solution:
         return names is None or name in names
 
     def sources(self, variables: dict[str, str]) -> tuple[tuple[Source, ...], ...]:
-        """For each need that a grant meets, the grants that are each enough for the names in the variables.
+        """For each need the grants that are each enough for the names in the variables.
 
-        A need that something reached on the way meets does not count.
+        None are said for a need that something reached on the way meets.
         """
         found = []
         for met in self.mets:
             name = variables.get(met.need.label, "") if met.need.label else ""
             where = variables.get("namespace", self.namespace)
-            if not met.free(where, name):
-                found.append(met.sources(where, name))
+            found.append(() if met.free(where, name) else met.sources(where, name))
         return tuple(found)
 
     def permissions(self, variables: dict[str, str]) -> tuple[Permission, ...]:

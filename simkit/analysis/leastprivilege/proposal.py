@@ -281,6 +281,23 @@ def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) ->
     return Change(binding.key, _object(kind, binding.key, content, obj))
 
 
+def granting_changes(subject: Subject, rules: Mapping[str, tuple[Rule, ...]], name: str) -> list[Change]:
+    """New roles with these rules, by namespace (empty: in the cluster), and bindings of them to a subject."""
+    made = []
+    for place, some in rules.items():
+        role, binding = (ROLES, ROLE_BINDINGS) if place else (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS)
+        kind = "Role" if place else "ClusterRole"
+        key = Key(role, place, name)
+        made.append(Change(key, _object(kind, key, {"rules": [rule.entry() for rule in some]})))
+        content = {
+            "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind, "name": name},
+            "subjects": [_entry(subject)],
+        }
+        bound = Key(binding, place, name)
+        made.append(Change(bound, _object(f"{kind}Binding", bound, content)))
+    return made
+
+
 def _subject(entry: Mapping[str, Any], namespace: str) -> Subject:
     kind = entry.get("kind") or ""
     where = entry.get("namespace") or namespace if kind == SERVICE_ACCOUNT else ""

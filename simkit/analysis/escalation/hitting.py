@@ -1,0 +1,120 @@
+"""The cheapest set that meets every one of some sets: exact by branch and bound, part by part."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final, Generic, TypeVar
+
+E = TypeVar("E")
+EFFORT: Final = 20_000
+"""How many branches are looked at in one part before the best set so far is taken."""
+
+
+def cheapest_hitting_set(sets: Iterable[Collection[E]], weights: Mapping[E, float]) -> tuple[frozenset[E], bool]:
+    """Elements of least total weight that meet every set, and whether no cheaper ones can exist.
+
+    Elements without a weight cannot be taken. A set that holds no element that can be taken is left unmet.
+
+    Examples
+    --------
+    >>> found, exact = cheapest_hitting_set([{"a", "b"}, {"b", "c"}], {"a": 1, "b": 1.5, "c": 1})
+    >>> sorted(found), exact
+    (['b'], True)
+    """
+    usable = [frozenset(one for one in some if one in weights) for some in sets]
+    wanted = _minimal([some for some in dict.fromkeys(usable) if some])
+    chosen: set[E] = set()
+    exact = True
+    for part in _parts(wanted):
+        search = _Search(part, weights)
+        chosen |= search.best
+        exact = exact and search.finished
+    return frozenset(chosen), exact
+
+
+def _minimal(sets: Iterable[frozenset[E]]) -> list[frozenset[E]]:
+    """The sets without those that include another: who meets the smaller one meets them too."""
+    kept: list[frozenset[E]] = []
+    holding: dict[E, list[frozenset[E]]] = defaultdict(list)
+    for some in sorted(sets, key=len):
+        candidates = {id(one): one for element in some for one in holding[element]}
+        if not any(one <= some for one in candidates.values()):
+            kept.append(some)
+            for element in some:
+                holding[element].append(some)
+    return kept
+
+
+def _parts(sets: Iterable[frozenset[E]]) -> list[list[frozenset[E]]]:
+    """The sets in groups that have no element in common."""
+    groups: dict[int, list[frozenset[E]]] = {}
+    of: dict[E, int] = {}
+    for number, some in enumerate(sets):
+        joined = {of[element] for element in some if element in of}
+        merged = [some]
+        for old in joined:
+            merged += groups.pop(old)
+        groups[number] = merged
+        for one in merged:
+            of.update(dict.fromkeys(one, number))
+    return list(groups.values())
+
+
+class _Search(Generic[E]):
+    """Branch and bound over the sets of one part."""
+
+    def __init__(self, sets: list[frozenset[E]], weights: Mapping[E, float]) -> None:
+        self._weights = weights
+        self.best: frozenset[E] = _greedy(sets, weights)
+        self._limit = sum(weights[one] for one in self.best)
+        self._left = EFFORT
+        self.finished = True
+        self._branch(sets, frozenset(), 0, frozenset())
+
+    def _branch(self, sets: list[frozenset[E]], chosen: frozenset[E], cost: float, barred: frozenset[E]) -> None:
+        if not sets:
+            if cost < self._limit - 1e-9:
+                self.best, self._limit = chosen, cost
+            return
+        if self._left <= 0:
+            self.finished = False
+            return
+        self._left -= 1
+        if cost + self._at_least(sets, barred) >= self._limit - 1e-9:
+            return
+        smallest = min(sets, key=lambda some: len(some - barred))
+        for element in sorted(smallest - barred, key=lambda one: self._weights[one]):
+            rest = [some for some in sets if element not in some]
+            self._branch(rest, chosen | {element}, cost + self._weights[element], barred)
+            barred = barred | {element}  # the next branches do without it
+
+    def _at_least(self, sets: list[frozenset[E]], barred: frozenset[E]) -> float:
+        """What sets without common elements cost at least, each its cheapest element."""
+        total, seen = 0.0, set[E]()
+        for some in sorted(sets, key=len):
+            free = some - barred
+            if not free:
+                return float("inf")
+            if not free & seen:
+                total += min(self._weights[one] for one in free)
+                seen |= free
+        return total
+
+
+def _greedy(sets: list[frozenset[E]], weights: Mapping[E, float]) -> frozenset[E]:
+    """A set that meets all, good but not always the best."""
+    chosen: set[E] = set()
+    rest = sets
+    while rest:
+        counts: dict[E, int] = defaultdict(int)
+        for some in rest:
+            for element in some:
+                counts[element] += 1
+        best = min(counts, key=lambda one: (weights[one] / counts[one], str(one)))
+        chosen.add(best)
+        rest = [some for some in rest if best not in some]
+    for element in sorted(chosen, key=lambda one: -weights[one]):
+        if all(some & (chosen - {element}) for some in sets):
+            chosen.discard(element)
+    return frozenset(chosen)
