@@ -36,6 +36,9 @@ COMMANDS: Final = (
     Command("releases", "what releases serve, and when versions come and go"),
     Command("policy", "check a history of versions against the deprecation policy"),
     Command("without", "who would notice if versions went"),
+    Command("escalations", "who could get more than they have, and how"),
+    Command("cut", "the cheapest changes that close all escalation paths"),
+    Command("least-privilege", "roles that allow what an audit log shows in use"),
 )
 
 

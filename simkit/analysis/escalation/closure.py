@@ -13,7 +13,7 @@ from simkit.analysis.access import NO_MEMBERS
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.goal import ALL_SECRETS, CLUSTER, NODE, Goal, parse_goal, permission_goal
 from simkit.analysis.escalation.graph import EscalationGraph, graph_of
-from simkit.analysis.escalation.path import Path, html_lines, shortest_first
+from simkit.analysis.escalation.path import Path, shortest_first
 from simkit.analysis.escalation.place import Place, at_subject
 from simkit.analysis.escalation.search import (
     By,
@@ -27,6 +27,7 @@ from simkit.analysis.escalation.search import (
     towards,
 )
 from simkit.analysis.frames import table
+from simkit.analysis.shown import html_lines
 from simkit.analysis.subject import Members, parse
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import SimkitError

@@ -14,7 +14,7 @@ from simkit.analysis.escalation.gathering import as_settled
 from simkit.analysis.escalation.goal import CLUSTER, Goal, parse_goal
 from simkit.analysis.escalation.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.hitting import cheapest_hitting_set
-from simkit.analysis.escalation.path import Path, html_lines
+from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.place import Place, at_subject
 from simkit.analysis.escalation.removal import Narrow, Removal, Removals, changes_of
 from simkit.analysis.escalation.search import always, path_towards, towards
@@ -23,6 +23,7 @@ from simkit.analysis.leastprivilege.events import Log
 from simkit.analysis.leastprivilege.proposal import Change
 from simkit.analysis.leastprivilege.usage import default_bindings, usage
 from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.shown import html_lines
 from simkit.analysis.subject import Members, normal, parse
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.meta.domain import SYSTEM_NAMESPACE

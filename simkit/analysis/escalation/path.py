@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING
 
 from simkit.analysis.access import NO_MEMBERS
@@ -15,6 +14,7 @@ from simkit.analysis.escalation.holdings import Source
 from simkit.analysis.escalation.place import SUBJECTS, Place
 from simkit.analysis.escalation.primitive import Primitive, Way
 from simkit.analysis.rbacobjects import written
+from simkit.analysis.shown import html_lines
 from simkit.analysis.subject import Members, text_of
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Sandbox
@@ -157,12 +157,6 @@ class Path:
 
     def _repr_html_(self) -> str:
         return html_lines(self.lines())
-
-
-def html_lines(lines: Iterable[str]) -> str:
-    """A headline and its details as a heading and a list."""
-    head, *rest = lines
-    return f"<p><b>{escape(head)}</b></p><ul>{''.join(f'<li>{escape(line.strip())}</li>' for line in rest)}</ul>"
 
 
 def source_text(source: Source) -> str:

@@ -11,9 +11,10 @@ import pandas as pd
 from simkit.analysis.access import NO_MEMBERS
 from simkit.analysis.escalation.acting import Actor
 from simkit.analysis.escalation.granting import granted
-from simkit.analysis.escalation.path import Path, html_lines
+from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.session import Performed, Refused, Unable
 from simkit.analysis.frames import table
+from simkit.analysis.shown import html_lines
 from simkit.analysis.subject import Members, groups_in
 from simkit.snapshot.protocol import Sandbox
 

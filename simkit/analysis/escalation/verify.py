@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from simkit.analysis.escalation.closure import escalations
 from simkit.analysis.escalation.cut import Cut
-from simkit.analysis.escalation.path import Path, html_lines
+from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.proof import Proof
 from simkit.analysis.leastprivilege.replay import apply, may
 from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.shown import html_lines
 from simkit.meta.identity import Identity
 from simkit.snapshot.protocol import Sandbox
 

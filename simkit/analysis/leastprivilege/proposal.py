@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from simkit.analysis.access import index_of
-from simkit.analysis.escalation.path import html_lines
 from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.events import Log
 from simkit.analysis.leastprivilege.roles import Names, minimal_rules
 from simkit.analysis.leastprivilege.unused import unused_grants
 from simkit.analysis.leastprivilege.usage import Usage, default_bindings, usage
 from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.shown import html_lines
 from simkit.analysis.subject import normal, parse, text_of
 from simkit.logic.rbac.binding import (
     CLUSTER_ROLE_BINDINGS,

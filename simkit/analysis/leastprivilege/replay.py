@@ -9,10 +9,10 @@ from typing import Any, Final, Protocol, runtime_checkable
 import pandas as pd
 
 from simkit.analysis.access import index_of
-from simkit.analysis.escalation.path import html_lines
 from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.proposal import Change, Proposal
 from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.shown import html_lines
 from simkit.analysis.subject import identity_of
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.cover import uncovered

@@ -1,0 +1,18 @@
+"""Explanations of several lines as HTML, for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+
+def html_lines(lines: Iterable[str]) -> str:
+    """A headline and its details as a heading and a list.
+
+    Examples
+    --------
+    >>> html_lines(["yes", "  because"])
+    '<p><b>yes</b></p><ul><li>because</li></ul>'
+    """
+    head, *rest = lines
+    return f"<p><b>{escape(head)}</b></p><ul>{''.join(f'<li>{escape(line.strip())}</li>' for line in rest)}</ul>"

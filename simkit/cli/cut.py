@@ -1,0 +1,88 @@
+"""``simkit cut``: the cheapest changes that close all paths to a goal."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from simkit.cli.dump import add_release, demo_path, read
+from simkit.cli.output import add_output, json_text, write_rows
+from simkit.cli.proving import members_of, sandbox_of
+from simkit.meta.errors import SimkitError
+
+EXAMPLES = """\
+examples:
+  simkit cut cluster.yaml
+  simkit cut cluster.yaml --audit-log audit.jsonl --verify --write cut.yaml
+  simkit cut cluster.yaml --goal 'get secrets in payments' --from group:contractors
+  simkit cut cluster.yaml --keep sa:argocd/argocd-application-controller --commands
+
+Exit code: 0 when there is nothing to cut, 1 when there is, 2 for wrong use or unreadable input.
+"""
+SHOWN = ("cost", "closes", "subjects", "change")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "cut",
+        help="the cheapest changes that close all escalation paths",
+        description="Proposes what to take out of bindings and roles so that nobody gets to a goal who should not.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("path", nargs="*", metavar="PATH", help="what kubectl wrote: files, folders, archives")
+    parser.add_argument("--demo", action="store_true", help="look at the cluster that comes along")
+    parser.add_argument("--goal", default="cluster-admin", help="what nobody shall reach (cluster-admin)")
+    parser.add_argument("--from", dest="sources", action="append", metavar="WHO", help="whose paths (everybody's)")
+    parser.add_argument("--audit-log", action="append", metavar="PATH", help="access in use, which is not taken away")
+    parser.add_argument("--keep", action="append", default=[], metavar="WHO", help="whose access is not touched")
+    parser.add_argument("--direct", action="store_true", help="take it from those too who have it without a step")
+    parser.add_argument("--members", metavar="FILE", help="a YAML table of groups and their members")
+    parser.add_argument("--verify", action="store_true", help="make the changes on a fork and look again")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the changed objects as YAML")
+    parser.add_argument("--commands", action="store_true", help="print the changes as kubectl commands")
+    add_release(parser)
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    from simkit.analysis.escalation import cut
+
+    if args.demo == bool(args.path):
+        raise SimkitError("say what to look at: one or more paths, or --demo")
+    paths = [demo_path()] if args.demo else args.path
+    made = cut(
+        read(paths, args),
+        args.goal,
+        sources=args.sources,
+        log=args.audit_log,
+        keep=args.keep,
+        direct=args.direct,
+        members=members_of(args.members),
+    )
+    rows = made.frame().to_dict("records")
+    left = [{"subject": path.subject, "primitives": path.primitives} for path in made.left]
+    if args.output == "json":
+        print(
+            json_text({"goal": made.goal.name, "cost": made.cost, "exact": made.exact, "changes": rows, "left": left}),
+            end="",
+        )
+    elif args.commands:
+        print("\n".join(made.patches()))
+    else:
+        write_rows(tuple(made.frame().columns) if args.output == "csv" else SHOWN, rows, args.output)
+    for path in made.left:
+        print(f"left open: {path.subject} by {' '.join(path.primitives)}", file=sys.stderr)
+    if args.write:
+        args.write.write_text(made.yaml(), encoding="utf-8")
+    if args.verify:
+        verified = made.verify(sandbox_of(paths, args))
+        print(verified, file=sys.stderr)
+        if not verified:
+            raise SimkitError("the cut does not hold on a fork")
+    return 1 if rows or left else 0

@@ -1,0 +1,124 @@
+"""``simkit escalations``: who could get more than they have, and by what steps."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from simkit.cli.dump import add_release, demo_path, read
+from simkit.cli.output import add_output, write_rows
+from simkit.cli.proving import members_of, sandbox_of
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.analysis.escalation import Escalations
+    from simkit.snapshot.protocol import Snapshot
+
+EXAMPLES = """\
+examples:
+  simkit escalations cluster.yaml
+  simkit escalations cluster.yaml --subject sa:ci/runner --each --prove
+  simkit escalations cluster.yaml --goal cluster-admin --within 3 --allow 'group:platform-*'
+  simkit escalations cluster.yaml --goal 'list secrets in payments' -o json
+  simkit escalations cluster.yaml --subject pod:shop/web-0 --radius
+  simkit escalations new.yaml --before old.yaml
+
+Exit code: 0 when there is no path (or nothing new), 1 when there is one, 2 for wrong use or unreadable input.
+"""
+SHOWN = ("subject", "goal", "hops", "primitives", "path")
+PROVEN = ("subject", "goal", "verdict", "requests", "primitives", "reason")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "escalations",
+        help="who could get more than they have, and how",
+        description="Finds paths from subjects to cluster-admin, nodes and secrets, and proves them by executing them.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("path", nargs="*", metavar="PATH", help="what kubectl wrote: files, folders, archives")
+    parser.add_argument("--demo", action="store_true", help="look at the cluster that comes along")
+    parser.add_argument("--subject", action="append", metavar="WHO", help="alice, group:devs, sa:ns/name, pod:ns/name")
+    parser.add_argument("--goal", action="append", metavar="GOAL", help="cluster-admin, 'a node', 'get secrets in ns'")
+    parser.add_argument("--within", type=int, metavar="N", help="paths of at most so many hops")
+    parser.add_argument("--each", action="store_true", help="a path for each first step, not only the best one")
+    parser.add_argument("--direct", action="store_true", help="list those too who have the goal already")
+    parser.add_argument("--allow", action="append", default=[], metavar="WHO", help="who may; * stands for any part")
+    parser.add_argument("--members", metavar="FILE", help="a YAML table of groups and their members")
+    parser.add_argument("--prove", action="store_true", help="execute each path on a fork of the cluster")
+    parser.add_argument("--details", action="store_true", help="tell each step and request")
+    parser.add_argument("--radius", action="store_true", help="all that the subject gets to, instead of paths")
+    parser.add_argument("--before", metavar="PATH", help="an older dump: list only what is new or closed since")
+    add_release(parser)
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    if args.demo == bool(args.path):
+        raise SimkitError("say what to look at: one or more paths, or --demo")
+    paths = [demo_path()] if args.demo else args.path
+    snapshot = read(paths, args)
+    if args.radius:
+        return _radius(snapshot, args)
+    if args.before:
+        return _compared(snapshot, args)
+    found = _found(snapshot, args)
+    if args.prove:
+        proofs = found.prove(sandbox_of(paths, args))
+        rows = proofs.frame().to_dict("records")
+        write_rows(tuple(proofs.frame().columns) if args.output in ("json", "csv") else PROVEN, rows, args.output)
+        if args.details:
+            print("\n" + "\n\n".join(map(str, proofs)))
+    else:
+        rows = found.frame().to_dict("records")
+        write_rows(tuple(found.frame().columns) if args.output in ("json", "csv") else SHOWN, rows, args.output)
+        if args.details:
+            print("\n" + "\n\n".join(map(str, found)))
+    return 1 if len(found) else 0
+
+
+def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
+    from dataclasses import replace
+    from fnmatch import fnmatchcase
+
+    from simkit.analysis.escalation import escalations
+    from simkit.analysis.escalation.closure import WELL_KNOWN
+
+    found = escalations(
+        snapshot,
+        args.subject,
+        goal=args.goal or WELL_KNOWN,
+        ways="each" if args.each else "best",
+        within_hops=args.within,
+        direct=args.direct,
+        members=members_of(args.members),
+    )
+    kept = tuple(path for path in found if not any(fnmatchcase(path.subject, one) for one in args.allow))
+    return replace(found, paths=kept)
+
+
+def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:
+    from simkit.analysis.escalation import blast_radius
+    from simkit.analysis.escalation.closure import REACH_COLUMNS
+
+    if not args.subject or len(args.subject) != 1:
+        raise SimkitError("--radius is of one subject; name it with --subject")
+    found = blast_radius(snapshot, args.subject[0], within_hops=args.within, members=members_of(args.members))
+    columns = REACH_COLUMNS if args.output in ("json", "csv") else ("hops", "place", "primitives")
+    write_rows(columns, found.reached.to_dict("records"), args.output)
+    return 1 if len(found.reached) else 0
+
+
+def _compared(snapshot: Snapshot, args: argparse.Namespace) -> int:
+    from simkit.analysis.escalation import compare_paths
+    from simkit.analysis.escalation.closure import WELL_KNOWN
+
+    before = read([args.before], args)
+    found = compare_paths(before, snapshot, goal=args.goal or WELL_KNOWN, members=members_of(args.members))
+    columns = tuple(found.columns) if args.output in ("json", "csv") else ("change", *SHOWN)
+    write_rows(columns, found.to_dict("records"), args.output)
+    return 1 if (found["change"] == "new").any() else 0

@@ -1,0 +1,67 @@
+"""``simkit least-privilege``: roles that allow what an audit log shows in use, and nothing else."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from simkit.cli.dump import add_release, read
+from simkit.cli.output import add_output, write_rows
+from simkit.cli.proving import sandbox_of
+from simkit.meta.errors import SimkitError
+
+EXAMPLES = """\
+examples:
+  simkit least-privilege cluster.yaml --audit-log audit.jsonl.gz
+  simkit least-privilege cluster.yaml --audit-log logs/ --subject sa:ci/runner --write roles.yaml --verify
+  simkit least-privilege cluster.yaml --audit-log audit.jsonl --unused -o csv
+
+Exit code: 0 when nobody has more than they use, 1 when somebody has, 2 for wrong use or unreadable input.
+"""
+UNUSED = ("verdict", "subject", "subject_namespace", "scope", "binding", "role", "rule", "unused")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """The parser of the command, added to the others."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "least-privilege",
+        help="roles that allow what an audit log shows in use",
+        description="Reads an audit log and proposes for each subject roles that allow what it used and no more.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("path", nargs="+", metavar="PATH", help="what kubectl wrote: files, folders, archives")
+    parser.add_argument(
+        "--audit-log", action="append", required=True, metavar="PATH", help="audit events as JSON lines"
+    )
+    parser.add_argument("--subject", action="append", metavar="WHO", help="only for this one; may be repeated")
+    parser.add_argument("--names", choices=("repeated", "always", "never"), default="repeated", help="name objects")
+    parser.add_argument("--no-reuse", action="store_true", help="make new roles even where one fits")
+    parser.add_argument("--unused", action="store_true", help="list what is granted and not used, instead")
+    parser.add_argument("--verify", action="store_true", help="ask again on a fork for all that the log shows")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the proposed objects as YAML")
+    add_release(parser)
+    add_output(parser)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer, and return the exit code."""
+    from simkit.analysis.leastprivilege import least_privilege
+
+    made = least_privilege(
+        read(args.path, args), args.audit_log, args.subject, names=args.names, reuse=not args.no_reuse
+    )
+    frame = made.unused() if args.unused else made.frame()
+    short = args.unused and args.output not in ("json", "csv")
+    write_rows(UNUSED if short else tuple(frame.columns), frame.to_dict("records"), args.output)
+    if args.write:
+        args.write.write_text(made.yaml(), encoding="utf-8")
+    if args.verify:
+        replayed = made.verify(sandbox_of(args.path, args))
+        print(replayed, file=sys.stderr)
+        if not replayed:
+            raise SimkitError("the proposal takes away what is in use")
+    return 1 if len(frame) and (args.unused or (frame["before"] > frame["after"]).any()) else 0
