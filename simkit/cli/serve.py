@@ -196,19 +196,19 @@ def run(args: argparse.Namespace) -> int:
     from simkit.engine.http.road import Road
     from simkit.engine.http.server import Server
     from simkit.meta.clock import SystemClock
+    from simkit.meta.collector import resting_collector
 
-    gc.disable()  # nothing of what a start makes is garbage
     clock = SystemClock()
-    serving = _serving(args)
-    _tell_limits(args.release)
-    made = _assembled(replace(_options(args), **_signing(args, serving)), args.load)
-    authentication = build(_settings(args, serving), live(made.store), clock, made.engine.metrics)
-    made.engine.authenticate_with(authentication)
-    compress = args.feature_gates.get("APIResponseCompression", True)
-    server = Server(Road(made.engine), serving, clock=clock, compress=compress)
-    made.runner.start()
-    gc.freeze()  # what is there now stays; the collector need not look at it again and again
-    gc.enable()
+    with resting_collector():  # nothing of what a start makes is garbage
+        serving = _serving(args)
+        _tell_limits(args.release)
+        made = _assembled(replace(_options(args), **_signing(args, serving)), args.load)
+        authentication = build(_settings(args, serving), live(made.store), clock, made.engine.metrics)
+        made.engine.authenticate_with(authentication)
+        compress = args.feature_gates.get("APIResponseCompression", True)
+        server = Server(Road(made.engine), serving, clock=clock, compress=compress)
+        made.runner.start()
+        gc.freeze()  # what is there now stays; the collector need not look at it again and again
     try:
         server.run(lambda: _announce(server, kubeconfig=args.kubeconfig_out))
     finally:
@@ -237,6 +237,8 @@ def _serving(args: argparse.Namespace) -> Serving:
     from simkit.engine.authn.config import read_file
     from simkit.engine.http.server import Serving
 
+    if (args.tls_cert_file is None) != (args.tls_private_key_file is None):
+        raise SimkitError("a serving certificate and its key must be given together")
     return Serving(
         host=args.bind_address,
         port=args.secure_port or None,

@@ -151,7 +151,9 @@ def test_wrong_use_is_told(cluster: simkit.Cluster) -> None:
 
 def test_watch_in_process(cluster: simkit.Cluster) -> None:
     """A watch tells of what comes after it; closing ends it."""
-    answer = cluster.perform(Request.of("GET", "/api/v1/namespaces/default/configmaps?watch=1&fieldSelector=metadata.name%3Da"))
+    answer = cluster.perform(
+        Request.of("GET", "/api/v1/namespaces/default/configmaps?watch=1&fieldSelector=metadata.name%3Da")
+    )
     assert answer.stream.poll() == []
     cluster.create(CONFIG)
     (frame,) = answer.stream.poll()

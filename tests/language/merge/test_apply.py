@@ -61,9 +61,15 @@ def test_a_sole_applier_gets_what_it_asks_for(first: Draft, second: Draft) -> No
 
 def _nulled(wanted: Draft, out: Draft) -> Draft:
     """The wanted value; an empty part of it may have become null when all that was in it went away."""
-    return {
-        name: out.get(name) if value == {} and out.get(name) in (None, {}) else value for name, value in wanted.items()
-    }
+    return {name: _empty_as_it_came_out(value, out.get(name)) for name, value in wanted.items()}
+
+
+def _empty_as_it_came_out(value: Any, out: Any) -> Any:
+    if value == {} and out in (None, {}):
+        return out
+    if isinstance(value, dict) and isinstance(out, dict):
+        return {name: _empty_as_it_came_out(item, out.get(name)) for name, item in value.items()}
+    return value
 
 
 @settings(max_examples=100)
