@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simkit.kinds.parts.cells import age
+from simkit.kinds.parts.drafts import kept_status
 from simkit.kinds.rules import Deletion, KindRules, Subresource
 from simkit.meta.domain import NAMESPACE_FINALIZER, label
 from simkit.meta.fielderror import FieldError, invalid_value
@@ -13,6 +14,7 @@ from simkit.meta.format import dns_label, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of
 
 _NAME_LABEL = label("metadata.name")
+_STANDARD = frozenset({NAMESPACE_FINALIZER, "orphan", "foregroundDeletion"})
 
 
 def _default(draft: Draft) -> None:
@@ -32,10 +34,32 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors: list[FieldError] = []
-    for index, name in enumerate(at(obj, "spec", "finalizers") or ()):
-        errors += [invalid_value(f"spec.finalizers[{index}]", name, text) for text in qualified_name(name)]
-    return errors
+    return [fault for name in _finalizers(obj) for fault in _finalizer_faults("spec.finalizers", name)]
+
+
+def _validate_finalize(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    names = enumerate(_finalizers(obj))
+    return [fault for index, name in names for fault in _finalizer_faults(f"spec.finalizers[{index}]", name)]
+
+
+def _finalizers(obj: Object) -> Sequence[str]:
+    return at(obj, "spec", "finalizers") or ()
+
+
+def _finalizer_faults(path: str, name: str) -> Iterator[FieldError]:
+    yield from (invalid_value(path, name, text) for text in qualified_name(name))
+    if "/" not in name and name not in _STANDARD:
+        yield invalid_value(path, name, "name is neither a standard finalizer name nor is it fully qualified")
+
+
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """The phase says whether deletion has begun, and nothing else."""
+    phase, going = at(obj, "status", "phase") or "", bool(obj["metadata"].get("deletionTimestamp"))
+    wanted = "Terminating" if going else "Active"
+    if phase == wanted:
+        return ()
+    text = f"may only be '{wanted}' if `deletionTimestamp` is {'not ' if going else ''}empty"
+    return [invalid_value("status.Phase", phase, text)]
 
 
 def _merge(draft: Draft, live: Object) -> None:
@@ -78,7 +102,11 @@ RULES = KindRules(
     validate=_validate,
     fields=_fields,
     row=_row,
-    subresources={"": Subresource(_merge, _validate), "finalize": Subresource(_merge_finalize, _validate)},
+    subresources={
+        "": Subresource(_merge, _validate),
+        "finalize": Subresource(_merge_finalize, _validate_finalize),
+        "status": Subresource(kept_status, _validate_status),
+    },
     delete_returns_object=True,
     deletion=Deletion(held=_held, mark=_mark, plain_mark=True),
 )
