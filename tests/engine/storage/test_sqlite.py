@@ -39,7 +39,10 @@ class TestSQLite(StoreSuite):
     def _folder(self, tmp_path: Path) -> Iterator[None]:
         self._files = iter(tmp_path / f"{number}.db" for number in range(1_000_000))
         self._open: list[MemoryStore] = []
+        interval = sys.getswitchinterval()
+        sys.setswitchinterval(interval / 20)  # each statement gives way to the other threads, which here never rest
         yield
+        sys.setswitchinterval(interval)
         for store in self._open:
             store.close()
 
