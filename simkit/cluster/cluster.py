@@ -27,6 +27,7 @@ from simkit.snapshot.protocol import Snapshot
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from simkit.analysis.escalation import Escalations
     from simkit.cluster.admit import Admitted
     from simkit.cluster.history import History
     from simkit.engine.http.server import Server
@@ -240,6 +241,12 @@ class Cluster:
         from simkit.analysis.findings import findings
 
         return findings(self.snapshot(), **more)
+
+    def escalations(self, subject: Any = None, **more: Any) -> Escalations:
+        """Who could get more than they have; ``.prove()`` executes it: see ``simkit.analysis.escalation``."""
+        from simkit.analysis.escalation import escalations
+
+        return escalations(self.snapshot(), subject, sandbox=self, **more)
 
     def authorize(self, question: Any) -> Decision:
         """The authorizer's decision about Attributes, with its evidence."""

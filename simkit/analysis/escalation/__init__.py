@@ -25,6 +25,7 @@ from simkit.analysis.escalation.goal import (
 )
 from simkit.analysis.escalation.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.path import Path, Step
+from simkit.analysis.escalation.powers import powers
 from simkit.analysis.escalation.primitive import Primitive, primitives
 from simkit.analysis.escalation.proof import Proof, Proofs, prove
 
@@ -54,6 +55,7 @@ __all__ = [
     "outsiders",
     "parse_goal",
     "permission_goal",
+    "powers",
     "primitives",
     "prove",
     "subject_goal",

@@ -37,6 +37,15 @@ from simkit.snapshot.protocol import Sandbox
 MERGE: Final = "application/merge-patch+json"
 EXEC: Final = Permission("create", "", "pods/exec")
 NEEDED: Final = Act.model_validate({"use": "needs"})
+DEBUGGER: Final = {
+    "image": "registry.example/tools:1",
+    "securityContext": {
+        "allowPrivilegeEscalation": False,
+        "runAsNonRoot": True,
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    },
+}
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
@@ -73,6 +82,7 @@ class Actor:
             self.session.note(f"at {step.target}", step.edge.value("detail") or step.primitive.title)
         for act in acts:
             self._act(act)
+        self.session.end_step()
         kept = ("pod", "node", "namespace")
         self.finding.inside.update({name: step.variables[name] for name in kept if name in step.variables})
 
@@ -147,15 +157,15 @@ class Actor:
         becomes = self.step.becomes if self.step else None
         if act.take == "token" and becomes is not None:
             token = at(made, "status", "token") or ""
-            self.session.become(of_token(self.session.sandbox, token, becomes, "a token that the server issued"))
+            self.session.obtain(of_token(self.session.sandbox, token, becomes, "a token that the server issued"))
         elif act.take == "secret" and becomes is not None and becomes.subject is not None:
             self.session.note(
                 f"is {becomes}", "the secret holds a token of the service account, as its annotation says"
             )
-            self.session.become(Credential(identity_of(becomes.subject), "a token in a secret"))
+            self.session.obtain(Credential(identity_of(becomes.subject), "a token in a secret"))
         elif act.take == "bootstrap":
             groups = ("system:bootstrappers", self.words["group"], AUTHENTICATED)
-            self.session.become(Credential(Identity(BOOTSTRAP_USER, tuple(dict.fromkeys(groups))), "a bootstrap token"))
+            self.session.obtain(Credential(Identity(BOOTSTRAP_USER, tuple(dict.fromkeys(groups))), "a bootstrap token"))
 
     def _change(self, act: Act) -> None:
         """Update or patch an object, by whichever verb is granted."""
@@ -183,7 +193,7 @@ class Actor:
     def _add_container(self, act: Act) -> None:
         path = fill(act.ephemeral, self.words)
         pod = self.session.stored(path.rpartition("/")[0])
-        debug = {"name": f"debug-{self.session.number}", "image": "registry.example/tools:1"}
+        debug = {**DEBUGGER, "name": f"debug-{self.session.number}"}
         containers = [*(at(pod, "spec", "ephemeralContainers") or ()), debug]
         if self.step and self.step.edge.permissions[0].verb == "update":
             self.ask(act, "PUT", path, merged(pod, {"spec": {"ephemeralContainers": containers}}))
@@ -232,10 +242,10 @@ class Actor:
         certificate, user, groups = signed(at(live, "spec", "request"))
         if not at(live, "status", "certificate"):
             self.ask(act, method, path, merged(live, {"status": {"certificate": certificate}}))
-        self.session.become(Credential(Identity(user, (*groups, AUTHENTICATED)), "a client certificate"))
+        self.session.obtain(Credential(Identity(user, (*groups, AUTHENTICATED)), "a client certificate"))
 
     def _read(self, act: Act) -> None:
-        """Read an object by whichever of get, list and watch is granted, as who one was before."""
+        """Read an object by whichever of get, list and watch is granted."""
         path = fill(act.read, self.words)
         permissions = self.step.edge.permissions if self.step else ()
         plural = path.rpartition("/")[0].rpartition("/")[2]
@@ -248,21 +258,14 @@ class Actor:
             "list": base,
             "watch": f"{base}?watch=true&timeoutSeconds=1",
         }[verb]
-        now, self.session.credential = (
-            self.session.credential,
-            self.session.wallet[-2] if len(self.session.wallet) > 1 else self.session.credential,
-        )
-        try:
-            self.ask(act, "GET", asked, None)
-        finally:
-            self.session.credential = now
+        self.ask(act, "GET", asked, None)
 
     def _wear(self, act: Act) -> None:
         becomes = self.step.becomes if self.step else None
         words = self.words
         if act.wear == "masters":
             self.session.note("is in system:masters", act.because)
-            self.session.become(
+            self.session.obtain(
                 Credential(
                     Identity(f"{self.session.credential.user}-with-keys", (MASTERS, AUTHENTICATED)),
                     "a forged certificate",
@@ -271,11 +274,11 @@ class Actor:
         elif act.wear == "node":
             self.session.note(f"is system:node:{words['node']}", act.because)
             identity = Identity(f"system:node:{words['node']}", ("system:nodes", AUTHENTICATED))
-            self.session.become(Credential(identity, "the kubelet's certificate"))
+            self.session.obtain(Credential(identity, "the kubelet's certificate"))
         elif act.wear == "deputy":
             deputy = service_account(words["deputy_namespace"], words["deputy"])
             self.session.note(f"commands {deputy.user}", act.because)
-            self.session.become(Credential(deputy, "what the controller does with its own rights"))
+            self.session.obtain(Credential(deputy, "what the controller does with its own rights"))
         else:
             self._impersonate(becomes)
 
@@ -284,13 +287,11 @@ class Actor:
         if self.step and self.step.target.kind == at_place.NODE_IDENTITY:
             target = Place(GROUP, "system:nodes")
         worn = impersonating(self.session.credential, target, self.words.get("user", ""))
-        before, self.session.credential = self.session.credential, worn
         answer = self.session.send("POST", *review(Access("get", "pods")), by=worn)
         self.session.keep(answer, f"any request, with {_shown(worn.headers)}", message_of(answer))
         if answer.status in REFUSALS:
-            self.session.credential = before
             raise Refused(message_of(answer))
-        self.session.wallet.append(worn)
+        self.session.obtain(worn)
 
     def _settle(self, act: Act) -> None:
         if not isinstance(self.session.sandbox, Settling):

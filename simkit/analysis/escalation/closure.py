@@ -197,11 +197,12 @@ def moves(
     paths = []
     for edges in first_steps(graph, start):
         end = edges[-1].target
-        paths.append(Path(Goal(str(end), _nowhere), (*edges, *one_of(graph, end)), start))
+        paths.append(Path(Goal(str(end), nowhere), (*edges, *one_of(graph, end)), start))
     return _found(graph, paths, members, sandbox)
 
 
-def _nowhere(graph: EscalationGraph) -> Callable[[Place], bool]:
+def nowhere(graph: EscalationGraph) -> Callable[[Place], bool]:
+    """The test of a goal that is only the end of one path."""
     return frozenset[Place]().__contains__
 
 
@@ -319,7 +320,7 @@ def blast_radius(
     graph = graph_of(snapshot, members)
     start = place_of(graph, subject)
     found = from_places(graph, [start], by=by, within=within_hops)
-    goal = Goal("", _nowhere)
+    goal = Goal("", nowhere)
     rows = []
     for place, reached in found.items():
         if place != start:

@@ -152,14 +152,17 @@ class EscalationGraph:
                 if edge.target == CLUSTER_ADMIN and not edge.cost:
                     return  # there is nothing beyond
 
-    def candidates(self, holder: Holder) -> Iterator[Primitive]:
-        """The primitives of the release of which the holder may meet some need, in the order of the table."""
+    def candidates(self, holder: Holder, *, of_other_releases: bool = False) -> Iterator[Primitive]:
+        """The primitives of which the holder may meet some need, in the order of the table.
+
+        Those of other releases are left out unless asked for.
+        """
         held = holder.held if holder.own is None else holder.own
         wanted = {AT_ONCE, *(one for permission in held for one in self._by_permission.get(permission, ()))}
         if any(permission in holder.held for permission in ESCALATE):
             wanted.update(OF_HOLDER)
         for primitive in primitives().primitives:
-            if primitive.id in wanted and primitive.holds_in(self.release):
+            if primitive.id in wanted and (of_other_releases or primitive.holds_in(self.release)):
                 yield primitive
 
     def uses(self, holder: Holder, primitive: Primitive) -> Iterator[Edge]:

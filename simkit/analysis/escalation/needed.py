@@ -31,11 +31,17 @@ def make_needed_requests(actor: Actor) -> None:
         needs_of(step.primitive.id, step.edge.way, actor.finding.world.release), step.edge.permissions
     ):
         name = step.variables.get(need.label, "") or next(iter(need.names), "")
-        if permission.verb in ASKED_ONLY:
+        if permission.verb in ASKED_ONLY or _is_asked_elsewhere(actor, permission):
             plural, _, behind = permission.resource.partition("/")
             actor.review(Access(permission.verb, plural, permission.group, "", name, behind))
         else:
             _make_request(actor, permission, name)
+
+
+def _is_asked_elsewhere(actor: Actor, permission: Permission) -> bool:
+    """Whether it is a subresource that the server does not serve: kubelets ask for those of nodes."""
+    resource = actor.finding.served(permission)
+    return bool(permission.subresource) and not resource.custom and permission.subresource not in resource.subresources
 
 
 def _make_request(actor: Actor, permission: Permission, name: str) -> None:
@@ -81,7 +87,7 @@ def _of_subresource(actor: Actor, path: str, behind: str) -> Any:
 
 def _new(actor: Actor, resource: Resource) -> Any:
     if resource.resource in primitives().bodies:
-        return body_of(resource.resource, actor.words)
+        return {**body_of(resource.resource, actor.words), "apiVersion": resource.api_version}
     if resource.resource == "pods":
         return body_of("plain-pod", actor.words)
     if not resource.custom:

@@ -68,14 +68,21 @@ class Session:
     def __init__(self, sandbox: Sandbox, start: Credential) -> None:
         self.sandbox, self.credential = sandbox, start
         self.wallet: list[Credential] = [start]
+        self.pending: Credential | None = None
+        """What was had in the step that is being taken; it is used from the next step on."""
         self.performed: list[Performed] = []
         self.number, self.primitive = 0, ""
         """The step that is being taken."""
 
-    def become(self, credential: Credential) -> None:
-        """Have one more credential, and use it from now on."""
-        self.credential = credential
-        self.wallet.append(credential)
+    def obtain(self, credential: Credential) -> None:
+        """Have one more credential, to be used once the step is done."""
+        self.pending = credential
+
+    def end_step(self) -> None:
+        """Go on as whom the step made one."""
+        if self.pending is not None:
+            self.credential, self.pending = self.pending, None
+            self.wallet.append(self.credential)
 
     def stored(self, path: str) -> Mapping[str, Any]:
         """The object at a path, in the version of the path. Raises Unable where there is none."""
