@@ -8,6 +8,7 @@ from typing import Any, Final
 from simkit.engine.pipeline import binding, evictions, represent, scale, tokens
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.asking import answered, asked, user_info
+from simkit.engine.pipeline.connections import CONNECTIONS
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.served import Served
@@ -163,5 +164,6 @@ SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
     (GroupResource("", "pods"), "eviction"): evictions.evict,
     (GroupResource("", "pods"), "binding"): binding.bind,
     **{(resource, "scale"): scale.scale for resource in scale.VIEWS},
+    **CONNECTIONS,
 }
 """Subresources that take or give another kind than their object's."""

@@ -1,0 +1,69 @@
+"""Connections to pods, nodes and services: looked up, admitted, and then refused, since nothing is there to connect to.
+
+What is refused, and how, is what the real server says when it cannot reach a node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs.admit import Gatekeeper
+from simkit.meta.errors import StatusError, bad_request, not_found, unexplained
+from simkit.meta.message import Response
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at
+
+_STREAMS: Final = ("exec", "attach", "portforward")
+"""Connections that the client must ask to upgrade."""
+
+
+def connect(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """Refuse a connection as a server does that reaches no node.
+
+    Raises 404 for an object that is not there, 400 for a pod that is on no node and for a stream without an upgrade,
+    what admission raises, and else 500 or 503: nobody answers at the other end.
+    """
+    target = exchange.target
+    entry = engine.store.get(served.place.key(target.namespace, target.name))
+    if entry is None:
+        raise not_found(served.resource.group_resource, target.name)
+    keeper = Gatekeeper(engine, exchange, served, dry_run=False, options={})
+    engine.admission.validate(keeper.review("CONNECT", None, None))
+    host = _host(served.resource.group_resource, entry.object, target.subresource)
+    if target.subresource in _STREAMS and not exchange.request.header("upgrade"):
+        raise bad_request("Upgrade request required")
+    if target.subresource == "log":
+        address = f"https://{host}:10250/containerLogs/{target.namespace}/{target.name}"
+        raise unexplained(f'Get "{address}": dial tcp: lookup {host}: no such host')
+    if target.subresource == "proxy":
+        raise _unavailable(f"error trying to reach service: dial tcp: lookup {host}: no such host")
+    raise unexplained(f"error dialing backend: dial tcp: lookup {host}: no such host")
+
+
+def _unavailable(message: str) -> StatusError:
+    return StatusError(503, "ServiceUnavailable", message)
+
+
+def _host(resource: GroupResource, obj: Object, part: str) -> str:
+    """Where the connection would go."""
+    name = str(obj["metadata"]["name"])
+    if resource.resource == "services":
+        raise _unavailable(f'no endpoints available for service "{name}"')
+    if resource.resource != "pods":
+        return name
+    node = at(obj, "spec", "nodeName")
+    if not node:
+        raise bad_request(f"pod {name} does not have a host assigned")
+    return str(at(obj, "status", "podIP") or node if part == "proxy" else node)
+
+
+CONNECTIONS: Final[Mapping[tuple[GroupResource, str], Callable[[Engine, Exchange, Served], Response]]] = {
+    **{(GroupResource("", "pods"), part): connect for part in (*_STREAMS, "log", "proxy")},
+    (GroupResource("", "nodes"), "proxy"): connect,
+    (GroupResource("", "services"), "proxy"): connect,
+}
+"""Subresources that are connections."""
