@@ -40,7 +40,7 @@ def objects() -> list[Obj]:
     chance = Chance(SEED)
     workloads = Workloads(chance.child())
     everything = [*system(workloads), *installed(workloads), *company(workloads), *planted()]
-    return list(_stored(_gathered(everything), chance.child()))
+    return list(_stored(_counted(_gathered(everything)), chance.child()))
 
 
 def _gathered(everything: Iterable[Obj]) -> list[Obj]:
@@ -50,6 +50,29 @@ def _gathered(everything: Iterable[Obj]) -> list[Obj]:
         role["metadata"]["name"]: dict(role) for role in settled(obj for obj in listed if obj["kind"] == "ClusterRole")
     }
     return [whole[obj["metadata"]["name"]] if obj["kind"] == "ClusterRole" else obj for obj in listed]
+
+
+def _counted(everything: Iterable[Obj]) -> list[Obj]:
+    """With what quotas count: the pods of their namespace and what their containers request."""
+    listed = list(everything)
+    used: dict[str, Counter[str]] = {}
+    for pod in (obj for obj in listed if obj["kind"] == "Pod"):
+        counted = used.setdefault(pod["metadata"]["namespace"], Counter())
+        requests = [one["resources"]["requests"] for one in pod["spec"]["containers"] if one.get("resources")]
+        counted["pods"] += 1
+        counted["cpu"] += sum(int(one["cpu"].removesuffix("m")) for one in requests)
+        counted["memory"] += sum(int(one["memory"].removesuffix("Mi")) for one in requests)
+    return [_with_use(obj, used) if obj["kind"] == "ResourceQuota" else obj for obj in listed]
+
+
+def _with_use(quota: Obj, used: dict[str, Counter[str]]) -> Obj:
+    seen = used.get(quota["metadata"]["namespace"], Counter())
+    amounts = {
+        "pods": str(seen["pods"]),
+        "requests.cpu": f"{seen['cpu']}m",
+        "requests.memory": f"{seen['memory']}Mi",
+    }
+    return {**quota, "status": {**quota["status"], "used": amounts}}
 
 
 def _stored(everything: Iterable[Obj], chance: Chance) -> Iterator[Obj]:

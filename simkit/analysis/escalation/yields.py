@@ -7,13 +7,14 @@ from typing import Final
 
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.holdings import EVERYWHERE
+from simkit.analysis.escalation.need import Permission
 from simkit.analysis.escalation.place import CLUSTER_ADMIN, Place, at_subject, rules_place
 from simkit.analysis.escalation.solution import Holder, Solution
 from simkit.analysis.escalation.world import World
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, USER, Binding
 from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.rule import Rule
-from simkit.meta.names import Key
+from simkit.meta.names import GroupResource, Key
 
 Variables = dict[str, str]
 Reached = Iterator[tuple[Place, Variables]]
@@ -248,10 +249,17 @@ def _node_certificates(world: World, holder: Holder, solution: Solution, known: 
 
 
 def _deputy(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
-    options = solution.mets[0].need.any_of
-    if any(world.served(option.permission.group, option.permission.resource) for option in options):
+    if any(_can_write(world, permission) for permission, _ in solution.mets[0].holds(solution.namespace)):
         for account in world.deputies(solution.way.deputy):
             yield at_subject(account, worn=True), {"deputy": account.name, "deputy_namespace": account.namespace}
+
+
+def _can_write(world: World, permission: Permission) -> bool:
+    """Whether there is something to write: a new object, or one that is there."""
+    if not world.served(permission.group, permission.resource):
+        return False
+    resource = GroupResource(permission.group, permission.resource)
+    return permission.verb == "create" or next(iter(world.scan(resource)), None) is not None
 
 
 def _impact(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
