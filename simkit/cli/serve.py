@@ -139,6 +139,15 @@ def _add_behaviour(group: Any) -> None:
     )
     group.add_argument("--load", type=Path, metavar="PATH", help="start with the objects of a dump (file or folder)")
     group.add_argument(
+        "--allow-privileged",
+        type=_flag,
+        default=None,
+        nargs="?",
+        const=True,
+        metavar="BOOL",
+        help="privileged containers (default: only with --load)",
+    )
+    group.add_argument(
         "--controllers",
         type=_words,
         default=("*",),
@@ -316,6 +325,7 @@ def _options(args: argparse.Namespace) -> Options:
         "disable_admission_plugins": (args.disable_admission_plugins, ()),
         "admission_control_config_file": (args.admission_control_config_file, None),
         "controllers": (args.controllers, ("*",)),
+        "allow_privileged": (args.allow_privileged, None),
         "audit_policy": (args.audit_policy_file, None),
         "audit_memory": (0, 0),
         "audit_log_path": (args.audit_log_path, None),

@@ -102,6 +102,7 @@ class Assembled:
                 clock=self.clock,
                 chance=chance,
                 allocation=allocation or _allocation(options, store, chance),
+                allow_privileged=captured is not None if options.allow_privileged is None else options.allow_privileged,
                 gates=gates.values,
                 metrics=metrics,
                 limits=Limits(options.max_requests_inflight, options.max_mutating_requests_inflight),

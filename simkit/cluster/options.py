@@ -70,6 +70,8 @@ class Options:
     proxy_client_cert_file: str | Path | None = None
     proxy_client_key_file: str | Path | None = None
     """The certificate, with its key, by which servers behind registered group versions know this one."""
+    allow_privileged: bool | None = None
+    """Whether containers may be privileged. None: only in a loaded cluster, whose dump may hold such pods."""
     service_cluster_ip_range: str = "10.96.0.0/16"
     """Addresses of Services: one range, or one of each family with a comma between them."""
     service_node_port_range: tuple[int, int] = (30000, 32767)

@@ -22,6 +22,10 @@ _WORDS: Final = {
 _WITHOUT_VALUE: Final = {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "InternalError"}
 
 
+CLUSTER_POLICY: Final = "disallowed by cluster policy"
+"""How the detail of a fault ends that only some servers mind: privileged containers."""
+
+
 class Shown:
     """A value whose text in an error message is not its JSON, such as a printed structure."""
 

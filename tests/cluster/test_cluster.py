@@ -9,6 +9,7 @@ import threading
 import pytest
 
 import simkit
+from simkit.cluster.options import Options
 from simkit.meta.errors import IncompleteSnapshot, SimkitError, StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -30,6 +31,16 @@ def test_nothing_heavy_is_imported() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_privileged_containers_are_a_setting() -> None:
+    """They are refused by default, and stored where the setting allows them, which forks keep."""
+    container = {"name": "a", "image": "b", "securityContext": {"privileged": True}}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container]}}
+    with pytest.raises(StatusError, match="disallowed by cluster policy"):
+        simkit.Cluster(seed=1).create(pod)
+    allowed = simkit.Cluster(options=Options(seed=1, allow_privileged=True))
+    assert allowed.fork().create(pod)["spec"]["containers"][0]["securityContext"] == {"privileged": True}
 
 
 def test_create_get_apply_delete(cluster: simkit.Cluster) -> None:

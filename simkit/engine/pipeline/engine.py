@@ -51,6 +51,7 @@ class Parts:
     metrics: Metrics = field(default_factory=Metrics)
     audit: Audit | None = None
     allocation: ServiceAllocation | None = None
+    allow_privileged: bool = False
     """Gives out addresses of Services; None: the default ranges."""
     remote: Remote | None = None
     """Asks the servers behind registered group versions; None: there are none."""
@@ -72,7 +73,9 @@ class Engine:
         self.authenticator: Authenticator = parts.authentication.authenticator
         self.authorizer, self.guard = parts.authorizer, parts.guard
         self.admission, self.gates = parts.admission, parts.gates
-        self.registry = Registry(parts.store, parts.clock, parts.chance, parts.allocation)
+        self.registry = Registry(
+            parts.store, parts.clock, parts.chance, parts.allocation, allow_privileged=parts.allow_privileged
+        )
         self.hub = Hub(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self.registered = Registrations(parts.store)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Object, at
 
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
@@ -98,4 +98,4 @@ def windows_host_faults(path: str, spec: Object) -> Iterator[FieldError]:
     if not spec.get("hostNetwork"):
         text = "hostNetwork must be true if pod contains any hostProcess containers"
         yield invalid_value(f"{path}.hostNetwork", False, text)
-    yield forbidden_field(path, "hostProcess containers are disallowed by cluster policy")
+    yield forbidden_field(path, f"hostProcess containers are {CLUSTER_POLICY}")

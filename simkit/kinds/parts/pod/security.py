@@ -9,6 +9,7 @@ from typing import Final
 from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.pod.paths import descending_faults
 from simkit.meta.fielderror import (
+    CLUSTER_POLICY,
     FieldError,
     Shown,
     duplicate,
@@ -89,7 +90,7 @@ def container_security_faults(path: str, context: Object | None) -> Iterator[Fie
         return
     privileged = bool(context.get("privileged"))
     if privileged:
-        yield forbidden_field(f"{path}.privileged", "disallowed by cluster policy")
+        yield forbidden_field(f"{path}.privileged", CLUSTER_POLICY)
     yield from id_faults(f"{path}.runAsUser", context.get("runAsUser"))
     yield from id_faults(f"{path}.runAsGroup", context.get("runAsGroup"))
     mount = context.get("procMount")
