@@ -35,6 +35,8 @@ from simkit.meta.objects import Object, at, name_of
 from simkit.snapshot.protocol import Sandbox
 
 MERGE: Final = "application/merge-patch+json"
+HELD: Final = "A1"
+"""The primitive that is no doing, but a right that one has: whether one has it is asked."""
 EXEC: Final = Permission("create", "", "pods/exec")
 NEEDED: Final = Act.model_validate({"use": "needs"})
 DEBUGGER: Final = {
@@ -82,6 +84,8 @@ class Actor:
             self.session.note(f"at {step.target}", step.edge.value("detail") or step.primitive.title)
         for act in acts:
             self._act(act)
+        if step.primitive.id == HELD:
+            self.review(Access("*", "*", "*", "" if step.target.namespace == at_place.ALL else step.target.namespace))
         self.session.end_step()
         kept = ("pod", "node", "namespace")
         self.finding.inside.update({name: step.variables[name] for name in kept if name in step.variables})
@@ -203,6 +207,8 @@ class Actor:
     def connect(self, act: Act) -> None:
         """Ask for a stream: whatever comes after the authorizer's yes is left to the node."""
         permission = self.step.edge.permissions[0] if self.step else EXEC
+        if not self.words["pod"]:
+            raise Unable("there is no running pod")
         path = fill(act.connect, self.words)
         plural, _, subresource = permission.resource.partition("/")
         name = self.words["node"] if plural == "nodes" else self.words["pod"]

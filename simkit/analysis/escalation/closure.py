@@ -197,7 +197,7 @@ def moves(
     paths = []
     for edges in first_steps(graph, start):
         end = edges[-1].target
-        paths.append(Path(Goal(str(end), nowhere), (*edges, *one_of(graph, end)), start))
+        paths.append(Path(Goal(str(end), nowhere), (*edges, *one_of(graph, end, start)), start))
     return _found(graph, paths, members, sandbox)
 
 

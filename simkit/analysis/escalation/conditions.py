@@ -109,7 +109,7 @@ def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Var
             if aggregated == name or _has(labels_of(role), labels) or not _opens(rules, world.release, have):
                 continue
             widest = min(binding.subjects, key=lambda one: (one.kind != GROUP, one))
-            if widest in holder.principals or not _dangerous(rules, world.release) <= everywhere:
+            if widest == holder.place.subject or not _dangerous(rules, world.release) <= everywhere:
                 continue
             if not covers(holder.wide_rules, rules):
                 continue

@@ -13,6 +13,7 @@ from simkit.analysis.escalation.closure import nowhere, place_of
 from simkit.analysis.escalation.goal import Goal
 from simkit.analysis.escalation.graph import IMPERSONATION, EscalationGraph, graph_of
 from simkit.analysis.escalation.path import Path, source_text
+from simkit.analysis.escalation.place import PODS
 from simkit.analysis.escalation.primitive import Primitive
 from simkit.analysis.escalation.search import one_of
 from simkit.analysis.escalation.solution import Holder, Solution, solutions
@@ -80,7 +81,8 @@ def _path(graph: EscalationGraph, holder: Holder, primitive: Primitive) -> Path 
     if edge is None:
         return None
     end = edge.target
-    return Path(Goal(str(end), nowhere), (edge, *one_of(graph, end)), holder.place)
+    path = Path(Goal(str(end), nowhere), (edge, *one_of(graph, end, holder.place)), holder.place)
+    return None if path.end.kind == PODS else path  # a set of pods without any pod
 
 
 def _row(

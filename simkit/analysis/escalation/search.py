@@ -156,15 +156,19 @@ def each_way(graph: EscalationGraph, found: Mapping[Place, Reached], start: Plac
                 yield path
 
 
-def one_of(graph: EscalationGraph, place: Place) -> Iterator[Edge]:
-    """The choices that lead from a set to one of its members; nothing for what is no set."""
+def one_of(graph: EscalationGraph, place: Place, start: Place | None = None) -> Iterator[Edge]:
+    """The choices that lead from a set to one of its members, rather not to where one started; nothing for what is
+    no set.
+    """
     seen = {place}
     while True:
         choices = [edge for edge in graph.edges(place) if not edge.primitive and edge.target not in seen]
         if not choices or place.kind in SUBJECTS:
             return
         # A namespace without members leads nowhere; an account of its own says more than the default one.
-        best = max(choices, key=lambda edge: (_goes_on(graph, edge.target), _plain(graph, edge.target)))
+        best = max(
+            choices, key=lambda edge: (_goes_on(graph, edge.target), edge.target != start, _plain(graph, edge.target))
+        )
         yield best
         place = best.target
         seen.add(place)

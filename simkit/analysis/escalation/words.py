@@ -49,6 +49,7 @@ class Words:
         words.update(fill(step.way.variables, words))
         namespace = words["namespace"]
         words.setdefault("account", "default")
+        words["some_account"] = self._some_account(namespace)
         words.setdefault("node", next(iter(self.world.nodes), ""))
         words.setdefault("secret", next(iter(self.world.secrets.get(namespace, ())), ""))
         if not words["secret"] and step.primitive.id in BY_NAME:
@@ -69,6 +70,11 @@ class Words:
     def _some_namespace(self, step: Step) -> str:
         places = self.world.secrets if step.way.yields == "secrets" else self.world.pods
         return next(iter(places), None) or next(iter(self.world.enforced), "default")
+
+    def _some_account(self, namespace: str) -> str:
+        """An account that is there, the default one if it is."""
+        names = [one.name for one in self.world.accounts.get(namespace, ())]
+        return "default" if "default" in names or not names else names[0]
 
     def _uid(self, namespace: str, pod: str) -> str:
         found = (

@@ -1,0 +1,144 @@
+"""The table of primitives: complete, and all its words are known."""
+
+from __future__ import annotations
+
+import pytest
+
+from simkit.analysis.escalation.conditions import CONDITIONS
+from simkit.analysis.escalation.escapes import escapes_of
+from simkit.analysis.escalation.need import Permission, parse_needs
+from simkit.analysis.escalation.primitive import Primitive, needs_of, primitives
+from simkit.analysis.escalation.yields import YIELDS
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.errors import SimkitError
+from simkit.schema.catalogue import Catalogue
+
+ROWS = {"A": 14, "B": 7, "C": 11, "D": 19, "E": 9, "F": 5, "G": 12, "H": 8, "I": 10, "J": 10}
+AROUND = ("pod", "node", "outside", "cloud")
+"""Classes whose conditions are read from pods and nodes, or never hold in a cluster."""
+MADE_BY_CODE = ("workload", "privileged-workload")
+EVERY = primitives().primitives
+
+
+def test_every_row_is_there() -> None:
+    """105 numbered primitives in ten groups, and what leads out of pods and nodes."""
+    found = [one.id for one in EVERY]
+    assert len(set(found)) == len(found)
+    assert {f"{group}{number}" for group, count in ROWS.items() for number in range(1, count + 1)} <= set(found)
+    assert sum(not one.startswith("K") for one in found) == 105
+
+
+@pytest.mark.parametrize("primitive", EVERY, ids=lambda one: one.id)
+def test_a_row_is_executable_or_says_why_not(primitive: Primitive) -> None:
+    """References, bodies, sequences, conditions and results are words that exist."""
+    table = primitives()
+    assert primitive.references
+    assert set(primitive.references) <= set(table.sources)
+    assert primitive.mitigation
+    for way in primitive.ways:
+        assert way.needs or way.when or primitive.why_not
+        assert way.yields in YIELDS or primitive.kind in AROUND
+        assert way.when in CONDITIONS or primitive.kind in AROUND
+        for act in way.execute or ():
+            assert act.use in ("", "needs") or act.use in table.sequences
+            assert not isinstance(act.body, str) or act.body in ("", *MADE_BY_CODE) or act.body in table.bodies
+            assert act.because or act.by == "attacker", "what others do is named"
+
+
+@pytest.mark.parametrize("release", ["1.16", "1.30", "1.37"])
+def test_needs_can_be_read_at_every_release(release: str) -> None:
+    """Also where the release lacks a resource."""
+    for primitive in EVERY:
+        for number in range(len(primitive.ways)):
+            assert all(need.any_of for need in needs_of(primitive.id, number, release))
+
+
+def test_releases_limit_primitives() -> None:
+    """What a later release brings does not count before it."""
+    late = primitives().primitive("G4")
+    assert not late.holds_in("1.30")
+    assert late.holds_in("1.32")
+
+
+def test_an_unknown_primitive_is_an_error() -> None:
+    """The message tells what ids look like."""
+    with pytest.raises(SimkitError, match="A1 to K18"):
+        primitives().primitive("Z9")
+
+
+def test_needs_of_one_request_belong_together() -> None:
+    """Alternatives, names, places and labels are told apart."""
+    catalogue = Catalogue.for_release("1.30")
+    text = "update|patch clusterroles.rbac as role with escalate clusterroles.rbac [a,b] as role"
+    first, second = parse_needs((text,), {"rbac": "rbac.authorization.k8s.io"}, catalogue)
+    assert (first.request, second.request) == (0, 0)
+    assert [str(one.permission) for one in first.any_of] == [
+        "update clusterroles.rbac.authorization.k8s.io",
+        "patch clusterroles.rbac.authorization.k8s.io",
+    ]
+    assert all(one.cluster for one in first.any_of)
+    assert (second.names, second.label) == (("a", "b"), "role")
+
+
+@pytest.mark.parametrize(
+    ("permission", "rule", "granted"),
+    [
+        (Permission("create", "", "pods"), Rule(("create",), ("",), ("pods",), ("web",)), False),
+        (Permission("create", "", "pods/exec"), Rule(("create",), ("",), ("pods/exec",), ("web",)), True),
+        (Permission("create", "", "pods/exec"), Rule(("create",), ("",), ("*/exec",)), True),
+        (Permission("create", "", "pods/exec"), Rule(("create",), ("",), ("pods/*",)), False),
+        (Permission("create", "apps", "deployments"), Rule(("create",), ("",), ("deployments",)), False),
+        (Permission("*", "*", "*"), Rule(("get",), ("*",), ("*",)), False),
+    ],
+)
+def test_rules_grant_as_the_authorizer_does(permission: Permission, rule: Rule, granted: bool) -> None:
+    """Names do not help requests without one; ``pods/*`` is no wildcard; groups count."""
+    assert permission.granted_by(rule) is granted
+
+
+@pytest.mark.parametrize(
+    ("spec", "primitive"),
+    [
+        ({"containers": [{"name": "c", "securityContext": {"privileged": True}}]}, "K1"),
+        (
+            {
+                "hostPID": True,
+                "containers": [{"name": "c", "securityContext": {"capabilities": {"add": ["SYS_PTRACE"]}}}],
+            },
+            "K2",
+        ),
+        (
+            {
+                "volumes": [{"name": "v", "hostPath": {"path": "/"}}],
+                "containers": [{"name": "c", "volumeMounts": [{"name": "v", "readOnly": True}]}],
+            },
+            "K3",
+        ),
+        ({"initContainers": [{"name": "c", "securityContext": {"capabilities": {"add": ["CAP_SYS_ADMIN"]}}}]}, "K4"),
+        (
+            {
+                "volumes": [{"name": "v", "hostPath": {"path": "/run/containerd/containerd.sock"}}],
+                "containers": [{"name": "c", "volumeMounts": [{"name": "v"}]}],
+            },
+            "K14",
+        ),
+    ],
+)
+def test_pods_that_lead_to_their_node(spec: dict[str, object], primitive: str) -> None:
+    """Each escape is found, with what allows it."""
+    assert primitive in [one.primitive for one in escapes_of({"spec": spec})]
+
+
+def test_harmless_pods_lead_nowhere() -> None:
+    """A host path that nothing mounts, a log directory that is only read, a harmless capability."""
+    spec = {
+        "volumes": [{"name": "v", "hostPath": {"path": "/"}}, {"name": "w", "hostPath": {"path": "/var/log/app"}}],
+        "containers": [
+            {
+                "name": "c",
+                "volumeMounts": [{"name": "w", "readOnly": True}],
+                "securityContext": {"capabilities": {"add": ["NET_BIND_SERVICE"]}},
+            }
+        ],
+    }
+    assert escapes_of({"spec": spec}) == ()

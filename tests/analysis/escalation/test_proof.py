@@ -1,0 +1,211 @@
+"""Paths executed on forks: proven, refused at the right step, or not executed; never more than was done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simkit.analysis.escalation import CLUSTER, Path, Proofs, escalations, moves, powers, prove
+from simkit.cluster.cluster import Cluster
+from simkit.meta.errors import SimkitError
+from tests.analysis.escalation.scenes import ATTACKER, RBAC, fenced, node, pod, scene, served
+from tests.analysis.worlds import account, binding, namespace, role, rule
+
+TOKENS = rule("create", "serviceaccounts/token")
+ADMIN = binding("ops-admin", "cluster-admin", "sa:ops/admin")
+CERTIFICATES = [
+    rule("create,get", "certificatesigningrequests", groups="certificates.k8s.io"),
+    rule("update", "certificatesigningrequests/approval", groups="certificates.k8s.io"),
+    rule("approve", "signers", groups="certificates.k8s.io", names="kubernetes.io/kube-apiserver-client"),
+]
+
+
+def attacked(*objects: dict[str, Any], **more: Any) -> tuple[Cluster, Path]:
+    """A server with the objects, and the attacker's best path to cluster-admin."""
+    cluster = served(*objects, ADMIN)
+    paths = escalations(cluster.snapshot(), ATTACKER, goal=CLUSTER, ways="each", **more)
+    return cluster, paths[0]
+
+
+def outline(cluster: Cluster, path: Path) -> list[tuple[str, int]]:
+    """The requests of a proof that must succeed: primitive and status."""
+    proof = prove(path, cluster)
+    assert proof.proven, str(proof)
+    return [(one.primitive, one.status) for one in proof.performed if one.request]
+
+
+def test_a_token_is_requested_and_used() -> None:
+    """The credential is the one that the fork issued, and the goal is granted to its holder."""
+    cluster, path = attacked(*scene(TOKENS, place="ops"))
+    before = cluster.snapshot()
+    proof = prove(path, cluster)
+    assert proof
+    assert proof.assumptions == ()
+    assert [(one.primitive, one.status) for one in proof.performed] == [("C5", 201), ("A1", 201), ("end", 201)]
+    assert proof.performed[-1].actor == "system:serviceaccount:ops:admin"
+    assert proof.performed[-1].message.startswith("allowed: RBAC: allowed by ClusterRoleBinding")
+    assert cluster.snapshot() is before, "the cluster itself is not touched"
+
+
+@pytest.mark.parametrize(
+    ("rules", "place", "primitive", "assumed"),
+    [
+        ([rule("create", "pods")], "ops", "D1", 1),
+        ([rule("create", "jobs", groups="batch")], "ops", "D2", 2),
+        ([rule("create", "secrets"), rule("watch", "secrets")], "ops", "C3", 1),
+        ([rule("impersonate", "serviceaccounts", names="admin")], "ops", "B3", 0),
+        ([rule("impersonate", "users,groups")], "", "B2", 0),
+        ([rule("create", "clusterrolebindings", groups=RBAC), rule("bind", "clusterroles", groups=RBAC)], "", "A4", 0),
+        ([rule("update", "clusterrolebindings", groups=RBAC), rule("bind", "clusterroles", groups=RBAC)], "", "A4", 0),
+        ([rule("patch,escalate", "clusterroles", groups=RBAC, names="rules")], "", "A5", 0),
+        ([rule("create", "mutatingwebhookconfigurations", groups="admissionregistration.k8s.io")], "", "G1", 1),
+        (CERTIFICATES, "", "F1", 1),
+    ],
+)
+def test_primitives_are_proven(rules: list[dict[str, Any]], place: str, primitive: str, assumed: int) -> None:
+    """Each with the assumptions that it takes, and no other."""
+    cluster, path = attacked(*scene(*rules, place=place))
+    assert path.primitives[0] == primitive
+    proof = path.prove(cluster)
+    assert proof.proven, str(proof)
+    assert len(proof.assumptions) == assumed
+
+
+def test_running_pods_and_nodes() -> None:
+    """What the kubelet does is done in its name; what needs no request is told."""
+    host = {"volumes": [{"name": "host", "hostPath": {"path": "/"}}]}
+    mounted = {"containers": [{"name": "main", "image": "i", "volumeMounts": [{"name": "host", "mountPath": "/h"}]}]}
+    objects = [
+        *(
+            namespace("dev"),
+            account("dev", "attacker"),
+            account("dev", "other"),
+            fenced("ops"),
+            account("ops", "admin"),
+        ),
+        *(role("rules", rule("create", "pods/exec")), binding("attack", "rules", ATTACKER, namespace="dev")),
+        *(node("node-1"), pod("dev", "debug", "other", {**host, **mounted}), pod("ops", "operator", "admin", safe())),
+    ]
+    cluster, path = attacked(*objects)
+    assert path.primitives == ("D5", "K3", "K5", "K0", "A1")
+    proof = prove(path, cluster)
+    assert proof.proven, str(proof)
+    assert any(one.actor.startswith("system:node:node-1") for one in proof.performed)
+    assert "hostPath /" in " ".join(proof.assumptions)
+
+
+def safe() -> dict[str, Any]:
+    """What a pod needs for the restricted level."""
+    context = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+    return {
+        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"name": "main", "image": "app", "securityContext": context}],
+    }
+
+
+def test_a_label_taken_off_lets_a_host_path_in() -> None:
+    """Both requests are the attacker's, and the second would have been refused without the first."""
+    control = node("cp", **{"node-role.kubernetes.io/control-plane": ""})
+    cluster, path = attacked(*scene(rule("create", "pods"), rule("patch", "namespaces")), control)
+    assert path.primitives == ("D10", "E7")
+    assert outline(cluster, path)[:2] == [("D10", 200), ("D10", 201)]
+
+
+def test_a_missing_precondition_is_refused_where_it_is_missed() -> None:
+    """The path of one cluster, executed on another that lacks one thing."""
+    cluster, path = attacked(*scene(TOKENS, place="ops"))
+    without_grant = served(*scene(TOKENS, place="dev"), ADMIN)
+    refused = prove(path, without_grant)
+    assert (refused.verdict, refused.refused_at) == ("refused", 1)
+    assert "cannot create resource" in refused.reason
+    assert not refused
+    without_account = served(*scene(TOKENS, place="ops"), ADMIN)
+    without_account.delete("sa", "admin", "ops")
+    assert "not found" in prove(path, without_account).reason
+    without_power = served(*scene(TOKENS, place="ops"))
+    at_the_end = prove(path, without_power)
+    assert (at_the_end.verdict, at_the_end.refused_at) == ("refused", 2)
+    assert "may not * *.*" in at_the_end.reason
+    assert prove(path, cluster).proven
+
+
+def test_pod_security_refuses_at_the_right_step() -> None:
+    """A host path is let into an unlabelled namespace, and kept out of a labelled one."""
+    control = node("cp", **{"node-role.kubernetes.io/control-plane": ""})
+    attack = [role("rules", rule("create", "pods")), binding("attack", "rules", ATTACKER, namespace="dev")]
+    unlabelled = [
+        namespace("dev"),
+        account("dev", "attacker"),
+        namespace("ops"),
+        account("ops", "admin"),
+        *attack,
+        control,
+    ]
+    cluster, path = attacked(*unlabelled)
+    assert path.primitives == ("D9", "E7")
+    assert prove(path, cluster).proven
+    labelled = cluster.fork()
+    labelled.apply([fenced("dev", "baseline")])
+    refused = prove(path, labelled)
+    assert (refused.verdict, refused.refused_at) == ("refused", 1)
+    assert 'violates PodSecurity "baseline:latest"' in refused.reason
+
+
+def test_what_cannot_be_executed_is_not_proven() -> None:
+    """No pod to run commands in, no such object: that is no proof of anything."""
+    cluster = served(*scene(rule("create", "pods/exec"), rule("delete", "networkpolicies", groups="networking.k8s.io")))
+    proofs = moves(cluster.snapshot(), ATTACKER, sandbox=cluster).prove()
+    assert {proof.path.primitives[0]: proof.verdict for proof in proofs} == {"D5": "not executed", "I9": "not executed"}
+    assert not proofs
+
+
+def test_impacts_are_proven_by_what_they_write() -> None:
+    """Harm that is no access: the request itself went through."""
+    priority = rule("create", "priorityclasses", groups="scheduling.k8s.io")
+    volumes = rule("create", "persistentvolumes")
+    cluster = served(*scene(priority, volumes, rule("get", "nodes/proxy"), place=""))
+    table = powers(cluster.snapshot(), ATTACKER, sandbox=cluster)
+    verdicts = dict(zip(table["primitive"], table["verdict"]))
+    assert (verdicts["D17"], verdicts["I1"]) == ("proven", "proven")
+    assert verdicts["E1"] == "not executed"
+
+
+def test_what_others_gain_is_asked_for_them() -> None:
+    """A role pushed into an aggregated one: its holders have the rules after the controller ran."""
+    reader = role("secret-reader", rule("get,list", "secrets"))
+    objects = [
+        *(reader, binding("own", "secret-reader", ATTACKER)),
+        *(*scene(rule("patch", "clusterroles", groups=RBAC, names="secret-reader"), place=""),),
+        binding("all", "view", "group:system:authenticated"),
+    ]
+    cluster = served(*objects)
+    [path] = [one for one in moves(cluster.snapshot(), ATTACKER) if one.primitives == ("A8",)]
+    proof = prove(path, cluster)
+    assert proof.proven, str(proof)
+    assert "review of system:authenticated: get secrets" in str(proof)
+
+
+def test_a_facade_proves_its_own_paths() -> None:
+    """cluster.escalations gives paths that know their cluster; others must be told."""
+    cluster = served(*scene(TOKENS, place="ops"), ADMIN)
+    proofs = cluster.escalations(ATTACKER).prove()
+    assert isinstance(proofs, Proofs)
+    assert proofs
+    assert "proven" in str(proofs)
+    [bare] = escalations(cluster.snapshot(), ATTACKER, goal=CLUSTER)
+    with pytest.raises(SimkitError, match="proven on a cluster"):
+        bare.prove()
+
+
+def test_proofs_are_readable() -> None:
+    """As text, as a table, as HTML."""
+    cluster, path = attacked(*scene(rule("create", "pods"), place="ops"))
+    proof = path.prove(cluster)
+    text = str(proof)
+    assert text.startswith("proven: sa:dev/attacker -> cluster-admin")
+    assert "POST /api/v1/namespaces/ops/pods -> 201" in text
+    assert "assumed: the pod starts on a node" in text
+    assert list(proof.frame()["primitive"]) == ["D1", "D1", "A1", "end"]
+    assert "<ul>" in proof._repr_html_()
+    assert "<table" in Proofs((proof,))._repr_html_()
