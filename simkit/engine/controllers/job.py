@@ -68,15 +68,13 @@ class Jobs(Watching):
         progress = jobs.progress_of(job, pods)
         end = jobs.verdict(progress, now)
         suspended = bool(at(job, "spec", "suspend"))
-        if end is not None or suspended:
-            if progress.active:
-                self._remove(client, progress.active)
-                return None  # the pods that go bring us back here
-            if end is not None and self._count(client, progress):
-                return None
-            self._tell(client, progress, end, suspended=suspended)
-            return None
+        if progress.active and (end is not None or suspended):
+            self._remove(client, progress.active, counted=end is not None)
+            return None  # the pods that go bring us back here
         if self._count(client, progress):
+            return None
+        if end is not None or suspended:
+            self._tell(client, progress, end, suspended=suspended)
             return None
         started = at(job, "status", "startTime")
         if not started or _was_suspended(job):
@@ -145,15 +143,18 @@ class Jobs(Watching):
 
     # Pods
 
-    def _remove(self, client: Client, pods: Sequence[Object]) -> None:
+    def _remove(self, client: Client, pods: Sequence[Object], *, counted: bool) -> None:
+        """Remove pods that still work. They count as failed when the job has ended, else not at all."""
         for pod in pods:
+            if not counted and jobs.is_tracked(pod):
+                self._let_go(client, pod)
             remove(client, PODS, pod)
 
     def _staff(self, client: Client, progress: Progress, reference: Mapping[str, Any]) -> tuple[bool, float | None]:
         """Make or remove pods: whether any, and until when failures keep it from making more."""
         active, wanted = progress.active, jobs.wanted_pods(progress)
         if len(active) > wanted:
-            self._remove(client, sorted(active, key=removal_rank)[: len(active) - wanted])
+            self._remove(client, sorted(active, key=removal_rank)[: len(active) - wanted], counted=False)
             return True, None
         held_back = progress.terminating if at(progress.job, "spec", "podReplacementPolicy") == "Failed" else 0
         missing = wanted - len(active) - held_back

@@ -1,0 +1,175 @@
+"""Jobs and cron jobs: pods are made, counted once, and cleared away in time."""
+
+from __future__ import annotations
+
+import pytest
+
+import simkit
+from simkit.meta.message import Request
+from tests.engine.controllers.worlds import job, names, obj, patch, say
+
+
+def finish(cluster: simkit.Cluster, phase: str = "Succeeded") -> None:
+    """All pods of jobs that still run end."""
+    for pod in cluster.list("pods", "default"):
+        if pod["status"]["phase"] in ("Pending", "Running"):
+            say(cluster, pod["metadata"]["name"], phase, ready=False)
+
+
+def test_a_job_works_through_its_completions(cluster: simkit.Cluster) -> None:
+    """As many pods at once as are allowed, until enough have succeeded; each is counted and let go."""
+    cluster.create(job("j", completions=3, parallelism=2))
+    cluster.settle()
+    assert cluster.get("job", "j")["status"]["active"] == 2
+    finish(cluster)
+    cluster.settle()
+    status = cluster.get("job", "j")["status"]
+    assert (status["succeeded"], status["active"]) == (2, 1)
+    finish(cluster)
+    cluster.settle()
+    status = cluster.get("job", "j")["status"]
+    assert (status["succeeded"], status["uncountedTerminatedPods"]) == (3, {})
+    assert [each["type"] for each in status["conditions"]] == ["Complete"]
+    assert all("finalizers" not in pod["metadata"] for pod in cluster.list("pods", "default"))
+
+
+def test_indexed_pods_know_their_index(cluster: simkit.Cluster) -> None:
+    """An index that failed is given out again, after a pause."""
+    cluster.create(job("j", completions=2, parallelism=2, completionMode="Indexed", backoffLimit=3))
+    cluster.settle()
+    by_host = {pod["spec"]["hostname"]: pod["metadata"]["name"] for pod in cluster.list("pods", "default")}
+    assert set(by_host) == {"j-0", "j-1"}
+    say(cluster, by_host["j-0"], "Succeeded", ready=False)
+    say(cluster, by_host["j-1"], "Failed", ready=False)
+    cluster.settle()
+    assert cluster.get("job", "j")["status"]["completedIndexes"] == "0"
+    assert "active" not in cluster.get("job", "j")["status"]
+    clock = cluster.engine.clock
+    clock.advance(10)
+    cluster.settle()
+    assert cluster.get("job", "j")["status"]["active"] == 1
+    finish(cluster)
+    cluster.settle()
+    assert cluster.get("job", "j")["status"]["completedIndexes"] == "0,1"
+
+
+def test_too_many_failures_end_a_job(cluster: simkit.Cluster) -> None:
+    """Beyond its limit a job fails, and its other pods are removed."""
+    cluster.create(job("j", completions=5, parallelism=3, backoffLimit=0))
+    cluster.settle()
+    say(cluster, names(cluster, "pods")[0], "Failed", ready=False)
+    cluster.settle()
+    status = cluster.get("job", "j")["status"]
+    assert [(each["type"], each["reason"]) for each in status["conditions"]] == [("Failed", "BackoffLimitExceeded")]
+    assert len(names(cluster, "pods")) == 1
+
+
+def test_a_deadline_ends_a_job(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """Time alone is enough."""
+    cluster.create(job("j", activeDeadlineSeconds=60))
+    cluster.settle()
+    clock.advance(60)
+    cluster.settle()
+    assert cluster.get("job", "j")["status"]["conditions"][0]["reason"] == "DeadlineExceeded"
+    assert names(cluster, "pods") == []
+
+
+def test_a_job_can_be_suspended_and_resumed(cluster: simkit.Cluster) -> None:
+    """Its pods go and come again, its time starts anew."""
+    cluster.create(job("j", backoffLimit=6))
+    cluster.settle()
+    path = "/apis/batch/v1/namespaces/default/jobs/j"
+    patch(cluster, path, {"spec": {"suspend": True}})
+    cluster.settle()
+    status = cluster.get("job", "j")["status"]
+    assert ("startTime" in status, status["conditions"][0]["reason"], names(cluster, "pods")) == (
+        False,
+        "JobSuspended",
+        [],
+    )
+    patch(cluster, path, {"spec": {"suspend": False}})
+    cluster.settle()
+    status = cluster.get("job", "j")["status"]
+    assert (status["conditions"][0]["status"], status["active"]) == ("False", 1)
+
+
+def test_a_finished_job_is_removed_in_time(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """Its pods go with it."""
+    cluster.create(job("j", ttlSecondsAfterFinished=100))
+    cluster.settle()
+    finish(cluster)
+    cluster.settle()
+    clock.advance(99)
+    cluster.settle()
+    assert names(cluster, "jobs") == ["j"]
+    clock.advance(1)
+    cluster.settle()
+    assert names(cluster, "jobs") + names(cluster, "pods") == []
+
+
+def test_pods_of_a_job_that_is_gone_are_let_go(cluster: simkit.Cluster) -> None:
+    """A job that leaves its pods behind does not leave its finalizer on them."""
+    cluster.create(job("j"))
+    cluster.settle()
+    cluster.perform(Request.of("DELETE", "/apis/batch/v1/namespaces/default/jobs/j?propagationPolicy=Orphan"))
+    cluster.settle()
+    [pod] = cluster.list("pods", "default")
+    assert "finalizers" not in pod["metadata"]
+
+
+def cron(name: str, schedule: str, **spec: object) -> dict[str, object]:
+    template = {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}}
+    return obj("batch/v1", "CronJob", name, spec={"schedule": schedule, "jobTemplate": template, **spec})
+
+
+def test_a_cron_job_fires(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """One job for each time; of several missed times only for the last."""
+    cluster.create(cron("c", "*/10 * * * *"))
+    cluster.settle()
+    assert names(cluster, "jobs") == []
+    clock.advance(minutes=10)
+    cluster.settle()
+    [first] = cluster.list("jobs", "default")
+    assert first["metadata"]["annotations"] == {
+        "batch.kubernetes.io/cronjob-scheduled-timestamp": "2024-04-17T00:10:00Z"
+    }
+    assert cluster.get("cronjob", "c")["status"]["active"][0]["name"] == first["metadata"]["name"]
+    clock.advance(minutes=35)
+    cluster.settle()
+    assert len(names(cluster, "jobs")) == 2
+    assert cluster.get("cronjob", "c")["status"]["lastScheduleTime"] == "2024-04-17T00:40:00Z"
+
+
+@pytest.mark.parametrize(("policy", "running"), [("Allow", 2), ("Forbid", 1), ("Replace", 1)])
+def test_jobs_may_overlap_or_not(
+    cluster: simkit.Cluster, clock: simkit.SimulatedClock, policy: str, running: int
+) -> None:
+    """The policy says what happens when a job is still at work."""
+    cluster.create(cron("c", "* * * * *", concurrencyPolicy=policy))
+    clock.advance(minutes=1)
+    cluster.settle()
+    [first] = names(cluster, "jobs")
+    clock.advance(minutes=1)
+    cluster.settle()
+    assert len(names(cluster, "jobs")) == running
+    assert (first in names(cluster, "jobs")) is (policy != "Replace")
+
+
+def test_finished_jobs_are_kept_for_a_while(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """Only so many successes are kept, and the last one is noted."""
+    cluster.create(cron("c", "* * * * *", successfulJobsHistoryLimit=1))
+    for _ in range(3):
+        clock.advance(minutes=1)
+        cluster.settle()
+        finish(cluster)
+        cluster.settle()
+    assert len(names(cluster, "jobs")) == 1
+    assert cluster.get("cronjob", "c")["status"]["lastSuccessfulTime"] == "2024-04-17T00:03:00Z"
+
+
+def test_a_late_start_may_be_too_late(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """A time that was missed by more than the deadline is skipped."""
+    cluster.create(cron("c", "0 * * * *", startingDeadlineSeconds=60))
+    clock.advance(hours=1, minutes=30)
+    cluster.settle()
+    assert names(cluster, "jobs") == []

@@ -1,0 +1,308 @@
+"""Replica sets, deployments, stateful sets and daemon sets, from their first pod to their last."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import simkit
+from simkit.meta.message import Request
+from tests.engine.controllers.worlds import all_ready, names, obj, patch, say, workload
+
+DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/d"
+
+
+def sizes(cluster: simkit.Cluster) -> dict[str, int]:
+    """How many replicas each replica set is to have, by image."""
+    sets = cluster.list("replicasets", "default")
+    return {each["spec"]["template"]["spec"]["containers"][0]["image"]: each["spec"]["replicas"] for each in sets}
+
+
+def conditions(obj: Any) -> dict[str, str]:
+    return {each["type"]: each["reason"] for each in obj["status"]["conditions"]}
+
+
+def test_a_replica_set_keeps_its_pods(cluster: simkit.Cluster) -> None:
+    """It makes what is missing, takes in what matches, and removes what is too much."""
+    stray = obj(
+        "v1", "Pod", "stray", meta={"labels": {"app": "web"}}, spec={"containers": [{"name": "c", "image": "i"}]}
+    )
+    cluster.create(stray)
+    cluster.create(workload("ReplicaSet", "r", replicas=3))
+    cluster.settle()
+    assert len(names(cluster, "pods")) == 3
+    assert cluster.get("pod", "stray")["metadata"]["ownerReferences"][0]["name"] == "r"
+    all_ready(cluster)
+    cluster.settle()
+    assert cluster.get("rs", "r")["status"] == {
+        "replicas": 3,
+        "fullyLabeledReplicas": 3,
+        "readyReplicas": 3,
+        "availableReplicas": 3,
+        "observedGeneration": 1,
+    }
+    patch(cluster, "/api/v1/namespaces/default/pods/stray", {"metadata": {"labels": {"app": "other"}}})
+    cluster.settle()
+    assert len(names(cluster, "pods")) == 4
+    assert "ownerReferences" not in cluster.get("pod", "stray")["metadata"]
+    patch(cluster, "/apis/apps/v1/namespaces/default/replicasets/r", {"spec": {"replicas": 0}})
+    cluster.settle()
+    assert names(cluster, "pods") == ["stray"]
+
+
+def test_a_failure_to_make_pods_is_told_and_tried_again(cluster: simkit.Cluster) -> None:
+    """The condition says why; what stood in the way may go later."""
+    cluster.create(obj("v1", "ResourceQuota", "q", spec={"hard": {"pods": "1"}}))
+    cluster.settle()
+    cluster.create(workload("ReplicaSet", "r", replicas=2))
+    cluster.settle()
+    [failed] = cluster.get("rs", "r")["status"]["conditions"]
+    assert (failed["type"], failed["reason"]) == ("ReplicaFailure", "FailedCreate")
+    assert "exceeded quota" in failed["message"]
+    cluster.delete("quota", "q")
+    cluster.settle()
+    assert len(names(cluster, "pods")) == 2
+    assert "conditions" not in cluster.get("rs", "r")["status"]
+
+
+def test_replicas_are_available_after_a_while(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """A pod counts as available when it has been ready long enough, without anything happening then."""
+    cluster.create(workload("ReplicaSet", "r", replicas=1, minReadySeconds=60))
+    cluster.settle()
+    [name] = names(cluster, "pods")
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2024-04-17T00:00:00Z"}
+    patch(
+        cluster,
+        f"/api/v1/namespaces/default/pods/{name}/status",
+        {"status": {"phase": "Running", "conditions": [ready]}},
+    )
+    cluster.settle()
+    assert "availableReplicas" not in cluster.get("rs", "r")["status"]
+    clock.advance(60)
+    cluster.settle()
+    assert cluster.get("rs", "r")["status"]["availableReplicas"] == 1
+
+
+def test_a_replication_controller_does_the_same(cluster: simkit.Cluster) -> None:
+    """Its selector is a plain map of labels."""
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    cluster.create(obj("v1", "ReplicationController", "r", spec={"replicas": 2, "template": template}))
+    cluster.settle()
+    assert len(names(cluster, "pods")) == 2
+
+
+def test_a_deployment_rolls_out_without_losing_too_many(cluster: simkit.Cluster) -> None:
+    """New pods come before old ones go, as far as surge and unavailability allow."""
+    cluster.create(
+        workload("Deployment", "d", replicas=4, strategy={"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}})
+    )
+    cluster.settle()
+    all_ready(cluster)
+    cluster.settle()
+    assert conditions(cluster.get("deploy", "d")) == {
+        "Available": "MinimumReplicasAvailable",
+        "Progressing": "NewReplicaSetAvailable",
+    }
+    image = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "j"}]
+    cluster.perform(Request.of("PATCH", DEPLOYMENT, image, content_type="application/json-patch+json"))
+    cluster.settle()
+    assert sizes(cluster) == {"i": 3, "j": 2}
+    for _ in range(4):
+        all_ready(cluster)
+        cluster.settle()
+        ready = [pod for pod in cluster.list("pods", "default") if pod["status"].get("phase") == "Running"]
+        assert len(ready) >= 3
+    assert sizes(cluster) == {"i": 0, "j": 4}
+    done = cluster.get("deploy", "d")
+    assert done["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "2"
+    assert {key: value for key, value in done["status"].items() if key != "conditions"} == {
+        "observedGeneration": 2,
+        "replicas": 4,
+        "updatedReplicas": 4,
+        "readyReplicas": 4,
+        "availableReplicas": 4,
+    }
+
+
+def test_going_back_to_an_old_template_uses_its_replica_set(cluster: simkit.Cluster) -> None:
+    """No third replica set is made, and the numbers of rollouts only grow."""
+    cluster.create(workload("Deployment", "d", replicas=1))
+    cluster.settle()
+    for value in ("j", "i"):
+        image = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": value}]
+        cluster.perform(Request.of("PATCH", DEPLOYMENT, image, content_type="application/json-patch+json"))
+        for _ in range(3):
+            cluster.settle()
+            all_ready(cluster)
+    cluster.settle()
+    assert sizes(cluster) == {"i": 1, "j": 0}
+    notes = cluster.get("deploy", "d")["metadata"]["annotations"]
+    assert notes["deployment.kubernetes.io/revision"] == "3"
+
+
+def test_recreate_waits_for_the_old_pods(cluster: simkit.Cluster) -> None:
+    """No new pod is made as long as an old one is there."""
+    cluster.create(workload("Deployment", "d", replicas=1, strategy={"type": "Recreate"}))
+    cluster.settle()
+    [old] = names(cluster, "pods")
+    patch(cluster, f"/api/v1/namespaces/default/pods/{old}", {"metadata": {"finalizers": ["example.com/hold"]}})
+    image = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "j"}]
+    cluster.perform(Request.of("PATCH", DEPLOYMENT, image, content_type="application/json-patch+json"))
+    cluster.settle()
+    assert sizes(cluster) == {"i": 0}
+    patch(cluster, f"/api/v1/namespaces/default/pods/{old}", {"metadata": {"finalizers": None}})
+    cluster.settle()
+    assert sizes(cluster) == {"i": 0, "j": 1}
+
+
+def test_a_rollout_that_does_not_get_on_is_told(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """After its deadline the deployment says that it has failed to progress."""
+    cluster.create(workload("Deployment", "d", replicas=1, progressDeadlineSeconds=60))
+    cluster.settle()
+    clock.advance(61)
+    cluster.settle()
+    assert conditions(cluster.get("deploy", "d"))["Progressing"] == "ProgressDeadlineExceeded"
+
+
+def test_a_paused_deployment_only_scales(cluster: simkit.Cluster) -> None:
+    """Its template waits, its size does not."""
+    cluster.create(workload("Deployment", "d", replicas=1))
+    cluster.settle()
+    patch(
+        cluster, DEPLOYMENT, {"spec": {"paused": True, "replicas": 2, "template": {"metadata": {"labels": {"v": "2"}}}}}
+    )
+    cluster.settle()
+    assert sizes(cluster) == {"i": 2}
+    patch(cluster, DEPLOYMENT, {"spec": {"paused": False}})
+    cluster.settle()
+    assert len(names(cluster, "replicasets")) == 2
+
+
+def test_history_is_limited(cluster: simkit.Cluster) -> None:
+    """Old replica sets beyond the limit are removed once the rollout is complete."""
+    cluster.create(workload("Deployment", "d", replicas=1, revisionHistoryLimit=1))
+    for value in ("1", "2", "3"):
+        for _ in range(3):
+            cluster.settle()
+            all_ready(cluster)
+        patch(cluster, DEPLOYMENT, {"spec": {"template": {"metadata": {"labels": {"v": value}}}}})
+    for _ in range(4):
+        cluster.settle()
+        all_ready(cluster)
+    assert len(names(cluster, "replicasets")) == 2
+
+
+def test_deleting_a_deployment_removes_everything(cluster: simkit.Cluster) -> None:
+    """Garbage collection follows the owners down to the pods."""
+    cluster.create(workload("Deployment", "d", replicas=2))
+    cluster.settle()
+    cluster.delete("deploy", "d")
+    cluster.settle()
+    assert names(cluster, "replicasets") + names(cluster, "pods") == []
+
+
+CLAIM = {
+    "metadata": {"name": "data"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
+
+
+def test_a_stateful_set_makes_one_pod_after_the_other(cluster: simkit.Cluster) -> None:
+    """Each pod has its number, its claim, and its turn."""
+    cluster.create(workload("StatefulSet", "s", replicas=2, serviceName="x", volumeClaimTemplates=[CLAIM]))
+    cluster.settle()
+    assert names(cluster, "pods") + names(cluster, "pvc") == ["s-0", "data-s-0"]
+    say(cluster, "s-0")
+    cluster.settle()
+    assert names(cluster, "pods") + names(cluster, "pvc") == ["s-0", "s-1", "data-s-0", "data-s-1"]
+    pod = cluster.get("pod", "s-1")
+    assert pod["metadata"]["labels"]["apps.kubernetes.io/pod-index"] == "1"
+    assert pod["spec"]["volumes"][0]["persistentVolumeClaim"] == {"claimName": "data-s-1"}
+    say(cluster, "s-1")
+    patch(cluster, "/apis/apps/v1/namespaces/default/statefulsets/s", {"spec": {"replicas": 0}})
+    cluster.settle()
+    assert names(cluster, "pods") + names(cluster, "pvc") == ["data-s-0", "data-s-1"]
+
+
+@pytest.mark.parametrize(("partition", "images"), [(0, ["j", "j", "j"]), (2, ["i", "i", "j"])])
+def test_a_stateful_set_is_updated_from_the_end(cluster: simkit.Cluster, partition: int, images: list[str]) -> None:
+    """One pod at a time down to the partition."""
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"partition": partition}}
+    cluster.create(workload("StatefulSet", "s", replicas=3, serviceName="x", updateStrategy=rolling))
+    for _ in range(4):
+        cluster.settle()
+        all_ready(cluster)
+    cluster.settle()
+    path = "/apis/apps/v1/namespaces/default/statefulsets/s"
+    image = [{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "j"}]
+    cluster.perform(Request.of("PATCH", path, image, content_type="application/json-patch+json"))
+    cluster.settle()
+    waiting = [
+        pod["metadata"]["name"] for pod in cluster.list("pods", "default") if pod["status"]["phase"] == "Pending"
+    ]
+    assert waiting == ["s-2"]
+    for _ in range(4):
+        all_ready(cluster)
+        cluster.settle()
+    assert [pod["spec"]["containers"][0]["image"] for pod in cluster.list("pods", "default")] == images
+    status = cluster.get("sts", "s")["status"]
+    assert (status["currentRevision"] == status["updateRevision"]) is (partition == 0)
+
+
+def test_a_failed_pod_of_a_stateful_set_is_made_anew(cluster: simkit.Cluster) -> None:
+    """It keeps its number."""
+    cluster.create(workload("StatefulSet", "s", replicas=1, serviceName="x"))
+    cluster.settle()
+    before = cluster.get("pod", "s-0")["metadata"]["uid"]
+    say(cluster, "s-0", "Failed", ready=False)
+    cluster.settle()
+    assert cluster.get("pod", "s-0")["metadata"]["uid"] != before
+
+
+def node(cluster: simkit.Cluster, name: str, **labels: str) -> None:
+    """A node that is ready for pods."""
+    cluster.create(obj("v1", "Node", name, meta={"labels": labels}))
+    patch(cluster, f"/api/v1/nodes/{name}", {"spec": {"taints": None}})
+
+
+def test_a_daemon_runs_on_every_node_that_fits(cluster: simkit.Cluster) -> None:
+    """Nodes come, change and go, and pods with them."""
+    node(cluster, "a", disk="fast")
+    node(cluster, "b")
+    template = {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"nodeSelector": {"disk": "fast"}, "containers": [{"name": "c", "image": "i"}]},
+    }
+    cluster.create(workload("DaemonSet", "d", template=template))
+    cluster.settle()
+    assert len(names(cluster, "pods")) == 1
+    patch(cluster, "/api/v1/nodes/b", {"metadata": {"labels": {"disk": "fast"}}})
+    cluster.settle()
+    assert cluster.get("ds", "d")["status"]["desiredNumberScheduled"] == 2
+    patch(cluster, "/api/v1/nodes/a", {"spec": {"taints": [{"key": "k", "effect": "NoExecute"}]}})
+    cluster.settle()
+    [pod] = cluster.list("pods", "default")
+    terms = pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert terms["nodeSelectorTerms"][0]["matchFields"][0]["values"] == ["b"]
+    assert {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"} in pod["spec"][
+        "tolerations"
+    ]
+
+
+def test_a_daemon_is_updated_node_by_node(cluster: simkit.Cluster) -> None:
+    """Only as many pods are away at once as may be."""
+    for name in ("a", "b", "c"):
+        node(cluster, name)
+    cluster.create(workload("DaemonSet", "d"))
+    cluster.settle()
+    all_ready(cluster)
+    cluster.settle()
+    path = "/apis/apps/v1/namespaces/default/daemonsets/d"
+    patch(cluster, path, {"spec": {"template": {"metadata": {"labels": {"v": "2"}}}}})
+    for count in (1, 2, 3):
+        cluster.settle()
+        assert cluster.get("ds", "d")["status"]["updatedNumberScheduled"] == count
+        all_ready(cluster)
+    cluster.settle()
+    assert cluster.get("ds", "d")["status"]["numberAvailable"] == 3
