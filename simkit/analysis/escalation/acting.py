@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.certificates import signed
@@ -25,6 +25,7 @@ from simkit.analysis.escalation.place import Place
 from simkit.analysis.escalation.primitive import Act, primitives
 from simkit.analysis.escalation.session import REFUSALS, Refused, Session, Unable, message_of
 from simkit.analysis.escalation.words import Words
+from simkit.analysis.leastprivilege.refilling import refill
 from simkit.analysis.subject import identity_of
 from simkit.logic.rbac.binding import GROUP, USER
 from simkit.logic.rbac.rule import Rule, rules_of
@@ -49,13 +50,6 @@ DEBUGGER: Final = {
     },
 }
 STRATEGIC: Final = "application/strategic-merge-patch+json"
-
-
-@runtime_checkable
-class Settling(Protocol):
-    """A sandbox that can run its controllers to rest."""
-
-    def settle(self) -> int: ...
 
 
 class Actor:
@@ -127,8 +121,8 @@ class Actor:
                 self._act(one)
         elif act.wear:
             self._wear(act)
-        elif act.settle:
-            self._settle(act)
+        elif act.refill:
+            self._refill(act)
         elif act.approve:
             self._approve(act)
         elif act.read:
@@ -299,11 +293,12 @@ class Actor:
             raise Refused(message_of(answer))
         self.session.obtain(worn)
 
-    def _settle(self, act: Act) -> None:
-        if not isinstance(self.session.sandbox, Settling):
-            raise Unable("this sandbox has no controllers to run")
-        self.session.sandbox.settle()
-        self.session.note("the controllers run", act.because)
+    def _refill(self, act: Act) -> None:
+        """What the aggregation controller does."""
+        for path, answer, who in refill(self.session.sandbox):
+            self.session.keep(answer, f"PATCH {path}", message_of(answer), who, act.because)
+            if not answer.succeeded:
+                raise Refused(message_of(answer))
 
 
 def _shown(headers: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ from simkit.analysis.escalation.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.hitting import cheapest_hitting_set
 from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.place import Place, at_subject
-from simkit.analysis.escalation.removal import Narrow, Removal, Removals, changes_of
+from simkit.analysis.escalation.removal import Ends, Narrow, Removal, Removals, changes_of
 from simkit.analysis.escalation.search import always, path_towards, towards
 from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.events import Log
@@ -58,6 +58,8 @@ class Cut:
     used: Mapping[tuple[Identity, Action], int] = field(repr=False, default_factory=dict)
     starts: tuple[Place, ...] = field(repr=False, default=())
     members: Members = field(repr=False, compare=False, default_factory=dict)
+    ways: Mapping[Path, frozenset[Removal]] = field(repr=False, compare=False, default_factory=dict)
+    """What would close each of the paths."""
 
     @property
     def cost(self) -> float:
@@ -67,10 +69,9 @@ class Cut:
     def frame(self) -> pd.DataFrame:
         """One row per change: change (in words), kind, object, namespace, cost, closes (paths), subjects (of them)."""
         rows = []
-        ways = Removals(self.snapshot, used=self.used)
         for one in self.removals:
             key = one.role if isinstance(one, Narrow) else one.binding
-            paths = [path for path in self.closed if one in set(ways.of_path(path))]
+            paths = [path for path in self.closed if one in self.ways[path]]
             subjects = {path.subject for path in paths}
             kind = type(one).__name__.lower()
             rows.append((str(one), kind, key.name, key.namespace, self.costs[one], len(paths), len(subjects)))
@@ -213,6 +214,7 @@ class _Cutter:
         self._used = dict(usage(snapshot, log).allowed) if log is not None else {}
         self._ways = Removals(snapshot, keep, self._used)
         self._in_use = self._ways.in_use
+        self._ends = Ends(self.goal, self.graph)
         self._sets: dict[frozenset[Removal], dict[Place, Path]] = {}
         """What would close paths, with one path of each start that has it."""
         self._left: dict[Place, Path] = {}
@@ -236,15 +238,16 @@ class _Cutter:
     def _cut(self, starts: tuple[Place, ...], chosen: frozenset[Removal], exact: bool) -> Cut:
         removals = tuple(sorted(chosen, key=str))
         costs = {one: self._ways.cost(one) for one in removals}
-        found = (path for some in self._sets.values() for path in some.values())
-        closed = tuple(path for path in found if path.start not in self._left)
+        found = {path: some for some, paths in self._sets.items() for path in paths.values()}
+        ways = {path: some for path, some in found.items() if path.start not in self._left}
         made = self._changes(removals)
         left = tuple(self._left.values())
         return Cut(
-            *(self.goal, removals, costs, closed, left, exact, self.snapshot, made),
+            *(self.goal, removals, costs, tuple(ways), left, exact, self.snapshot, made),
             used=self._used,
             starts=starts,
             members=self.members,
+            ways=ways,
         )
 
     def _starts(self, sources: Iterable[Subject | str] | None, *, direct: bool) -> tuple[Place, ...]:
@@ -264,9 +267,14 @@ class _Cutter:
         """The best path of each start that is still open."""
         usable = partial(self._ways.usable, chosen=chosen) if chosen else always
         listed = list(starts)
-        found = towards(graph, self.goal, sources=listed, usable=usable)
+        holds = partial(self._holds, chosen=chosen) if chosen and self.goal.question else None
+        found = towards(graph, self.goal, sources=listed, usable=usable, holds=holds)
         paths = (path_towards(found, place, self.goal) for place in listed if place in found)
         return [path for path in paths if direct or path.hops]
+
+    def _holds(self, place: Place, chosen: frozenset[Removal]) -> bool:
+        """Whether somebody at a place has the goal after some removals."""
+        return self._ends.test(place) and not self._ways.stops(self._ends.needs(place), chosen)
 
     def _still_open(self, starts: Iterable[Place], chosen: frozenset[Removal], *, direct: bool) -> list[Path]:
         """The paths in the cluster as it would be, where objects may say more than steps that are left out."""
@@ -280,7 +288,8 @@ class _Cutter:
 
     def _learn(self, path: Path, chosen: frozenset[Removal]) -> None:
         """Note what would close a path: at any need, what stops the first of its sources that is not stopped yet."""
-        options = frozenset(one for one in self._ways.of_path(path, chosen) if one not in self._in_use.barred)
+        ways = {*self._ways.of_path(path, chosen), *self._ways.of_needs(self._ends.needs(path.end), chosen)}
+        options = frozenset(one for one in ways if one not in self._in_use.barred)
         if options - chosen:
             self._sets.setdefault(options - chosen, {})[path.start] = path
         else:

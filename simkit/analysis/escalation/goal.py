@@ -54,6 +54,8 @@ class Goal:
     name: str
     test: Callable[[EscalationGraph], Test] = field(repr=False, compare=False)
     access: Access | None = None
+    question: Callable[[EscalationGraph], Question] | None = field(default=None, repr=False, compare=False)
+    """What is asked about those who may have reached it, for goals that are a permission."""
 
     def __str__(self) -> str:
         return self.name
@@ -116,14 +118,14 @@ def permission_goal(
     title = f"{verb} {resource}" + (f"/{subresource}" if subresource else "") + (f" {name!r}" if name else "")
     title += f" in {namespace}" if namespace else "" if namespace is None else " everywhere"
 
-    def test(graph: EscalationGraph) -> Test:
+    def question(graph: EscalationGraph) -> Question:
         asked = target(graph.snapshot, verb, resource, subresource=subresource, name=name or "", group=group)
-        return _allowed(graph, question_of(asked, namespace, any_name=name is None))
+        return question_of(asked, namespace, any_name=name is None)
 
     plural, _, behind = resource.partition("/")
     plural, _, dotted = plural.partition(".")
     access = Access(verb, plural, group or dotted, namespace or "", name or "", subresource or behind)
-    return Goal(title, test, access)
+    return Goal(title, lambda graph: _allowed(graph, question(graph)), access, question)
 
 
 def question_goal(title: str, question: Question) -> Goal:
@@ -136,7 +138,11 @@ def question_goal(title: str, question: Question) -> Goal:
         question.name or "",
         question.subresource,
     )
-    return Goal(title, lambda graph: _allowed(graph, question), access)
+
+    def asked(graph: EscalationGraph) -> Question:
+        return question
+
+    return Goal(title, lambda graph: _allowed(graph, question), access, asked)
 
 
 def _allowed(graph: EscalationGraph, question: Question) -> Test:

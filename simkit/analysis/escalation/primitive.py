@@ -71,7 +71,8 @@ class Act(_Strict):
     """A sequence of the table, or ``needs``: the needed requests themselves."""
     wear: Literal[True, False, "deputy", "masters", "node"] = False
     """Become the reached identity without a credential of one's own: by impersonation, or by an assumption."""
-    settle: bool = False
+    refill: bool = False
+    """The aggregation controller fills aggregated roles anew."""
     accept: tuple[int, ...] = ()
     """Answers that are fine besides success."""
     because: str = ""

@@ -10,9 +10,12 @@ from typing import Any
 from simkit.analysis.access import index_of
 from simkit.analysis.escalation.edge import Edge
 from simkit.analysis.escalation.gathering import Gathering
+from simkit.analysis.escalation.goal import Goal
+from simkit.analysis.escalation.graph import EscalationGraph
 from simkit.analysis.escalation.holdings import Source
-from simkit.analysis.escalation.need import Need, Permission
+from simkit.analysis.escalation.need import Need, Option, Permission
 from simkit.analysis.escalation.path import Path
+from simkit.analysis.escalation.place import Place
 from simkit.analysis.escalation.primitive import needs_of
 from simkit.analysis.leastprivilege.proposal import Change, granting_changes, without
 from simkit.analysis.leastprivilege.roles import minimal_rules
@@ -66,6 +69,32 @@ class Shrink:
 
 
 Removal = Unbind | Narrow | Shrink
+Needed = tuple[Need, tuple[Source, ...]]
+"""A need, with the sources that are each enough for it."""
+
+
+class Ends:
+    """By which grants those have a goal who are at the end of a path; for goals that are a permission."""
+
+    def __init__(self, goal: Goal, graph: EscalationGraph) -> None:
+        self.test = goal.test(graph)
+        self._graph = graph
+        self._sources: dict[Subject, list[Source]] = defaultdict(list)
+        self._need: Need | None = None
+        if goal.question is not None:
+            question = goal.question(graph)
+            permission = Permission(question.verb, question.group, question.resource_path)
+            self._need = Need((Option(permission),), names=(question.name,) if question.name else ())
+            for grant, rule in graph.world.index.who(question):
+                self._sources[normal(grant.subject)].append(Source(grant.binding, grant.role, rule, grant.subject))
+
+    def needs(self, place: Place) -> list[Needed]:
+        """What somebody at a place needs to have the goal; nothing for goals that are places themselves."""
+        if self._need is None or place.subject is None:
+            return []
+        holder = self._graph.holder(place)
+        principals = sorted(holder.principals) if holder else []
+        return [(self._need, tuple(source for one in principals for source in self._sources.get(normal(one), ())))]
 
 
 def _granted(rule: Rule, need: Need) -> tuple[Permission, ...]:
@@ -196,7 +225,7 @@ class Removals:
         """Whether a step is still possible after some removals."""
         return all(any(not self._stopped(source, need, chosen) for source in some) for need, some in self._needs(edge))
 
-    def _needs(self, edge: Edge) -> Iterator[tuple[Need, tuple[Source, ...]]]:
+    def _needs(self, edge: Edge) -> Iterator[Needed]:
         """The needs of a step that grants meet, each with its sources."""
         if edge.needs:
             needs = needs_of(edge.primitive, edge.way, self._release)
@@ -205,12 +234,21 @@ class Removals:
     def _stopped(self, source: Source, need: Need, chosen: frozenset[Removal]) -> bool:
         return any(one in chosen for one in self.of(source, need))
 
+    def stops(self, needs: Iterable[Needed], chosen: frozenset[Removal]) -> bool:
+        """Whether removals stop all sources of some need."""
+        return any(all(self._stopped(source, need, chosen) for source in some) for need, some in needs if some)
+
+    def of_needs(self, needs: Iterable[Needed], chosen: frozenset[Removal]) -> Iterator[Removal]:
+        """At each need what stops the first source that is not stopped yet."""
+        for need, some in needs:
+            if some:
+                source = next((one for one in some if not self._stopped(one, need, chosen)), some[0])
+                yield from self.of(source, need)
+
     def of_path(self, path: Path, chosen: frozenset[Removal] = frozenset()) -> Iterator[Removal]:
         """What would close a path: at each need what stops the first source that is not stopped yet."""
         for edge in path.edges:
-            for need, some in self._needs(edge):
-                source = next((one for one in some if not self._stopped(one, need, chosen)), some[0])
-                yield from self.of(source, need)
+            yield from self.of_needs(self._needs(edge), chosen)
 
     def cost(self, removal: Removal) -> float:
         """How much access a removal takes: single permissions times subjects that lose them, and one for the change."""

@@ -59,6 +59,7 @@ def towards(
     by: By = "hops",
     within: int | None = None,
     usable: Callable[[Edge], bool] = always,
+    holds: Callable[[Place], bool] | None = None,
 ) -> dict[Place, Reached]:
     """Every place from which a goal can be reached, with the first step of the best way.
 
@@ -71,7 +72,7 @@ def towards(
     for edges in forward.values():
         for edge in edges:
             backward[edge.target].append(edge)
-    test = goal.test(graph)
+    test = holds or goal.test(graph)
     ends = [place for place in forward if test(place)]
     return _spread(ends, lambda place: backward.get(place, ()), lambda edge: edge.source, by, within, usable)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final
 
 import pandas as pd
 
 from simkit.analysis.access import index_of
 from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.proposal import Change, Proposal
+from simkit.analysis.leastprivilege.refilling import refill
 from simkit.analysis.leastprivilege.use import Action
 from simkit.analysis.shown import html_lines
 from simkit.analysis.subject import identity_of
@@ -27,11 +28,6 @@ REVIEWS: Final = f"/apis/{AUTHORIZATION_GROUP}/v1/subjectaccessreviews"
 COLUMNS: Final = ("outcome", "user", "action", "before", "after")
 SAMPLED: Final = 40
 """How many of the permissions that a subject loses are asked for."""
-
-
-@runtime_checkable
-class _Settling(Protocol):
-    def settle(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -116,8 +112,8 @@ def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
                 answer = sandbox.perform(Request.of("POST", collection, change.obj), identity=administrator())
         if not answer.succeeded:
             raise SimkitError(f"{key.resource} {key.name} was refused: {answer.body.decode('utf-8', 'replace')[:300]}")
-    if isinstance(sandbox, _Settling):
-        sandbox.settle()
+    for _ in refill(sandbox):
+        pass
 
 
 def may(sandbox: Sandbox, identity: Identity, action: Action) -> bool:
