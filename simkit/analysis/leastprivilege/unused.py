@@ -10,7 +10,7 @@ import pandas as pd
 
 from simkit.analysis.access import index_of
 from simkit.analysis.frames import table
-from simkit.analysis.leastprivilege.usage import Usage, default_bindings, granting
+from simkit.analysis.leastprivilege.usage import Usage, default_bindings, granting, question_of
 from simkit.analysis.leastprivilege.use import Action
 from simkit.analysis.rbacobjects import columns_of, kind_of
 from simkit.analysis.subject import normal
@@ -76,7 +76,7 @@ def _rows(grant: Grant, marks: Marks) -> Iterator[tuple[Any, ...]]:
         granted = _shown(rule)
         used = tuple(sorted({_of_action(action) for action in seen}))
         unused = tuple(one for one in granted if not any(_within(action, one, rule) for action in seen))
-        wild = any(ALL in one for one in granted)
+        wild = any(ALL in listed for listed in (rule.verbs, rule.api_groups, rule.resources, rule.paths))
         verdict = "unused grant" if idle else "unused rule" if not seen else "wildcard" if wild else "unused part"
         if unused or wild:
             scope = grant.namespace or "*"
@@ -101,7 +101,5 @@ def _of_action(action: Action) -> str:
 
 def _within(action: Action, shown: str, rule: Rule) -> bool:
     """Whether an action is an instance of a single permission as it is shown."""
-    from simkit.analysis.leastprivilege.usage import question_of
-
     question = question_of(action)
     return any(_of_piece(piece) == shown and question.allowed_by(piece) for piece in pieces(rule))

@@ -1,0 +1,40 @@
+"""The pictures of paths and of a blast radius."""
+
+from __future__ import annotations
+
+from simkit.analysis.escalation import blast_radius, escalations
+from simkit.analysis.plots.blast import first_hops
+from simkit.analysis.plots.paths import paths_figure
+from tests.analysis.escalation.scenes import ATTACKER, scene
+from tests.analysis.worlds import binding, role, rule, world
+
+SNAPSHOT = world(
+    role("cluster-admin", rule("*", "*", groups="*")),
+    binding("ops-admin", "cluster-admin", "sa:ops/admin"),
+    *scene(rule("create", "serviceaccounts/token"), rule("create", "pods"), place="ops"),
+)
+
+
+def texts(figure: object) -> str:
+    """All that is written in a figure."""
+    return " ".join(text.get_text() for axes in figure.axes for text in (*axes.texts, axes.title, axes._left_title))  # type: ignore[attr-defined]
+
+
+def test_paths_are_drawn_once_with_their_primitives() -> None:
+    """Places in columns, common ones once, arrows with ids."""
+    paths = escalations(SNAPSHOT, ATTACKER, goal="cluster-admin", ways="each")
+    shown = texts(paths.plot())
+    assert shown.count("sa:ops/admin") == 1
+    assert "C5" in shown
+    assert "D1" in shown
+    assert "An escalation path" in texts(paths[0].plot())
+    assert "0 escalation paths" in texts(paths_figure([]))
+
+
+def test_a_blast_radius_is_drawn_in_rings() -> None:
+    """By hops; also of somebody who reaches nothing."""
+    radius = blast_radius(SNAPSHOT, ATTACKER)
+    assert "cluster-admin" in texts(radius.plot())
+    assert "reaches 0 places" in texts(blast_radius(world(), "alice").plot()) or radius.cluster_admin
+    assert "Places by distance" in texts(first_hops(radius.reached))
+    assert "Places by distance" in texts(first_hops(radius.reached.head(0)))
