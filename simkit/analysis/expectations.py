@@ -64,19 +64,29 @@ class Outside(Access):
     exceptions: tuple[str, ...] = Field(default=(), alias="except")
 
 
+class Unreachable(_Model):
+    """A goal that nobody but the exceptions gets to by escalation, as ``simkit.analysis.escalation`` names goals."""
+
+    goal: str
+    within: int | None = None
+    """Longer ways, in hops, do not count."""
+    exceptions: tuple[str, ...] = Field(default=(), alias="except")
+
+
 class Expectation(_Model):
-    """One expectation: exactly one of ``can``, ``cannot`` and ``nobody``."""
+    """One expectation: exactly one of ``can``, ``cannot``, ``nobody`` and ``unreachable``."""
 
     name: str
     can: Of | None = None
     cannot: Of | None = None
     nobody: Outside | None = None
+    unreachable: Unreachable | None = None
     severity: Literal["low", "medium", "high", "critical"] = "high"
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Expectation:
-        if sum(each is not None for each in (self.can, self.cannot, self.nobody)) != 1:
-            raise ValueError("give exactly one of can, cannot and nobody")
+        if sum(each is not None for each in (self.can, self.cannot, self.nobody, self.unreachable)) != 1:
+            raise ValueError("give exactly one of can, cannot, nobody and unreachable")
         return self
 
 
@@ -110,6 +120,8 @@ def read_suite(path: str | Path) -> Suite:
           can: {subject: "sa:ci/deployer", verb: patch, resource: deployments, namespace: apps}
         - name: nobody outside platform reads secrets of payments
           nobody: {verb: [get, list, watch], resource: secrets, namespace: payments, except: "group:oidc:platform"}
+        - name: nobody outside platform gets to cluster-admin in three steps
+          unreachable: {goal: cluster-admin, within: 3, except: ["group:oidc:platform", "sa:kube-system/*"]}
     """
     file = Path(path)
     try:
@@ -137,6 +149,17 @@ def _failures(snapshot: Snapshot, expectation: Expectation) -> Iterator[str]:
         yield from _asked(snapshot, expectation.cannot, wanted=False)
     elif expectation.nobody is not None:
         yield from _others(snapshot, expectation.nobody)
+    elif expectation.unreachable is not None:
+        yield from _reaching(snapshot, expectation.unreachable)
+
+
+def _reaching(snapshot: Snapshot, wanted: Unreachable) -> Iterator[str]:
+    from simkit.analysis.escalation.closure import outsiders  # the larger part of this floor, rarely asked for
+
+    for path in outsiders(snapshot, wanted.goal, allowed=wanted.exceptions, within_hops=wanted.within):
+        if path.start.subject != MASTERS_GROUP:
+            by = " ".join(path.primitives) or "what it holds"
+            yield f"{path.subject} reaches {path.goal} by {by} ({path.hops} hops)"
 
 
 def _asked(snapshot: Snapshot, access: Of, *, wanted: bool) -> Iterator[str]:

@@ -18,6 +18,7 @@ from simkit.analysis.escalation import (
     parse_goal,
     powers,
 )
+from simkit.analysis.expectations import Suite, check
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.overlay import OverlaySnapshot
@@ -299,3 +300,15 @@ def test_answers_are_readable() -> None:
     assert "<ul>" in paths[0]._repr_html_()
     assert len(paths[:1]) == 1
     assert len(paths.to("cluster-admin")) == 1
+
+
+def test_expectations_about_escalation() -> None:
+    """In a file beside the others: nobody but the exceptions gets to a goal within some hops."""
+    snapshot = world(EVERYTHING, ADMIN, *scene(TOKENS, place="ops"))
+    wanted = {"goal": "cluster-admin", "within": 3, "except": ["sa:ops/*"]}
+    suite = Suite.model_validate({"expectations": [{"name": "closed", "unreachable": wanted}]})
+    [outcome] = check(snapshot, suite)
+    assert outcome.failures == (f"{ATTACKER} reaches cluster-admin by C5 A1 (1 hops)",)
+    wanted["except"] = ["sa:ops/*", ATTACKER]
+    [outcome] = check(snapshot, Suite.model_validate({"expectations": [{"name": "open", "unreachable": wanted}]}))
+    assert outcome.passed
