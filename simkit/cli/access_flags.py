@@ -1,0 +1,154 @@
+"""Flags of ``simkit serve`` that say who clients are and what they may do."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.cli.flag_types import flag, seconds, words
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.engine.authn.config import Settings
+    from simkit.engine.http.server import Serving
+
+DEFAULT_ISSUER: Final = "https://kubernetes.default.svc"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags, in groups."""
+    _add_authentication(parser.add_argument_group("authentication and authorization"))
+    _add_providers(parser.add_argument_group("identity providers"))
+
+
+def _add_authentication(group: Any) -> None:
+    group.add_argument("--client-ca-file", type=Path, metavar="FILE", help="authorities of client certificates (PEM)")
+    group.add_argument("--requestheader-client-ca-file", type=Path, metavar="FILE", help="authorities of front proxies")
+    group.add_argument(
+        "--requestheader-allowed-names", type=words, default=(), metavar="A,B", help="common names of front proxies"
+    )
+    group.add_argument("--token-auth-file", type=Path, metavar="FILE", help="CSV: token, user, uid, groups")
+    group.add_argument(
+        "--anonymous-auth", type=flag, default=True, nargs="?", const=True, metavar="BOOL", help="default true"
+    )
+    group.add_argument("--enable-bootstrap-token-auth", type=flag, default=False, nargs="?", const=True, metavar="BOOL")
+    group.add_argument("--authorization-mode", type=words, metavar="A,B", help="default RBAC")
+    group.add_argument("--authorization-config", type=Path, metavar="FILE", help="instead of all other of its flags")
+    group.add_argument("--authorization-policy-file", type=Path, metavar="FILE", help="for ABAC: one policy a line")
+    group.add_argument("--authorization-webhook-config-file", type=Path, metavar="FILE", help="kubeconfig of a service")
+    group.add_argument("--authorization-webhook-version", choices=("v1", "v1beta1"), help="default v1beta1")
+    for name, usual in (("authorized", "5m"), ("unauthorized", "30s")):
+        group.add_argument(
+            f"--authorization-webhook-cache-{name}-ttl", type=seconds, metavar="DURATION", help=f"default {usual}"
+        )
+    group.add_argument(
+        "--service-account-issuer", action="append", default=[], metavar="URL", help=f"default {DEFAULT_ISSUER}"
+    )
+    group.add_argument(
+        "--service-account-key-file", action="append", default=[], type=Path, metavar="FILE", help="may be repeated"
+    )
+    group.add_argument("--service-account-signing-key-file", type=Path, metavar="FILE", help="default: a made one")
+    group.add_argument(
+        "--service-account-lookup", type=flag, default=True, nargs="?", const=True, metavar="BOOL", help="default true"
+    )
+    group.add_argument(
+        "--service-account-max-token-expiration",
+        type=seconds,
+        default=0,
+        metavar="DURATION",
+        help="such as 24h; longer requests are shortened",
+    )
+    group.add_argument(
+        "--service-account-extend-token-expiration",
+        type=flag,
+        default=True,
+        nargs="?",
+        const=True,
+        metavar="BOOL",
+        help="default true",
+    )
+    group.add_argument("--service-account-jwks-uri", default="", metavar="URL", help="default: on this server")
+    group.add_argument("--api-audiences", type=words, default=(), metavar="A,B", help="default: the issuers")
+
+
+def _add_providers(group: Any) -> None:
+    """Tokens that others issue or know."""
+    group.add_argument("--oidc-issuer-url", default="", metavar="URL", help="https address of an identity provider")
+    group.add_argument("--oidc-client-id", default="", metavar="ID", help="for whom its tokens must be")
+    group.add_argument("--oidc-username-claim", default="sub", metavar="CLAIM", help="default sub")
+    group.add_argument("--oidc-username-prefix", default="", metavar="TEXT", help='default "<issuer>#"; "-": none')
+    group.add_argument("--oidc-groups-claim", default="", metavar="CLAIM")
+    group.add_argument("--oidc-groups-prefix", default="", metavar="TEXT")
+    group.add_argument("--oidc-required-claim", action="append", default=[], metavar="KEY=VALUE", help="repeatable")
+    group.add_argument("--oidc-ca-file", type=Path, metavar="FILE", help="authorities of the provider (PEM)")
+    group.add_argument("--oidc-signing-algs", type=words, default=("RS256",), metavar="A,B", help="default RS256")
+    group.add_argument("--authentication-config", type=Path, metavar="FILE", help="instead of the flags --oidc-*")
+    hook = "--authentication-token-webhook"
+    group.add_argument(f"{hook}-config-file", type=Path, metavar="FILE", help="kubeconfig of a service for tokens")
+    group.add_argument(f"{hook}-version", choices=("v1", "v1beta1"), default="v1beta1", help="default v1beta1")
+    group.add_argument(f"{hook}-cache-ttl", type=seconds, default=120.0, metavar="DURATION", help="default 2m")
+
+
+def settings(args: argparse.Namespace, serving: Serving) -> Settings:
+    """The authenticators that the flags ask for. Raises SimkitError."""
+    from simkit.engine.authn.config import Settings
+
+    made = serving.identities()
+    keys = args.service_account_key_file or ([args.tls_private_key_file] if args.tls_private_key_file else [])
+    return Settings(
+        anonymous_auth=args.anonymous_auth,
+        client_authorities=serving.trusted_clients(made),
+        proxy_authorities=serving.proxy_authorities,
+        proxy_names=args.requestheader_allowed_names,
+        token_auth_file=args.token_auth_file,
+        enable_bootstrap_token_auth=args.enable_bootstrap_token_auth,
+        service_account_issuer=args.service_account_issuer or (DEFAULT_ISSUER,),
+        api_audiences=args.api_audiences,
+        service_account_key_file=keys,
+        service_account_signing_key_file=args.service_account_signing_key_file or made.token_key,
+        service_account_lookup=args.service_account_lookup,
+        service_account_max_token_expiration=int(args.service_account_max_token_expiration),
+        service_account_jwks_uri=args.service_account_jwks_uri,
+        oidc=_oidc(args),
+        authentication_config=args.authentication_config,
+        authentication_token_webhook_config_file=args.authentication_token_webhook_config_file,
+        authentication_token_webhook_version=args.authentication_token_webhook_version,
+        authentication_token_webhook_cache_ttl=args.authentication_token_webhook_cache_ttl,
+        service_account_extend_token_expiration=args.service_account_extend_token_expiration,
+    )
+
+
+def _oidc(args: argparse.Namespace) -> Any:
+    from simkit.engine.authn.config import read_file
+    from simkit.engine.authn.oidcflags import Flags
+
+    required = [item.partition("=") for item in args.oidc_required_claim]
+    wrong = [claim for claim, equals, _ in required if not equals or not claim]
+    if wrong:
+        raise SimkitError(f"--oidc-required-claim: {wrong[0]!r} is not of the form key=value")
+    return Flags(
+        args.oidc_issuer_url,
+        args.oidc_client_id,
+        args.oidc_username_claim,
+        args.oidc_username_prefix,
+        args.oidc_groups_claim,
+        args.oidc_groups_prefix,
+        {claim: value for claim, _, value in required},
+        read_file(args.oidc_ca_file) if args.oidc_ca_file else b"",
+        args.oidc_signing_algs,
+    )
+
+
+def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
+    """What the flags of authorization say; those that were not given keep their defaults."""
+    names = ("mode", "policy_file", "webhook_config_file", "webhook_version")
+    ttls = ("webhook_cache_authorized_ttl", "webhook_cache_unauthorized_ttl")
+    given = {f"authorization_{name}": getattr(args, f"authorization_{name}") for name in (*names, *ttls)}
+    given = {name: value for name, value in given.items() if value is not None}
+    if args.authorization_config is not None and given:
+        flags = "--authorization-mode or --authorization-webhook-* flags are defined"
+        raise SimkitError(f"--authorization-config can not be specified when {flags}")
+    return {
+        name: (value, None) for name, value in (*given.items(), ("authorization_config", args.authorization_config))
+    }

@@ -1,0 +1,46 @@
+"""Values of flags: what a text on the command line stands for."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+_WORDS: Final = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
+
+
+def port(text: str) -> int:
+    """A port number, 0 included."""
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number from 0 to 65535")
+    return int(text)
+
+
+def flag(text: str) -> bool:
+    """A switch, in any of the ways to write one."""
+    if text.lower() not in _WORDS:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
+    return _WORDS[text.lower()]
+
+
+def seconds(text: str) -> float:
+    """A length of time such as 1m30s, in seconds."""
+    from simkit.meta import duration
+
+    try:
+        return duration.seconds(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{error}; write it like 30s or 1h30m") from None
+
+
+def words(text: str) -> tuple[str, ...]:
+    """A list with commas between its words."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def switches(text: str) -> dict[str, bool]:
+    """``a=true,b=false`` as a mapping; a name without a value is on."""
+    found = {}
+    for item in words(text):
+        name, _, value = item.partition("=")
+        found[name] = flag(value or "true")
+    return found
