@@ -73,7 +73,9 @@ class Shape:
 
     def _form(self) -> Form:
         schema = self._schema
-        if schema is None or not (self.type or schema.int_or_string or schema.format or "oneOf" in schema.row):
+        if schema is None or schema.preserve_unknown and not self.type:
+            return ANY
+        if not (self.type or schema.int_or_string or schema.format or "oneOf" in schema.row):
             return ANY
         if self.type == "map":
             return LEAF if schema.map_type == "atomic" else MAP
