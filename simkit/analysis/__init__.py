@@ -1,5 +1,6 @@
 """Questions about a snapshot, answered as tables and small values. Free functions; nothing here changes anything."""
 
+from simkit.analysis.auditlog import audit_events
 from simkit.analysis.can import Answer, can
 from simkit.analysis.compare import compare
 from simkit.analysis.findings import Audit, Finding, Severity, audit, exposure, findings, reach
@@ -18,6 +19,7 @@ __all__ = [
     "access_graph",
     "access_matrix",
     "audit",
+    "audit_events",
     "bindings",
     "can",
     "compare",

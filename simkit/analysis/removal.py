@@ -10,20 +10,19 @@ from typing import Any, Final, Protocol
 import pandas as pd
 
 from simkit.analysis import removal_gone
+from simkit.analysis.auditlog import Log
 from simkit.analysis.frames import table
 from simkit.analysis.removal_gone import GoneTable
 from simkit.analysis.removal_objects import OBJECT_COLUMNS, traces
 from simkit.analysis.removal_replay import ANSWER_COLUMNS, replay
-from simkit.analysis.removal_requests import Recorded, Requests, recorded
+from simkit.analysis.removal_requests import Recorded, recorded
 from simkit.analysis.removal_rules import HOOK_COLUMNS, RULE_COLUMNS, naming_hooks, naming_rules
-from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 GONE_COLUMNS: Final = ("api_version", "kind", "resource", "left", "replacement")
 CALLER_COLUMNS: Final = ("user", "caller", "agent", "api_version", "resource", "verbs", "requests", "codes", "last")
-_DEPRECATED: Final = f"{API_DOMAIN}/deprecated"
 
 
 class Trimmable(Sandbox, Protocol):
@@ -91,7 +90,7 @@ def _first(part: pd.DataFrame, column: str) -> str:
 
 
 def who_would_notice(
-    cluster: Trimmable, *elements: str, release: str | None = None, requests: Requests | None = None
+    cluster: Trimmable, *elements: str, release: str | None = None, requests: Log | None = None
 ) -> Removal:
     """Everybody who would notice if a cluster no longer served some versions, or came to another release.
 
@@ -123,7 +122,7 @@ def who_would_notice(
         title, gone = f"{snapshot.release} -> {release}", removal_gone.between(old, Catalogue.for_release(release))
     else:
         title, gone = f"without {', '.join(elements)}", removal_gone.without(old, elements)
-    asked = [each for each in recorded(requests or (), deprecated_by=_DEPRECATED) if _concerned(each, gone)]
+    asked = [each for each in recorded(requests or ()) if _concerned(each, gone)]
     answers = []
     if asked:
         after = cluster.fork(release=release) if release else cluster.without(*elements)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
-import orjson
-
+from simkit.analysis.auditlog import DEPRECATED, Log, read_events
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import at
-
-Requests = str | Path | Iterable[Mapping[str, Any]]
-"""An audit log: a file of JSON lines (also with .gz), or decoded events."""
 
 METHODS: Final = {
     "get": "GET",
@@ -61,29 +55,18 @@ class Recorded:
         return str(self.group_version)
 
 
-def recorded(requests: Requests, *, deprecated_by: str = "") -> Iterator[Recorded]:
-    """The requests for resources in an audit log, in its order, each once however many stages it has.
-
-    ``deprecated_by`` is the annotation that marks requests to deprecated versions.
-    """
+def recorded(log: Log) -> Iterator[Recorded]:
+    """The requests for resources in an audit log, in its order, each once however many stages it has."""
     seen: set[str] = set()
-    for event in _events(requests):
+    for event in read_events(log):
         reference, audit_id = event.get("objectRef"), event.get("auditID") or ""
         if not reference or not reference.get("resource") or (audit_id and audit_id in seen):
             continue
         seen.add(audit_id)
-        yield _recorded(event, reference, deprecated_by)
+        yield _recorded(event, reference)
 
 
-def _events(requests: Requests) -> Iterable[Mapping[str, Any]]:
-    if not isinstance(requests, str | Path):
-        return requests
-    raw = Path(requests).read_bytes()
-    text = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
-    return (orjson.loads(line) for line in text.splitlines() if line.strip())
-
-
-def _recorded(event: Mapping[str, Any], reference: Mapping[str, Any], deprecated_by: str) -> Recorded:
+def _recorded(event: Mapping[str, Any], reference: Mapping[str, Any]) -> Recorded:
     user = event.get("impersonatedUser") or event.get("user") or {}
     annotations = event.get("annotations") or {}
     return Recorded(
@@ -101,6 +84,6 @@ def _recorded(event: Mapping[str, Any], reference: Mapping[str, Any], deprecated
         reference.get("name") or "",
         int(at(event, "responseStatus", "code") or 0),
         event.get("requestReceivedTimestamp") or "",
-        annotations.get(deprecated_by) == "true" if deprecated_by else False,
+        annotations.get(DEPRECATED) == "true",
         event.get("requestObject"),
     )

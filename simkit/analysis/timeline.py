@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import pandas as pd
 
+from simkit.analysis.auditlog import Log
 from simkit.analysis.frames import table
-from simkit.analysis.removal_requests import Requests, recorded
+from simkit.analysis.removal_requests import recorded
 from simkit.logic.lifecycle import Calendar, History, Track, of_releases
 from simkit.logic.lifecycle.document import Group, Version
 from simkit.logic.lifecycle.stability import age_order
@@ -27,7 +28,7 @@ def timeline(
     kinds: Iterable[str] = (),
     history: History | None = None,
     snapshot: Snapshot | None = None,
-    requests: Requests | None = None,
+    requests: Log | None = None,
 ) -> pd.DataFrame:
     """The phases of versions.
 
@@ -114,7 +115,7 @@ def _objects(snapshot: Snapshot) -> dict[tuple[str, str], set[Any]]:
     return found
 
 
-def _callers(requests: Requests) -> dict[tuple[str, str], set[Any]]:
+def _callers(requests: Log) -> dict[tuple[str, str], set[Any]]:
     """Users with their programs by version and kind."""
     from simkit.schema.history import spans
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from simkit.analysis.access import NO_MEMBERS, index_of
+from simkit.analysis.auditlog import Log
 from simkit.analysis.escalation.gathering import as_settled
 from simkit.analysis.escalation.goal import CLUSTER, Goal, parse_goal
 from simkit.analysis.escalation.graph import EscalationGraph, graph_of
@@ -19,7 +20,6 @@ from simkit.analysis.escalation.place import Place, at_subject
 from simkit.analysis.escalation.removal import Ends, Narrow, Removal, Removals, changes_of
 from simkit.analysis.escalation.search import always, path_towards, towards
 from simkit.analysis.frames import table
-from simkit.analysis.leastprivilege.events import Log
 from simkit.analysis.leastprivilege.proposal import Change
 from simkit.analysis.leastprivilege.usage import default_bindings, usage
 from simkit.analysis.leastprivilege.use import Action

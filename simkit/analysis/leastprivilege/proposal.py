@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from simkit.analysis.access import index_of
+from simkit.analysis.auditlog import Log
 from simkit.analysis.frames import table
-from simkit.analysis.leastprivilege.events import Log
 from simkit.analysis.leastprivilege.roles import Names, minimal_rules
 from simkit.analysis.leastprivilege.unused import unused_grants
 from simkit.analysis.leastprivilege.usage import Usage, default_bindings, usage

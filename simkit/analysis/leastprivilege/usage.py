@@ -10,8 +10,9 @@ from typing import Final
 import pandas as pd
 
 from simkit.analysis.access import index_of
+from simkit.analysis.auditlog import Log
 from simkit.analysis.frames import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE, table
-from simkit.analysis.leastprivilege.events import Log, read_uses
+from simkit.analysis.leastprivilege.events import read_uses
 from simkit.analysis.leastprivilege.use import Action, Use
 from simkit.analysis.rbacobjects import columns_of
 from simkit.analysis.subject import normal
