@@ -1,0 +1,214 @@
+"""Exercises for teaching: a reader's answer is carried out on a fork, tried as the subjects, and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from simkit.analysis.compare import compare
+from simkit.analysis.subject import parse, text_of
+from simkit.logic.rbac.binding import Subject
+from simkit.meta.errors import PlainError, SimkitError, StatusError
+from simkit.notebook.attempts import Attempt, must, must_not
+
+if TYPE_CHECKING:
+    from simkit.cluster.cluster import Cluster
+
+__all__ = ["Exercise", "Guess", "Note", "Verdict", "must", "must_not"]
+
+Answer = str | Mapping[str, Any] | Sequence[Any] | Callable[["Cluster"], object]
+"""Manifests, as text or objects, or a function that changes the cluster which it is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing that was looked at: whether it is right, what it is, and what explains it where it is not."""
+
+    right: bool
+    text: str
+    details: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of an answer. It is true in a condition if everything was right."""
+
+    notes: tuple[Note, ...]
+
+    @property
+    def right(self) -> bool:
+        return all(note.right for note in self.notes)
+
+    def __bool__(self) -> bool:
+        return self.right
+
+    @property
+    def headline(self) -> str:
+        """The verdict in a few words."""
+        if self.right:
+            return "Right."
+        wrong = sum(not note.right for note in self.notes)
+        return f"Not yet: {wrong} of {len(self.notes)} {'is' if wrong == 1 else 'are'} not as it should be."
+
+    def __str__(self) -> str:
+        lines = [self.headline]
+        for note in self.notes:
+            lines.append(f"  {'✓' if note.right else '✗'} {note.text}")
+            lines += [f"      {detail}" for detail in note.details]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        items = "".join(map(_html, self.notes))
+        colour = "#009E73" if self.right else "#D55E00"
+        return f'<p style="color:{colour}"><b>{escape(self.headline)}</b></p><ul>{items}</ul>'
+
+
+def _html(note: Note) -> str:
+    more = "".join(f"<li>{escape(detail)}</li>" for detail in note.details)
+    return f"<li>{'✓' if note.right else '✗'} {escape(note.text)}{f'<ul>{more}</ul>' if more else ''}</li>"
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """A task over a cluster, and the requests that tell whether it is done.
+
+    Parameters
+    ----------
+    cluster
+        Where the reader starts. It stays as it is: answers are carried out on forks of it.
+    task
+        What is to be done, in words; it is shown when the exercise is.
+    attempts
+        The requests that must pass and must be refused afterwards, of ``must`` and ``must_not``.
+    exact
+        Whether the subjects named in the attempts may gain nothing beyond the attempts that must pass.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> task = Exercise(cluster, "Let ann see pods.", [must("user:ann", "list", "pods", namespace="default")])
+    >>> answer = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "ann"},
+    ...     "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+    ...     "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann"}]}
+    >>> task.check(answer)
+    Right.
+      ✓ user:ann can list pods in default
+    >>> bool(task.check({**answer, "subjects": []}))
+    False
+    """
+
+    cluster: Cluster = field(repr=False)
+    task: str
+    attempts: Sequence[Attempt] = field(repr=False)
+    exact: bool = field(default=False, repr=False)
+
+    def check(self, answer: Answer) -> Verdict:
+        """The verdict on an answer. What the server refuses or cannot read is part of it and not raised."""
+        trial = self.cluster.fork()
+        try:
+            _carry_out(answer, trial)
+        except (SimkitError, StatusError, PlainError) as wrong:
+            return Verdict((Note(False, "the server does not take the answer", (str(wrong),)),))
+        trial.settle()
+        notes = [_tried(attempt, trial) for attempt in self.attempts]
+        if self.exact:
+            notes.append(self._beyond(trial))
+        return Verdict(tuple(notes))
+
+    def _beyond(self, trial: Cluster) -> Note:
+        """Whether the subjects gained no more than they must."""
+        wanted = {_permission(attempt, trial) for attempt in self.attempts if attempt.allowed}
+        named = {parse(attempt.subject) for attempt in self.attempts}
+        extra = []
+        for row in compare(self.cluster.snapshot(), trial.snapshot()).itertuples(index=False):
+            change, kind, name, namespace, scope, verb, group, resource, only, url = map(str, row)
+            subject = Subject(kind, name, namespace)
+            if change == "gained" and subject in named and (subject, scope, verb, group, resource, only) not in wanted:
+                what = url or (f"{resource}.{group}" if group else resource)
+                words = [verb, what, *([only] if only else []), "everywhere" if scope == "*" else f"in {scope}"]
+                extra.append(f"{text_of(subject)} also gained: {' '.join(words)}")
+        if not extra:
+            return Note(True, "nobody gained more than was asked for")
+        return Note(False, "more was given than was asked for", tuple(extra))
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>Task.</b> {escape(self.task)}</p>"
+
+
+def _carry_out(answer: Answer, trial: Cluster) -> None:
+    if callable(answer):
+        answer(trial)
+    elif not answer or (isinstance(answer, str) and not answer.strip()):
+        raise SimkitError("the answer is empty")
+    else:
+        trial.apply(answer)
+
+
+def _tried(attempt: Attempt, trial: Cluster) -> Note:
+    tried = attempt.tried(trial)
+    if tried.passed:
+        return Note(True, str(tried))
+    return Note(False, str(tried), (*tried.why, *([attempt.hint] if attempt.hint else [])))
+
+
+def _permission(attempt: Attempt, trial: Cluster) -> tuple[Subject, str, str, str, str, str]:
+    """The permission of an attempt as a row of ``compare`` has it."""
+    word, slash, subresource = attempt.resource.partition("/")
+    known = trial.engine.catalogue.lookup(word)
+    resource = known.resource + slash + subresource
+    scope = attempt.namespace if known.namespaced and attempt.namespace else "*"
+    return parse(attempt.subject), scope, attempt.verb, known.group, resource, attempt.name
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A question with a set of words for an answer, which the cluster itself gives.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> cluster = simkit.Cluster(seed=1)
+    >>> groups = Guess(cluster, "Which verbs?", lambda cluster: {"get", "list"})
+    >>> groups.check(["get", "watch"])
+    Not yet: 2 of 3 are not as it should be.
+      ✓ get
+      ✗ watch
+          this is not among the answers
+      ✗ something is missing
+          1 more
+    """
+
+    cluster: Cluster = field(repr=False)
+    task: str
+    ask: Callable[[Cluster], Iterable[str]] = field(repr=False)
+    """Gives the right answer, by asking a fork of the cluster."""
+    reveal: bool = field(default=False, repr=False)
+    """Whether to name what is missing."""
+    explain: Callable[[Cluster, str], str] | None = field(default=None, repr=False)
+    """Says why one word is, or is not, among the answers."""
+
+    def check(self, answer: str | Iterable[str]) -> Verdict:
+        """The verdict on a set of words."""
+        trial = self.cluster.fork()
+        given = list(dict.fromkeys([answer] if isinstance(answer, str) else answer))
+        wanted = set(self.ask(trial))
+        notes = [self._note(trial, word, wanted) for word in given]
+        missing = sorted(wanted - set(given))
+        if missing:
+            told = tuple(missing) if self.reveal else (f"{len(missing)} more",)
+            notes.append(Note(False, "something is missing", told))
+        return Verdict(tuple(notes))
+
+    def _note(self, trial: Cluster, word: str, wanted: set[str]) -> Note:
+        if word in wanted:
+            return Note(True, word)
+        why = self.explain(trial, word) if self.explain is not None else "this is not among the answers"
+        return Note(False, word, tuple(why.splitlines()))
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>Question.</b> {escape(self.task)}</p>"

@@ -1,0 +1,111 @@
+"""Changes tried one after the other on forks of a cluster, each of which can be taken back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from simkit.analysis.compare import compare
+from simkit.analysis.frames import table
+from simkit.analysis.who_can import who_can
+from simkit.meta.errors import SimkitError
+
+if TYPE_CHECKING:
+    from simkit.cluster.cluster import Cluster
+
+NEW: Final = "new"
+GONE: Final = "gone"
+_BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
+
+
+class Trying:
+    """A cluster and the changes tried on it. The cluster itself stays as it is.
+
+    Examples
+    --------
+    >>> import simkit
+    >>> trying = Trying(simkit.Cluster(seed=1))
+    >>> trying.without("ClusterRoleBinding cluster-admin")
+    >>> [str(step) for step in trying.steps]
+    ['without ClusterRoleBinding cluster-admin']
+    >>> trying.undo()
+    >>> trying.steps
+    ()
+    """
+
+    def __init__(self, origin: Cluster) -> None:
+        self.origin = origin
+        self._tried: list[tuple[str, Cluster]] = []
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The changes in the order in which they were made, in words."""
+        return tuple(text for text, _ in self._tried)
+
+    @property
+    def current(self) -> Cluster:
+        """The fork with all changes; without any, the cluster itself."""
+        return self._tried[-1][1] if self._tried else self.origin
+
+    def without(self, binding: str) -> None:
+        """Take a binding away, named as tables name it: ``RoleBinding dev/readers``, ``ClusterRoleBinding admins``.
+
+        Raises
+        ------
+        SimkitError, StatusError
+            For what is no binding, and where there is none of that name.
+        """
+        kind, _, name = binding.strip().partition(" ")
+        namespace, slash, inner = name.strip().partition("/")
+        if kind not in _BINDINGS or not name or bool(slash) is not (kind == "RoleBinding"):
+            raise SimkitError(f"{binding!r} is no binding; write RoleBinding namespace/name or ClusterRoleBinding name")
+        fork = self.current.fork()
+        fork.delete(kind.lower(), inner if slash else name.strip(), namespace if slash else "")
+        self._keep(f"without {binding.strip()}", fork)
+
+    def apply(self, manifests: str) -> None:
+        """Apply manifests. Raises SimkitError for what cannot be read and StatusError for what the server refuses."""
+        fork = self.current.fork()
+        stored = fork.apply(manifests) if manifests.strip() else []
+        if not stored:
+            raise SimkitError("there is no manifest in the text")
+        first = f"{stored[0]['kind']} {stored[0]['metadata']['name']}"
+        more = f" and {len(stored) - 1} more" if len(stored) > 1 else ""
+        self._keep(f"with {first}{more}", fork)
+
+    def undo(self) -> None:
+        """Take the last change back; nothing where there is none."""
+        self._tried = self._tried[:-1]
+
+    def clear(self) -> None:
+        """Take all changes back."""
+        self._tried = []
+
+    def _keep(self, text: str, fork: Cluster) -> None:
+        fork.settle()
+        self._tried.append((text, fork))
+
+    def who_can(self, *words: Any, **more: Any) -> pd.DataFrame:
+        """The rows of ``who_can`` with the changes, and those that are gone; after changes with a column ``change``.
+
+        ``change`` is ``new`` for a grant that was not there before, ``gone`` for one that no longer is, else empty.
+        """
+        after = who_can(self.current.snapshot(), *words, **more)
+        if not self._tried:
+            return after
+        before = who_can(self.origin.snapshot(), *words, **more)
+        columns = tuple(map(str, after.columns))
+        now, then = _rows(after), _rows(before)
+        rows = [(GONE, *row) for row in then if row not in now]
+        rows += [("" if row in then else NEW, *row) for row in now]
+        rows.sort(key=lambda row: row[0] == "")
+        return table(rows, ("change", *columns))
+
+    def effect(self) -> pd.DataFrame:
+        """Who gains and who loses what by all changes together: see ``simkit.analysis.compare``."""
+        return compare(self.origin.snapshot(), self.current.snapshot())
+
+
+def _rows(frame: pd.DataFrame) -> dict[tuple[Any, ...], None]:
+    return dict.fromkeys(frame.itertuples(index=False, name=None))

@@ -1,0 +1,92 @@
+"""JupyterLab in a real browser: a server in a folder of its own, and a page of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, sync_playwright
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running JupyterLab: where it listens, its token, and the folder that it shows."""
+
+    url: str
+    token: str
+    folder: Path
+
+    def address(self, notebook: str) -> str:
+        """Where a notebook of the folder is shown, without the other parts of the page."""
+        return f"{self.url}doc/tree/{notebook}?token={self.token}"
+
+
+@pytest.fixture(scope="session")
+def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
+    """A browser with a fresh profile; without one the test is skipped."""
+    if not CHROMIUM.exists():
+        pytest.skip(f"there is no browser at {CHROMIUM} (apt-get install chromium)")
+    profile = tmp_path_factory.mktemp("profile")
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch_persistent_context(
+            profile, executable_path=CHROMIUM, headless=True, args=list(FLAGS), viewport={"width": 1500, "height": 1100}
+        )
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    """An empty page."""
+    opened = context.new_page()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="session")
+def lab(context: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """JupyterLab on a free port of this machine; it ends with the tests."""
+    folder, own = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("jupyter")
+    places = ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR")
+    environment = {**os.environ, **{name: str(own / name.lower()) for name in places}}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--port=0"]
+    command += [
+        "--ServerApp.port_retries=50",
+        f"--ServerApp.root_dir={folder}",
+        "--LabApp.news_url=",
+        "--log-level=WARN",
+    ]
+    with (own / "log").open("wb") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        try:
+            yield _started(server, own, folder)
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
+
+
+def _started(server: subprocess.Popen[bytes], own: Path, folder: Path) -> Lab:
+    """The server once it has written down where it listens."""
+    for _ in range(START_SECONDS * 10):
+        written = list((own / "jupyter_runtime_dir").glob("jpserver-*.json"))
+        if written and (text := written[0].read_text()):
+            told = json.loads(text)
+            return Lab(told["url"], told["token"], folder)
+        if server.poll() is not None:
+            break
+        time.sleep(0.1)
+    pytest.fail(f"JupyterLab did not start: {(own / 'log').read_text()[-2000:]}")

@@ -1,0 +1,137 @@
+"""Answers to exercises are carried out on forks, tried as the subjects, and explained."""
+
+from __future__ import annotations
+
+import pytest
+
+import simkit
+from simkit.notebook import Exercise, Guess, Verdict, must, must_not
+from tests.analysis.worlds import account, binding, namespace, role, rule
+
+ATTEMPTS = [
+    must("user:ann", "list", "pods", namespace="shop", hint="think of list"),
+    must_not("user:ann", "list", "pods", namespace="kube-system", hint="a ClusterRoleBinding reaches everywhere"),
+    must_not("user:ann", "delete", "pods", namespace="shop", name="web"),
+]
+ANSWER = [
+    role("pods", rule("list", "pods"), namespace="shop"),
+    binding("ann", "pods", "user:ann", namespace="shop", local=True),
+]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> simkit.Cluster:
+    """A cluster with a namespace and an account."""
+    made = simkit.Cluster(seed=1)
+    made.apply([namespace("shop"), account("shop", "robot")])
+    return made
+
+
+@pytest.fixture(scope="module")
+def exercise(cluster: simkit.Cluster) -> Exercise:
+    """To let ann list the pods of shop, and no more."""
+    return Exercise(cluster, "Let ann <list> pods in shop, and no more.", ATTEMPTS, exact=True)
+
+
+def test_a_right_answer(cluster: simkit.Cluster, exercise: Exercise) -> None:
+    """Every attempt goes as it must, nothing more was gained, and the cluster is as it was."""
+    before = cluster.engine.store.revision
+    verdict = exercise.check(ANSWER)
+    assert verdict
+    assert [note.right for note in verdict.notes] == [True] * 4
+    assert str(verdict).startswith("Right.\n  ✓ user:ann can list pods in shop")
+    assert cluster.engine.store.revision == before
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("", ["the answer is empty"]),
+        ([], ["the answer is empty"]),
+        ("kind: [", ["the server does not take the answer"]),
+        ([role("pods", {"apiGroups": [""], "resources": ["pods"]}, namespace="shop")], ["verbs: Required value"]),
+        (
+            ANSWER[:1],
+            ["GET /api/v1/namespaces/shop/pods of user:ann must pass, and was refused (403)", "think of list"],
+        ),
+        (
+            [role("pods", rule("list", "pods")), binding("ann", "pods", "user:ann")],
+            [
+                "GET /api/v1/namespaces/kube-system/pods of user:ann must be refused, and passed",
+                "ClusterRoleBinding ann gives ClusterRole pods",
+                "a ClusterRoleBinding reaches everywhere",
+                "user:ann also gained: list pods everywhere",
+            ],
+        ),
+        (
+            [role("pods", rule("get", "pods"), namespace="shop"), ANSWER[1]],
+            ["near miss: RoleBinding shop/ann names user:ann", "allows get and not list"],
+        ),
+        (
+            [role("pods", rule("list,delete", "pods", names="web"), namespace="shop"), ANSWER[1]],
+            ["holds only for the names web", "DELETE /api/v1/namespaces/shop/pods/web of user:ann must be refused"],
+        ),
+        (
+            [role("pods", rule("list", "pods,pods/log"), namespace="shop"), ANSWER[1]],
+            ["more was given than was asked for", "also gained: list pods/log in shop"],
+        ),
+    ],
+)
+def test_wrong_answers_are_explained(exercise: Exercise, answer: object, told: list[str]) -> None:
+    """What was wrong, why it was so, and the hint."""
+    verdict = exercise.check(answer)  # type: ignore[arg-type]
+    assert not verdict
+    for words in told:
+        assert words in str(verdict)
+
+
+def test_an_answer_may_be_a_function(cluster: simkit.Cluster) -> None:
+    """Where something must go, the answer deletes it on the fork; what is not there is told."""
+    open_door = cluster.fork()
+    open_door.apply([*ANSWER, binding("extra", "cluster-admin", "user:ann")])
+    exercise = Exercise(open_door, "Close the door.", ATTEMPTS)
+    assert exercise.check(lambda trial: trial.delete("clusterrolebinding", "extra"))
+    assert "not found" in str(exercise.check(lambda trial: trial.delete("clusterrolebinding", "other")))
+
+
+@pytest.mark.parametrize("verb", ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"])
+@pytest.mark.parametrize("resource", ["pods", "pods/status", "nodes", "deployments"])
+def test_every_verb_is_tried_as_itself(cluster: simkit.Cluster, verb: str, resource: str) -> None:
+    """The server asks its authorizer for just the verb and resource that the attempt names."""
+    if "/" in resource and verb in ("list", "watch", "create", "deletecollection"):
+        pytest.skip("subresources have no collections")
+    group = "apps" if resource == "deployments" else "core"
+    trial = cluster.fork()
+    trial.apply([role("one", rule(verb, resource, groups=group)), binding("one", "one", "user:ann")])
+    where = "" if resource == "nodes" else "shop"
+    assert must("user:ann", verb, resource, namespace=where).tried(trial).passed
+    assert must_not("user:bob", verb, resource, namespace=where).tried(trial).passed
+
+
+def test_other_verbs_are_no_attempts(cluster: simkit.Cluster) -> None:
+    """An author of exercises hears what cannot be tried."""
+    with pytest.raises(simkit.SimkitError, match="no verb of requests"):
+        must("user:ann", "bind", "roles").tried(cluster)
+
+
+def test_a_guess_is_compared(cluster: simkit.Cluster) -> None:
+    """Words are right or explained, and what is missing is counted or named."""
+
+    def groups(of: simkit.Cluster) -> set[str]:
+        return {namespace["metadata"]["name"] for namespace in of.list("namespaces")}
+
+    assert Guess(cluster, "?", groups).check(groups(cluster))
+    wrong = Guess(cluster, "?", groups, explain=lambda _, word: f"there is no {word}").check("nowhere")
+    assert "✗ nowhere\n      there is no nowhere" in str(wrong)
+    assert f"{len(groups(cluster))} more" in str(wrong)
+    assert "shop" in str(Guess(cluster, "?", groups, reveal=True).check(()))
+
+
+def test_verdicts_and_tasks_are_escaped(exercise: Exercise) -> None:
+    """Texts cannot become markup."""
+    assert "&lt;list&gt;" in exercise._repr_html_()
+    assert "<b>Question.</b> a &lt; b" in Guess(exercise.cluster, "a < b", lambda _: ())._repr_html_()
+    html = exercise.check("<b>: [")._repr_html_()
+    assert "<li>✗ the server does not take the answer<ul>" in html
+    assert "<b>: [" not in html
+    assert Verdict(()).right
