@@ -20,7 +20,7 @@ import orjson
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from tools.releases import packages, rows, served  # noqa: E402
+from tools.releases import gates, packages, rows, served  # noqa: E402
 
 BASE = 30
 """The release whose definitions are complete; all others are told as differences, each to its neighbour."""
@@ -104,16 +104,19 @@ def compiled(facts: Path, folder: Path, datasets: Path) -> Iterator[tuple[str, b
         resources, load(facts / "lifecycle-tags.json"), first_seen(facts / "served-versions.csv"), overrides
     )
     yield "lifecycle.json", table(dict(sorted(life.items())))
-    yield f"gates-1.{BASE}.json", table(gates(load(facts / f"flags-1.{BASE}.json")))
+    yield "gates.json", table(gate_lives(load(facts / f"flags-1.{BASE}.json")))
     yield "releases.json", table(dict(sorted(known["releaseDates"].items(), key=lambda each: served.number(each[0]))))
     yield from schema_tables(packages.schemas(folder), base)
 
 
-def gates(facts: Any) -> dict[str, Any]:
-    """Feature gates with stage, default and whether the value is locked, in alphabetical order."""
-    found = {**facts["featureGatesShownByHelp"], **facts["featureGatesGAOrDeprecatedNotShown"]}
-    kept = ("stage", "default", "locked")
-    return {name: {key: row[key] for key in kept if key in row} for name, row in sorted(found.items())}
+def gate_lives(facts: Any) -> dict[str, Any]:
+    """The lives of feature gates, which must agree with those observed at 1.30 and those in the registry of 1.20."""
+    lives = gates.read((HERE / "releases" / "gates.txt").read_text(encoding="utf-8"))
+    seen = {**facts["featureGatesShownByHelp"], **facts["featureGatesGAOrDeprecatedNotShown"]}
+    observed = {name: [row["stage"], row["default"], row.get("locked", False)] for name, row in seen.items()}
+    gates.check(lives, BASE, observed)
+    gates.check(lives, 20, load(HERE / "releases" / "gates-1.20.json"))
+    return lives
 
 
 def check_served(resources: Mapping[str, Any], known: dict[str, Any]) -> None:

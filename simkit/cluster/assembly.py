@@ -29,7 +29,8 @@ from simkit.engine.controllers.runner import Runner
 from simkit.engine.pipeline.charging import charge
 from simkit.engine.pipeline.custom import CustomResources
 from simkit.engine.pipeline.engine import Engine, Parts
-from simkit.engine.pipeline.limits import Limits
+from simkit.engine.pipeline.flow.control import FlowControl
+from simkit.engine.pipeline.limits import Limits, Room
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.restored import restored
 from simkit.engine.pipeline.served import Served
@@ -80,7 +81,7 @@ class Assembled:
         self._snapshot: StoreSnapshot | None = None
         self.clock = options.clock or SystemClock()
         self._base = catalogue_of(options)
-        gates = chosen_gates(options.feature_gates)
+        gates = chosen_gates(options.feature_gates, options.release)
         for text in gates.warnings:
             _LOG.warning(text)
         chance = chance or Chance(options.seed)
@@ -105,11 +106,12 @@ class Assembled:
                 allow_privileged=captured is not None if options.allow_privileged is None else options.allow_privileged,
                 gates=gates.values,
                 metrics=metrics,
-                limits=Limits(options.max_requests_inflight, options.max_mutating_requests_inflight),
+                limits=_room(options, store),
                 audit=audit_of(options, self.clock, metrics, forked=forked),
                 health=[(name, _healthy) for name in _CHECKS],
                 remote=self.extensions.forwarder,
                 hooked=lambda request: self.extensions.calls_webhooks(request, self._world(authorizer)),
+                conversion=self.extensions.conversions(chance),
             )
         )
         self.custom = CustomResources(self.engine, self._base, origin=custom)
@@ -200,6 +202,14 @@ class Assembled:
         )
         forked.runner.go_on(self.runner)
         return forked
+
+
+def _room(options: Options, store: Store) -> Room:
+    """Who says whether there is room for a request."""
+    reading, changing = options.max_requests_inflight, options.max_mutating_requests_inflight
+    if options.enable_priority_and_fairness and (reading or changing):
+        return FlowControl(store, reading + changing)
+    return Limits(reading, changing)
 
 
 def live(store: Store) -> Lookup:

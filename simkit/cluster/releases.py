@@ -12,6 +12,7 @@ from simkit.engine.seams import Store
 from simkit.meta import data
 from simkit.meta.names import Key
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.gates import settable
 from simkit.schema.releases import BASE, minor_of, release_name
 from simkit.schema.runtimeconfig import configured
 
@@ -56,10 +57,12 @@ def absent_plugins(release: str) -> tuple[str, ...]:
 
 
 def at_release(options: Options, release: str) -> Options:
-    """The same options for another release; settings of versions that it does not have go away."""
-    whole = Catalogue.for_release(release, everything=True)
+    """The same options for another release; settings of versions and gates that it does not have go away."""
+    name = release_name(release)
+    whole = Catalogue.for_release(name, everything=True)
     kept = {key: value for key, value in options.runtime_config.items() if _known(key, whole)}
-    return replace(options, release=release_name(release), runtime_config=kept)
+    gates = {gate: value for gate, value in options.feature_gates.items() if settable(gate, value, name)}
+    return replace(options, release=name, runtime_config=kept, feature_gates=gates)
 
 
 def _known(key: str, whole: Catalogue) -> bool:

@@ -1,0 +1,107 @@
+"""Feature gates of every release: their stages, and what a server of the release makes of the flag."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from simkit.meta.errors import SimkitError
+from simkit.schema.gates import chosen, in_force, known, life, names
+from simkit.schema.releases import RELEASES, minor_of
+from tests.shared import SHARED, needs_shared
+
+REGISTRY_1_20 = Path(__file__).resolve().parents[3] / "tools" / "releases" / "gates-1.20.json"
+
+
+def table(release: str) -> dict[str, list[object]]:
+    """Gates as the sources tell them, without those that stand for many."""
+    gates = known(release).values()
+    return {each.name: [each.stage, each.default, each.locked] for each in gates if not each.name.startswith("All")}
+
+
+@needs_shared
+def test_the_gates_of_1_30_are_those_observed() -> None:
+    """Every gate of a running server, with its stage, default and lock, and no other."""
+    facts = json.loads((SHARED / "facts" / "flags-1.30.json").read_text())
+    seen = {**facts["featureGatesShownByHelp"], **facts["featureGatesGAOrDeprecatedNotShown"]}
+    wanted = {name: [row["stage"], row["default"], row.get("locked", False)] for name, row in seen.items()}
+    assert table("1.30") == {name: row for name, row in wanted.items() if not name.startswith("All")}
+
+
+def test_the_gates_of_1_20_are_those_of_its_registry() -> None:
+    """The only other release whose whole registry could be read by a script."""
+    registry = json.loads(REGISTRY_1_20.read_text())
+    assert table("1.20") == {name: row for name, row in registry.items() if not name.startswith("All")}
+
+
+def test_lives_run_forward() -> None:
+    """Releases in order, nothing after the end, an alpha that is on only where the real server has it so."""
+    assert len(names()) > 400
+    for name in names():
+        changes = life(name)
+        minors = [minor_of(change.release) for change in changes]
+        assert minors == sorted(set(minors)), name
+        assert all(change.gate is not None for change in changes[:-1]), name
+    alphas = {
+        gate.name for release in RELEASES for gate in known(release).values() if gate.stage == "ALPHA" and gate.default
+    }
+    assert alphas == {"WindowsHostNetwork"}
+
+
+@pytest.mark.parametrize(
+    ("gate", "release", "stage", "default"),
+    [
+        ("EphemeralContainers", "1.22", "ALPHA", False),
+        ("EphemeralContainers", "1.23", "BETA", True),
+        ("EphemeralContainers", "1.25", "GA", True),
+        ("DynamicResourceAllocation", "1.32", "BETA", False),
+        ("DynamicResourceAllocation", "1.34", "GA", True),
+        ("UserNamespacesSupport", "1.33", "BETA", True),
+        ("PodSecurity", "1.22", "ALPHA", False),
+        ("ServerSideApply", "1.16", "BETA", True),
+        ("KMSv1", "1.29", "DEPRECATED", False),
+    ],
+)
+def test_stages_by_release(gate: str, release: str, stage: str, default: bool) -> None:
+    """As the documentation of the release says."""
+    found = known(release)[gate]
+    assert (found.stage, found.default) == (stage, default)
+
+
+@pytest.mark.parametrize(
+    ("gate", "release", "hint"),
+    [
+        ("SidecarContainers", "1.27", "it comes with 1.28"),
+        ("PodSecurity", "1.30", "it went with 1.28"),
+        ("SidecarContaines", "1.30", "did you mean SidecarContainers"),
+    ],
+)
+def test_a_gate_of_another_release_is_unknown(gate: str, release: str, hint: str) -> None:
+    """The error says when it came or went, or names a near one."""
+    with pytest.raises(SimkitError, match=f"^unrecognized feature gate: {gate}; {hint}"):
+        chosen({gate: True}, release)
+
+
+def test_what_is_locked_differs_by_release() -> None:
+    """A stable gate that is not locked yet may be switched off, and warns."""
+    assert chosen({"ExecProbeTimeout": False}, "1.30").values["ExecProbeTimeout"] is False
+    with pytest.raises(SimkitError, match="locked to true"):
+        chosen({"ExecProbeTimeout": False}, "1.35")
+
+
+def test_all_betas_at_once() -> None:
+    """Betas that are off go on, and those that are on go off; stable ones are not touched."""
+    on, off = chosen({"AllBeta": True}).values, chosen({"AllBeta": False}).values
+    assert on["UserNamespacesSupport"]
+    assert not chosen({}).values["UserNamespacesSupport"]
+    assert not off["SidecarContainers"]
+    assert off["APIListChunking"]
+
+
+def test_a_feature_outlives_its_gate() -> None:
+    """What became stable is there when its gate is gone; an alpha that was given up is not."""
+    assert in_force("SuspendJob", "1.30", chosen({}).values)
+    assert not in_force("MultiCIDRRangeAllocator", "1.30", chosen({}).values)
+    assert not in_force("SidecarContainers", "1.27", chosen({}, "1.27").values)
