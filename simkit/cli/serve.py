@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -121,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     from simkit.engine.http.road import Road
     from simkit.engine.http.server import Server
     from simkit.meta.clock import SystemClock
-    from simkit.meta.collector import resting_collector
+    from simkit.meta.collector import resting_collector, seldom_collecting
 
     clock = SystemClock()
     with resting_collector():  # nothing of what a start makes is garbage
@@ -133,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
         compress = args.feature_gates.get("APIResponseCompression", True)
         server = Server(Road(made.engine), serving, clock=clock, compress=compress)
         made.runner.start()
-        gc.freeze()  # what is there now stays; the collector need not look at it again and again
+        seldom_collecting()
     try:
         server.run(lambda: _announce(server, kubeconfig=args.kubeconfig_out))
     finally:

@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from simkit.meta.collector import resting_collector
+from simkit.meta.collector import resting_collector, seldom_collecting
 
 
 def test_is_on_again_after_an_error() -> None:
@@ -23,3 +23,16 @@ def test_stays_off_where_it_was_off() -> None:
             pass
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+def test_seldom_collecting_leaves_what_is_there() -> None:
+    """A server's process looks at young objects only, and less often; the collector stays on."""
+    before = gc.get_threshold()
+    try:
+        seldom_collecting()
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold() > before
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from operator import is_
 from typing import Any, Final
 
 from simkit.kinds.parts.pod.volume_defaults import defaulted_volume
@@ -35,7 +36,7 @@ Change = Callable[[Any], Any]
 def each(items: Sequence[Any], change: Change) -> Sequence[Any]:
     """The items after a change, the very same list where nothing changed."""
     changed = [change(item) for item in items]
-    return changed if any(new is not old for new, old in zip(changed, items, strict=True)) else items
+    return items if all(map(is_, changed, items)) else changed
 
 
 def filled(obj: Object, values: Mapping[str, Any]) -> Object:

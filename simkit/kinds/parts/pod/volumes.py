@@ -57,15 +57,15 @@ def _name_faults(path: str, name: str, well: Mapping[str, Object]) -> Iterator[F
 
 def _source_faults(path: str, volume: Object, pod: Object | None) -> Iterator[FieldError]:
     count = 0
-    for name, check in SOURCES.items():
-        source = volume.get(name)
+    for name in [name for name in SOURCES if name in volume]:
+        source = volume[name]
         if source is None:
             continue
         if count:
             yield forbidden_field(f"{path}.{name}", "may not specify more than 1 volume type")
             continue
         count += 1
-        yield from check(f"{path}.{name}", source)
+        yield from SOURCES[name](f"{path}.{name}", source)
         if name == "iscsi":
             yield from _portal_faults(f"{path}.name", volume.get("name") or "", source)
         elif name == "ephemeral":
