@@ -15,6 +15,16 @@ def port(text: str) -> int:
     return int(text)
 
 
+def ports(text: str) -> tuple[int, int]:
+    """A range of ports, both ends included: ``30000-32767``, or the first and how many more, ``30000+2767``."""
+    first, sign, second = text.partition("-") if "-" in text else text.partition("+")
+    low, number = port(first), port(second or first)
+    high = low + number if sign == "+" else number
+    if low < 1 or not low <= high <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no range of ports; write it like 30000-32767")
+    return low, high
+
+
 def flag(text: str) -> bool:
     """A switch, in any of the ways to write one."""
     if text.lower() not in _WORDS:

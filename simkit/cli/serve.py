@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.cli import access_flags, outside, request_flags
+from simkit.cli import access_flags, inert_flags, object_flags, outside, request_flags
 from simkit.cli.flag_types import flag, port, switches, words
 from simkit.meta.errors import SimkitError
 
@@ -27,10 +27,9 @@ examples:
   simkit serve --secure-port 0 --insecure-port 8080 --token-auth-file tokens.csv --controllers ""
 
 tokens.csv holds lines such as: s3cret,alice,alice-uid,"devs,ops"
+
+Flags of the real server that say nothing here, such as --etcd-servers, are taken and named as having no effect.
 """
-DEFAULT_RANGE: Final = "10.96.0.0/16"
-
-
 _SIGNING: Final = {
     "cluster-signing-cert-file": "authority that signs approved certificate requests (default: the made one)",
     "cluster-signing-key-file": "its key",
@@ -51,7 +50,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     access_flags.add_arguments(parser)
     request_flags.add_arguments(parser.add_argument_group("audit and limits"))
     _add_behaviour(parser.add_argument_group("behaviour"))
+    object_flags.add_arguments(parser.add_argument_group("objects"))
     outside.add_arguments(parser.add_argument_group("servers that are called"))
+    inert_flags.add_arguments(parser)
     return parser
 
 
@@ -108,9 +109,6 @@ def _add_behaviour(group: Any) -> None:
     )
     group.add_argument("--feature-gates", type=switches, default={}, metavar="A=true,B=false")
     group.add_argument("--runtime-config", type=switches, default={}, metavar="GROUP/VERSION=true")
-    group.add_argument(
-        "--service-cluster-ip-range", default=DEFAULT_RANGE, metavar="CIDR", help=f"default {DEFAULT_RANGE}"
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -122,6 +120,7 @@ def run(args: argparse.Namespace) -> int:
     from simkit.meta.clock import SystemClock
     from simkit.meta.collector import resting_collector, seldom_collecting
 
+    inert_flags.tell(args)
     clock = SystemClock()
     with resting_collector():  # nothing of what a start makes is garbage
         serving = _serving(args)
@@ -193,7 +192,7 @@ def _options(args: argparse.Namespace) -> Options:
         "controllers": (args.controllers, ("*",)),
         "allow_privileged": (args.allow_privileged, None),
         **request_flags.options(args),
-        "service_cluster_ip_range": (args.service_cluster_ip_range, DEFAULT_RANGE),
+        **object_flags.options(args),
         **outside.options(args),
     }
     known = {each.name for each in fields(Options)}

@@ -160,6 +160,7 @@ class Assembled:
             lambda quota, used: charge(self.engine, quota, used),
             lambda name: bootstrap.provide(self.engine, name),
             read_settings(settings) if settings is not None else {},
+            (self.options.default_not_ready_toleration_seconds, self.options.default_unreachable_toleration_seconds),
         )
         on, off = self.options.enable_admission_plugins, self.options.disable_admission_plugins
         later = [name for name in absent_plugins(self.options.release) if name in PLUGINS and name not in on]

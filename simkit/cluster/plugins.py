@@ -18,7 +18,7 @@ from simkit.engine.admission.chain import Plugin
 from simkit.engine.admission.cluster_trust_bundle_attest import ClusterTrustBundleAttest
 from simkit.engine.admission.default_ingress_class import DefaultIngressClass
 from simkit.engine.admission.default_storage_class import DefaultStorageClass
-from simkit.engine.admission.default_toleration_seconds import DefaultTolerationSeconds
+from simkit.engine.admission.default_toleration_seconds import SECONDS, DefaultTolerationSeconds
 from simkit.engine.admission.deny_service_external_ips import DenyServiceExternalIPs
 from simkit.engine.admission.event_rate_limit import EventRateLimit
 from simkit.engine.admission.extended_resource_toleration import ExtendedResourceToleration
@@ -67,6 +67,8 @@ class Needs:
     """Makes a namespace."""
     settings: Mapping[str, read.Settings] = field(default_factory=dict)
     """What a file says of plugins, by name."""
+    toleration_seconds: tuple[int, int] = SECONDS
+    """How long pods stay on nodes that are not ready, and out of reach."""
 
     def of(self, name: str) -> read.Settings:
         """The settings of a plugin."""
@@ -122,7 +124,7 @@ PLUGINS: Final[Mapping[str, tuple[bool, Maker]]] = {
     "PodSecurity": (True, lambda needs: PodSecurity(needs.store, *read.pod_security(needs.of("PodSecurity")))),
     "PodNodeSelector": (False, _pod_node_selector),
     "Priority": (True, lambda needs: Priority(needs.store)),
-    "DefaultTolerationSeconds": (True, lambda _: DefaultTolerationSeconds()),
+    "DefaultTolerationSeconds": (True, lambda needs: DefaultTolerationSeconds(needs.toleration_seconds)),
     "PodTolerationRestriction": (False, _pod_toleration_restriction),
     "EventRateLimit": (
         False,

@@ -10,14 +10,21 @@ from simkit.meta.domain import label
 from simkit.meta.objects import Object, at
 
 _TAINTS: Final = (label("not-ready", "node"), label("unreachable", "node"))
-_SECONDS: Final = 300
+SECONDS: Final = (300, 300)
+"""How long pods stay unless they or the flags say otherwise: on nodes that are not ready, and out of reach."""
 
 
 class DefaultTolerationSeconds:
-    """Adds the two tolerations to pods that do not say anything about these taints."""
+    """Adds the two tolerations to pods that do not say anything about these taints.
+
+    ``seconds`` is how long they stay on a node that is not ready, and on one out of reach.
+    """
 
     name = "DefaultTolerationSeconds"
     resources = frozenset({PODS})
+
+    def __init__(self, seconds: tuple[int, int] = SECONDS) -> None:
+        self._seconds = dict(zip(_TAINTS, seconds, strict=True))
 
     def handles(self, operation: Operation) -> bool:
         return operation in WRITES
@@ -32,7 +39,8 @@ class DefaultTolerationSeconds:
         if not missing:
             return pod
         added = [
-            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": _SECONDS} for key in missing
+            {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": self._seconds[key]}
+            for key in missing
         ]
         return with_spec(pod, tolerations=[*present, *added])
 

@@ -1,0 +1,98 @@
+"""Flags of the real server that say nothing to this one: taken, so that its command lines work, and named when used."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+_STORE: Final = "objects are kept in memory, or in the file of --storage"
+_NODES: Final = "there are no nodes to connect to"
+_ALONE: Final = "this server is the only one of its cluster"
+_LOGS: Final = "there is no such log"
+_PROCESS: Final = "the process is not looked into"
+_CONNECTIONS: Final = "connections are not counted or shared"
+
+INERT: Final[Mapping[str, Sequence[str]]] = {
+    _STORE: (
+        "delete-collection-workers",
+        "encryption-provider-config",
+        "encryption-provider-config-automatic-reload",
+        "etcd-cafile",
+        "etcd-certfile",
+        "etcd-compaction-interval",
+        "etcd-count-metric-poll-period",
+        "etcd-db-metric-poll-interval",
+        "etcd-healthcheck-timeout",
+        "etcd-keyfile",
+        "etcd-prefix",
+        "etcd-readycheck-timeout",
+        "etcd-servers",
+        "etcd-servers-overrides",
+        "lease-reuse-duration-seconds",
+        "storage-backend",
+        "storage-media-type",
+        "watch-cache",
+        "watch-cache-sizes",
+    ),
+    _NODES: (
+        "egress-selector-config-file",
+        "enable-aggregator-routing",
+        "kubelet-certificate-authority",
+        "kubelet-client-certificate",
+        "kubelet-client-key",
+        "kubelet-preferred-address-types",
+        "kubelet-timeout",
+        "max-connection-bytes-per-sec",
+    ),
+    _ALONE: (
+        "advertise-address",
+        "endpoint-reconciler-type",
+        "external-hostname",
+        "kubernetes-service-node-port",
+        "peer-advertise-ip",
+        "peer-advertise-port",
+        "peer-ca-file",
+    ),
+    _LOGS: (
+        "log-flush-frequency",
+        "log-text-info-buffer-size",
+        "log-text-split-stream",
+        "logging-format",
+        "v",
+        "vmodule",
+    ),
+    _PROCESS: ("contention-profiling", "debug-socket-path", "profiling", "tracing-config-file"),
+    _CONNECTIONS: (
+        "goaway-chance",
+        "http2-max-streams-per-connection",
+        "permit-address-sharing",
+        "permit-port-sharing",
+    ),
+}
+"""Why they have no effect, and their names."""
+
+
+class _Told(argparse.Action):
+    """Remembers that a flag was used."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        namespace.inert = [*getattr(namespace, "inert", ()), (option or "").lstrip("-")]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the flags; the help does not list them."""
+    for names in INERT.values():
+        for name in names:
+            spellings = [f"--{name}", "-v"] if name == "v" else [f"--{name}"]
+            parser.add_argument(*spellings, nargs="?", action=_Told, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+
+def tell(args: argparse.Namespace) -> None:
+    """Say of each flag that was used that it has no effect, and why."""
+    why = {name: reason for reason, names in INERT.items() for name in names}
+    for name in dict.fromkeys(getattr(args, "inert", ())):
+        print(f"simkit: --{name} has no effect: {why[name]}", file=sys.stderr)

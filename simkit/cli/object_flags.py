@@ -1,0 +1,40 @@
+"""Flags of ``simkit serve`` about what is allotted to objects, and what they get that say nothing themselves."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Final
+
+from simkit.cli.flag_types import ports
+
+CLUSTER_RANGE: Final = "10.96.0.0/16"
+NODE_PORTS: Final = (30000, 32767)
+TOLERATION: Final = 300
+
+
+def add_arguments(group: Any) -> None:
+    """Add the flags."""
+    group.add_argument(
+        "--service-cluster-ip-range", default=CLUSTER_RANGE, metavar="CIDR", help=f"default {CLUSTER_RANGE}"
+    )
+    group.add_argument(
+        "--service-node-port-range", type=ports, default=NODE_PORTS, metavar="FIRST-LAST", help="default 30000-32767"
+    )
+    for taint in ("not-ready", "unreachable"):
+        group.add_argument(
+            f"--default-{taint}-toleration-seconds",
+            type=int,
+            default=TOLERATION,
+            metavar="N",
+            help=f"how long pods stay on such nodes (default {TOLERATION})",
+        )
+
+
+def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
+    """What the flags say, each with its default, by the name of the option."""
+    return {
+        "service_cluster_ip_range": (args.service_cluster_ip_range, CLUSTER_RANGE),
+        "service_node_port_range": (args.service_node_port_range, NODE_PORTS),
+        "default_not_ready_toleration_seconds": (args.default_not_ready_toleration_seconds, TOLERATION),
+        "default_unreachable_toleration_seconds": (args.default_unreachable_toleration_seconds, TOLERATION),
+    }
