@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from simkit.analysis.access import MASTERS_GROUP
 from simkit.analysis.can import can
+from simkit.analysis.shown import amount
 from simkit.analysis.subject import text_of
 from simkit.analysis.who_can import who_can
 from simkit.logic.rbac.binding import Subject
@@ -159,7 +160,7 @@ def _reaching(snapshot: Snapshot, wanted: Unreachable) -> Iterator[str]:
     for path in outsiders(snapshot, wanted.goal, allowed=wanted.exceptions, within_hops=wanted.within):
         if path.start.subject != MASTERS_GROUP:
             by = " ".join(path.primitives) or "what it holds"
-            yield f"{path.subject} reaches {path.goal} by {by} ({path.hops} hops)"
+            yield f"{path.subject} reaches {path.goal} by {by} ({amount(path.hops, 'hop')})"
 
 
 def _asked(snapshot: Snapshot, access: Of, *, wanted: bool) -> Iterator[str]:

@@ -16,3 +16,14 @@ def html_lines(lines: Iterable[str]) -> str:
     """
     head, *rest = lines
     return f"<p><b>{escape(head)}</b></p><ul>{''.join(f'<li>{escape(line.strip())}</li>' for line in rest)}</ul>"
+
+
+def amount(count: int, word: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> amount(1, "hop"), amount(2, "hop")
+    ('1 hop', '2 hops')
+    """
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

@@ -27,7 +27,7 @@ from simkit.analysis.escalation.search import (
     towards,
 )
 from simkit.analysis.frames import table
-from simkit.analysis.shown import html_lines
+from simkit.analysis.shown import amount, html_lines
 from simkit.analysis.subject import Members, parse
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import SimkitError
@@ -91,9 +91,10 @@ class Escalations(Sequence[Path]):
         return paths_figure(self.paths)
 
     def lines(self) -> Iterator[str]:
-        yield f"{len(self.paths)} paths of {len({path.subject for path in self.paths})} subjects"
+        subjects = len({path.subject for path in self.paths})
+        yield f"{amount(len(self.paths), 'path')} of {amount(subjects, 'subject')}"
         for path in self.paths[:20]:
-            yield f"{path.subject} -> {path.goal}: {' '.join(path.primitives) or 'held'} ({path.hops} hops)"
+            yield f"{path.subject} -> {path.goal}: {' '.join(path.primitives) or 'held'} ({amount(path.hops, 'hop')})"
         if len(self.paths) > 20:
             yield f"... and {len(self.paths) - 20} more"
         if self.unknown:
@@ -285,11 +286,12 @@ class BlastRadius:
         return blast_figure(self.subject, self.reached)
 
     def lines(self) -> Iterator[str]:
-        yield f"{self.subject} reaches {len(self.reached)} places" + (
+        yield f"{self.subject} reaches {amount(len(self.reached), 'place')}" + (
             ", cluster-admin among them" if self.cluster_admin else ""
         )
-        for row in self.reached.head(20).itertuples():
-            yield f"{row.hops} hops: {row.place}"
+        nearest = self.reached.head(20)
+        for hops, place in zip(nearest["hops"].tolist(), nearest["place"]):
+            yield f"{amount(hops, 'hop')}: {place}"
         if len(self.reached) > 20:
             yield f"... and {len(self.reached) - 20} more"
 

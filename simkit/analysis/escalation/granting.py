@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.goal import Access
@@ -13,7 +13,7 @@ from simkit.analysis.subject import identity_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES
 from simkit.logic.rbac.cover import pieces
 from simkit.logic.rbac.rule import Rule, rules_of
-from simkit.meta.domain import AUTHORIZATION_GROUP
+from simkit.meta.domain import AUTHORIZATION_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
 from simkit.snapshot.protocol import Sandbox
@@ -21,6 +21,7 @@ from simkit.snapshot.protocol import Sandbox
 if TYPE_CHECKING:
     from simkit.analysis.escalation.acting import Actor
 
+READING: Final = ("get", "list", "watch")
 Question = tuple[Access, Identity | None]
 """What is asked, and about whom: the attacker itself where it is None."""
 
@@ -29,6 +30,8 @@ def granted(path: Path, actor: Actor, before: Sandbox) -> Question | None:
     """What shows that the end of a path was reached; None where that is no access, as a node's disk is."""
     if path.steps and path.steps[-1].way.check is not None and path.end.kind == at_place.IMPACT:
         return _others(path, actor, before)
+    if path.end.kind == at_place.SECRETS:
+        return _of_secrets(path)
     if path.goal.access is not None:
         return path.goal.access, None
     return _at(path, actor)
@@ -56,6 +59,15 @@ def _accesses(rules: tuple[Rule, ...], namespace: str) -> Iterator[Access]:
                 plural, _, subresource = piece.resources[0].partition("/")
                 name = piece.resource_names[0] if piece.resource_names else ""
                 yield Access(piece.verbs[0], plural, piece.api_groups[0], namespace, name, subresource)
+
+
+def _of_secrets(path: Path) -> Question | None:
+    """The verb by which secrets were read; None where a pod of the attacker's mounted them, as the answer showed."""
+    for permission in path.steps[-1].edge.permissions if path.steps else ():
+        if permission.resource == "secrets" and permission.verb in READING:
+            where = SYSTEM_NAMESPACE if path.end.namespace == at_place.ALL else path.end.namespace
+            return Access(permission.verb, "secrets", "", where, path.end.name), None
+    return None
 
 
 def _at(path: Path, actor: Actor) -> Question | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.escalation import place as at_place
+from simkit.analysis.escalation.examples import fitting, schema_of
 from simkit.analysis.escalation.filling import body_of, collection, merged
 from simkit.analysis.escalation.goal import Access
 from simkit.analysis.escalation.need import Permission
 from simkit.analysis.escalation.primitive import Act, needs_of, primitives
 from simkit.analysis.escalation.session import Unable
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import name_of, namespace_of
+from simkit.meta.objects import at, name_of, namespace_of
 from simkit.schema.catalogue import Resource
 
 if TYPE_CHECKING:
@@ -86,19 +87,17 @@ def _of_subresource(actor: Actor, path: str, behind: str) -> Any:
 
 
 def _new(actor: Actor, resource: Resource) -> Any:
-    if resource.resource in primitives().bodies:
-        return {**body_of(resource.resource, actor.words), "apiVersion": resource.api_version}
-    if resource.resource == "pods":
+    if resource.resource == "pods" and not resource.group:
         return body_of("plain-pod", actor.words)
-    if not resource.custom:
+    known = resource.resource in primitives().bodies
+    if not known and not resource.custom:
         raise Unable(f"no example of {resource} is in the table")
-    spec = {"serviceAccountName": actor.words["account"]}
-    return {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "metadata": {"name": actor.words["fresh"]},
-        "spec": spec,
-    }
+    given = body_of(resource.resource, actor.words) if known else {"spec": {}}
+    schema = schema_of(actor.session.sandbox.snapshot(), resource) if resource.custom else {}
+    if not known and "serviceAccountName" in (at(schema, "properties", "spec", "properties") or {}):
+        given = {"spec": {"serviceAccountName": actor.words["account"]}}
+    whole = {**given, "kind": resource.kind, "metadata": {"name": actor.words["fresh"], **given.get("metadata", {})}}
+    return {**fitting(schema, whole), "apiVersion": resource.api_version}
 
 
 def _existing(actor: Actor, resource: Resource, name: str) -> str:

@@ -14,7 +14,7 @@ from simkit.analysis.escalation.holdings import Source
 from simkit.analysis.escalation.place import SUBJECTS, Place
 from simkit.analysis.escalation.primitive import Primitive, Way
 from simkit.analysis.rbacobjects import written
-from simkit.analysis.shown import html_lines
+from simkit.analysis.shown import amount, html_lines
 from simkit.analysis.subject import Members, text_of
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Sandbox
@@ -143,7 +143,7 @@ class Path:
 
     def lines(self) -> Iterator[str]:
         """The path, line by line."""
-        yield f"{self.subject} -> {self.goal}: {self.hops} hops, cost {self.cost:g}"
+        yield f"{self.subject} -> {self.goal}: {amount(self.hops, 'hop')}, cost {self.cost:g}"
         for number, step in enumerate(self.steps, 1):
             yield f"{number}. {step}"
             for need in step.edge.needs:

@@ -13,6 +13,7 @@ import pandas as pd
 from simkit.analysis.access import index_of
 from simkit.analysis.auditlog import Log
 from simkit.analysis.frames import table
+from simkit.analysis.leastprivilege.amounts import Amounts
 from simkit.analysis.leastprivilege.roles import Names, minimal_rules
 from simkit.analysis.leastprivilege.unused import unused_grants
 from simkit.analysis.leastprivilege.usage import Usage, default_bindings, usage
@@ -32,7 +33,7 @@ from simkit.logic.rbac.binding import (
     Subject,
     key_of,
 )
-from simkit.logic.rbac.cover import covers, pieces
+from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.identity import ANONYMOUS, MASTERS
@@ -74,12 +75,15 @@ class Proposal:
     changes: tuple[Change, ...] = field(repr=False)
 
     def frame(self) -> pd.DataFrame:
-        """One row per subject: subject, before and after (single permissions held), roles, reused, new (names)."""
-        index = index_of(self.snapshot)
+        """One row per subject: subject, before and after, roles, reused, new (names).
+
+        ``before`` and ``after`` count the permissions held: one for each verb on each resource in each namespace.
+        """
+        index, amounts = index_of(self.snapshot), Amounts(self.snapshot)
         rows = []
         for subject in self.subjects:
-            before = sum(len(list(pieces(rule))) for grant in index.grants_of_subject(subject) for rule in grant.rules)
-            after = sum(len(list(pieces(rule))) for rules in self.rules[subject].values() for rule in rules)
+            before = sum(amounts.of(one.rules, one.namespace) for one in index.grants_of_subject(subject))
+            after = sum(amounts.of(rules, place) for place, rules in self.rules[subject].items())
             reused = tuple(key.name for key in self.reused.get(subject, ()))
             new = tuple(change.key.name for change in self.changes if _is_role_of(change, subject))
             rows.append((text_of(subject), before, after, len(reused) + len(new), reused, new))
@@ -114,7 +118,7 @@ class Proposal:
     def lines(self) -> Iterator[str]:
         yield f"least privilege for {len(self.subjects)} subjects: {self.usage}"
         for row in self.frame().itertuples():
-            yield f"{row.subject}: {row.before} permissions before, {row.after} after"
+            yield f"{row.subject}: {row.before:,} permissions before, {row.after:,} after"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 
 MOST: Final = 40
 """How many paths are drawn; more than that nobody can read."""
+APART: Final = 3.0
+"""Inches between the middles of two columns."""
+HIGH: Final = 0.42
+"""Inches between two rows."""
+NEAR: Final = 0.25
+"""How far along an arrow its label stands: near the start, where arrows have not met yet."""
+LETTER: Final = 0.06
+"""The width of a letter in a box, in inches."""
 _COLOURS: Final[Mapping[str, str]] = {
     "everything": VERMILION,
     "node": ORANGE,
@@ -33,21 +41,33 @@ def paths_figure(paths: Iterable[Path]) -> Figure:
     paths
         The first ``MOST`` are drawn, common places once.
     """
-    shown = list(paths)[:MOST]
+    every = list(paths)
+    shown = every[:MOST]
     graph = _graph(shown)
     positions = _positions(graph)
-    tallest = max((len(column) for column in _columns(graph).values()), default=1)
-    width = 2.4 * (max((data["column"] for _, data in graph.nodes(data=True)), default=0) + 1) + 1.2
-    made, axes = figure(min(max(width, 5), 16), 1.2 + 0.42 * max(tallest, 3))
+    columns = _columns(graph)
+    width, height = APART * max(len(columns), 1), HIGH * max(map(len, [*columns.values(), "  "]))
+    made, axes = figure(width, height + 0.5)
+    axes.set_xlim(-APART / 2, width - APART / 2)
+    axes.set_ylim(-height / 2, height / 2)
     _arrows(axes, graph, positions)
     for place, (x, y) in positions.items():
         colour = graph.nodes[place]["colour"]
         box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": colour, "linewidth": 1.4}
-        axes.text(x, y, shortened(place, 30), ha="center", va="center", fontsize=8, color=INK, bbox=box)
+        axes.text(x, y, _label(place), ha="center", va="center", fontsize=8, color=INK, bbox=box)
     axes.set_axis_off()
-    axes.margins(x=0.14, y=0.12)
-    title(axes, f"{len(shown)} escalation paths" if len(shown) != 1 else "An escalation path")
+    title(axes, _heading(len(shown), len(every)))
     return made
+
+
+def _label(place: str) -> str:
+    return shortened(place, 30)
+
+
+def _heading(shown: int, every: int) -> str:
+    if every == 1:
+        return "An escalation path"
+    return f"{every} escalation paths" if shown == every else f"The first {shown} of {every} escalation paths"
 
 
 def _graph(paths: Iterable[Path]) -> Any:
@@ -85,7 +105,7 @@ def _positions(graph: Any) -> dict[str, tuple[float, float]]:
     for column, places in sorted(_columns(graph).items()):
         places.sort(key=lambda place: _middle(graph, place, positions))
         for row, place in enumerate(places):
-            positions[place] = (column * 2.4, (len(places) - 1) / 2 - row)
+            positions[place] = (column * APART, HIGH * ((len(places) - 1) / 2 - row))
     return positions
 
 
@@ -100,6 +120,15 @@ def _arrows(axes: Any, graph: Any, positions: Mapping[str, tuple[float, float]])
         pairs.setdefault((source, target), []).append(primitive)
     for (source, target), primitives in pairs.items():
         (x, y), (to_x, to_y) = positions[source], positions[target]
-        style = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 34, "shrinkB": 34, "linewidth": 1}
-        axes.annotate("", (to_x, to_y), (x, y), arrowprops=style)
-        axes.text((x + to_x) / 2, (y + to_y) / 2, " ".join(primitives), fontsize=7, color=INK, ha="center", va="bottom")
+        forward = 1 if to_x >= x else -1
+        start, end = x + forward * _half(source), to_x - forward * _half(target)
+        style = {"arrowstyle": "-|>", "color": GREY, "shrinkA": 0, "shrinkB": 0, "linewidth": 1}
+        axes.annotate("", (end, to_y), (start, y), arrowprops=style)
+        behind = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+        at_x, at_y = start + NEAR * (end - start), y + NEAR * (to_y - y)
+        axes.text(at_x, at_y, " ".join(primitives), fontsize=7, color=INK, ha="center", va="center", bbox=behind)
+
+
+def _half(place: str) -> float:
+    """Half the width of a box, in inches."""
+    return len(_label(place)) * LETTER / 2 + 0.08

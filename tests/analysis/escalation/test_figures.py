@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from simkit.analysis.escalation import blast_radius, escalations
-from simkit.analysis.plots.blast import first_hops
 from simkit.analysis.plots.paths import paths_figure
 from tests.analysis.escalation.scenes import ATTACKER, scene
 from tests.analysis.worlds import binding, role, rule, world
@@ -31,10 +30,19 @@ def test_paths_are_drawn_once_with_their_primitives() -> None:
     assert "0 escalation paths" in texts(paths_figure([]))
 
 
+def test_every_place_lies_on_the_paper() -> None:
+    """Boxes and labels stand within the limits of the axes, so that a notebook does not blow the picture up."""
+    radius = blast_radius(SNAPSHOT, ATTACKER)
+    for figure in (escalations(SNAPSHOT, ATTACKER, ways="each").plot(), radius.plot()):
+        [axes] = figure.axes
+        (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+        positions = [text.get_position() for text in axes.texts]
+        assert positions
+        assert all(left <= x <= right and low <= y <= high for x, y in positions)
+
+
 def test_a_blast_radius_is_drawn_in_rings() -> None:
     """By hops; also of somebody who reaches nothing."""
     radius = blast_radius(SNAPSHOT, ATTACKER)
     assert "cluster-admin" in texts(radius.plot())
     assert "reaches 0 places" in texts(blast_radius(world(), "alice").plot()) or radius.cluster_admin
-    assert "Places by distance" in texts(first_hops(radius.reached))
-    assert "Places by distance" in texts(first_hops(radius.reached.head(0)))

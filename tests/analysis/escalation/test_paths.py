@@ -308,7 +308,7 @@ def test_expectations_about_escalation() -> None:
     wanted = {"goal": "cluster-admin", "within": 3, "except": ["sa:ops/*"]}
     suite = Suite.model_validate({"expectations": [{"name": "closed", "unreachable": wanted}]})
     [outcome] = check(snapshot, suite)
-    assert outcome.failures == (f"{ATTACKER} reaches cluster-admin by C5 A1 (1 hops)",)
+    assert outcome.failures == (f"{ATTACKER} reaches cluster-admin by C5 A1 (1 hop)",)
     wanted["except"] = ["sa:ops/*", ATTACKER]
     [outcome] = check(snapshot, Suite.model_validate({"expectations": [{"name": "open", "unreachable": wanted}]}))
     assert outcome.passed

@@ -112,6 +112,25 @@ def test_a_label_taken_off_lets_a_host_path_in() -> None:
     assert outline(cluster, path)[:2] == [("D10", 200), ("D10", 201)]
 
 
+@pytest.mark.parametrize(
+    ("verbs", "resource", "asked"),
+    [
+        ("list", "secrets", "review of self: list secrets in kube-system"),
+        ("watch", "secrets", "review of self: watch secrets in kube-system"),
+        ("get", "secrets", "review of self: get secrets in kube-system"),
+        ("create", "pods", "GET /api/v1/namespaces/dev/secrets/taken"),
+    ],
+)
+def test_secrets_are_read_as_they_can_be(verbs: str, resource: str, asked: str) -> None:
+    """The end of the proof asks for the verb that is granted; a mounted secret has been shown already."""
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "taken", "namespace": "dev"}}
+    cluster = served(*scene(rule(verbs, resource), place=""), secret)
+    [path] = escalations(cluster.snapshot(), ATTACKER, goal="all secrets")
+    proof = path.prove(cluster)
+    assert proof.proven, str(proof)
+    assert proof.performed[-1].request == asked
+
+
 def test_a_missing_precondition_is_refused_where_it_is_missed() -> None:
     """The path of one cluster, executed on another that lacks one thing."""
     cluster, path = attacked(*scene(TOKENS, place="ops"))

@@ -15,10 +15,14 @@ from simkit.analysis.leastprivilege import (
     unused_grants,
     usage,
 )
+from simkit.analysis.leastprivilege.amounts import Amounts
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.loading import load
+from simkit.cluster.options import Options
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.errors import SimkitError
+from simkit.meta.identity import service_account
+from simkit.meta.message import Request
 from tests.analysis.worlds import account, binding, namespace, role, rule, world
 from tests.shared import SHARED, needs_shared
 
@@ -242,3 +246,34 @@ def test_a_real_log_is_replayed_without_loss() -> None:
     assert replayed, str(replayed)
     assert replayed.asked > 1000
     assert replayed.taken > 100
+
+
+def test_traffic_of_a_server_of_ones_own_is_a_log() -> None:
+    """What was asked for on a cluster that records is proposed, and the rest is taken away."""
+    cluster = Cluster(options=Options(seed=5, audit_policy="Metadata"))
+    for obj in SCENE:
+        cluster.apply([obj])
+    robot = service_account("dev", "robot")
+    assert cluster.perform(Request.of("GET", "/api/v1/namespaces/dev/pods"), identity=robot).status == 200
+    assert cluster.perform(Request.of("GET", "/api/v1/namespaces/dev/pods/gone"), identity=robot).status == 404
+    made = least_privilege(cluster.snapshot(), cluster.audit_log(), ["sa:dev/robot"])
+    [subject] = made.subjects
+    assert {place: [str(one) for one in rules] for place, rules in made.rules[subject].items()} == {
+        "dev": ['{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}']
+    }
+    assert made.verify(cluster)
+
+
+def test_permissions_are_counted_in_every_namespace() -> None:
+    """A wildcard counts for all that it stands for, a grant in the cluster for each namespace."""
+    snapshot = world(namespace("dev"), namespace("ops"))
+    amounts = Amounts(snapshot)
+    pods = Rule(("get", "list"), ("",), ("pods",))
+    assert (amounts.of([pods], "dev"), amounts.of([pods], "")) == (2, 4)
+    assert amounts.of([Rule(("get",), ("",), ("nodes",))], "") == 1
+    assert amounts.of([Rule(("get",), ("",), ("pods",), ("a", "b"))], "dev") == 2
+    assert amounts.of([Rule(("get",), ("x.example",), ("things",))], "") == 2
+    assert amounts.of([Rule(("get",), paths=("/metrics", "/healthz"))], "") == 2
+    assert amounts.of([Rule(("*",), ("",), ("pods",))], "dev") == 8
+    assert amounts.of([Rule(("get",), ("*",), ("*/scale",))], "dev") == 4
+    assert amounts.of([Rule(("*",), ("*",), ("*",))], "") > 600
