@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simkit.cluster.admit import Admitted
     from simkit.cluster.history import History
     from simkit.engine.http.server import Server
-    from simkit.engine.outside.gateway import Function, Gateway
+    from simkit.engine.outside.gateway import Converting, Function, Gateway
     from simkit.snapshot.dump import Dump
     from simkit.snapshot.sources import Source
 
@@ -316,6 +316,14 @@ class Cluster:
         is a response as webhooks give it, or the changed object.
         """
         self.gateway.functions[name] = function
+
+    def conversion(self, definition: str, function: Converting) -> None:
+        """Let a function of this process stand in for the conversion webhook of a CustomResourceDefinition.
+
+        It gets a copy of an object and the apiVersion that is wanted (``example.com/v2``), and gives back the object
+        in that version; a text says why it cannot. It is called in this cluster and its forks.
+        """
+        self.gateway.conversions[definition] = function
 
     def uncalled_webhooks(self) -> DataFrame:
         """Calls to webhooks and backing servers that were not made because the door is closed."""

@@ -16,18 +16,20 @@ from simkit.engine.admission.webhook_hooks import HookIndex
 from simkit.engine.aggregation.forward import Forwarder, Proxy
 from simkit.engine.controllers.apiservices import Availability, CustomRegistration
 from simkit.engine.controllers.runner import Controller
+from simkit.engine.outside.conversion import Conversions
 from simkit.engine.outside.gateway import Gateway
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.road import travel
 from simkit.engine.pipeline.target import parse
 from simkit.engine.seams import Store
-from simkit.meta.clock import Clock
+from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
-from simkit.meta.names import GroupVersionResource
+from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.schema.catalogue import Catalogue
 
+_SERVICES: Final = GroupResource("", "services")
 _PROXY_NAME: Final = "front-proxy-client"
 _CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
 
@@ -80,6 +82,7 @@ class Extensions:
         self.hooks = HookIndex(store)
         self.proxy = proxy or ProxyIdentity()
         self.forwarder = Forwarder(self.gateway, lambda: self.proxy.made)
+        self._store = store
 
     @classmethod
     def of(cls, options: Options, store: Store, *, calls: bool = True) -> Extensions:
@@ -90,6 +93,14 @@ class Extensions:
     def fork(self, store: Store) -> Extensions:
         """The same over a fork of the store, its door closed."""
         return Extensions(store, gateway=self.gateway.fork(), policies=self.policies.fork(store), proxy=self.proxy)
+
+    def conversions(self, chance: Chance) -> Conversions:
+        """Asks the webhooks that convert custom resources."""
+        return Conversions(
+            self.gateway,
+            lambda namespace, name: self._store.get(Key(_SERVICES, namespace, name)) is not None,
+            chance.uid,
+        )
 
     def calls_webhooks(self, request: Request, world: LiveWorld) -> bool:
         """Whether a write may have to wait for a webhook outside of this process."""

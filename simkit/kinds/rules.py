@@ -67,6 +67,10 @@ class Circumstances:
     identity: Identity | None
 
 
+def _same(obj: Object) -> Object:
+    return obj
+
+
 def _never(obj: Object) -> bool:
     return False
 
@@ -140,6 +144,11 @@ class KindRules:
     """... and how to go back."""
     default_version: Mapping[str, Callable[[Draft], None]] | None = None
     """Defaults of the other versions, applied before ``to_storage``."""
+    seen: Callable[[Object], Object] = _same
+    """A stored object as a write through a version sees it, for kinds whose writes stay in the version they are made
+    in until the end: custom ones."""
+    stored: Callable[[Object], Object] = _same
+    """... and the checked object as it is stored."""
 
 
 PLAIN = KindRules()

@@ -63,22 +63,6 @@ def encoded(request: Mapping[str, Any], version: str) -> bytes:
     return orjson.dumps({"kind": _KIND, "apiVersion": f"{_GROUP}/{version}", "request": request})
 
 
-def decoded(content: bytes) -> Mapping[str, Any]:
-    """The review that came back. Raises BadAnswer for what is none."""
-    try:
-        found = orjson.loads(content)
-    except orjson.JSONDecodeError as error:
-        raise BadAnswer(f"couldn't get version/kind; json parse error: {error}") from None
-    if not isinstance(found, dict):
-        raise BadAnswer(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
-        )
-    for field, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
-        if not found.get(field):
-            raise BadAnswer(f"Object '{shown}' is missing in '{content.decode(errors='replace').strip()}'")
-    return found
-
-
 def answer_of(review: Mapping[str, Any], uid: str, version: str, *, mutating: bool) -> Answer:
     """What a review says. Raises BadAnswer where it contradicts itself or the request."""
     response = review.get("response")

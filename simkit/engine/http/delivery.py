@@ -58,7 +58,7 @@ class Delivery:
         end, mark = loop.time() + _lifetime(self._stream.deadline), loop.time() + BOOKMARK_EVERY
         while not self._over:
             now = loop.time()
-            frames = self._stream.poll(BATCH)
+            frames = await self._polled(loop)
             if not frames and self._stream.closed:
                 return
             if not frames and now >= mark:
@@ -70,6 +70,11 @@ class Delivery:
                 await self._waker.news(self._signal, min(end, mark) - now)
             if now >= end:
                 return
+
+    async def _polled(self, loop: asyncio.AbstractEventLoop) -> list[bytes]:
+        if self._stream.blocks:
+            return await loop.run_in_executor(None, self._stream.poll, BATCH)
+        return self._stream.poll(BATCH)
 
     async def _write(self, frames: Sequence[bytes], send: Send) -> None:
         for chunk in joined(frames):

@@ -21,8 +21,13 @@ class Stream(Protocol):
         """Seconds from the start after which the stream ends by itself; None: the server decides."""
         ...
 
+    @property
+    def blocks(self) -> bool:
+        """Whether ``poll`` may wait for a service outside, so that it must not run in an event loop's thread."""
+        ...
+
     def poll(self, limit: int = 512) -> list[bytes]:
-        """Encoded frames that are ready, never blocking; an empty list when there are none."""
+        """Encoded frames that are ready, never waiting for more; an empty list when there are none."""
         ...
 
     def bookmark(self) -> list[bytes]:

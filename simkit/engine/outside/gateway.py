@@ -11,6 +11,8 @@ from simkit.meta.errors import SimkitError
 
 Function = Callable[[dict[str, Any]], Any]
 """A function that stands in for a webhook: from an admission request to what it says."""
+Converting = Callable[[dict[str, Any], str], Any]
+"""A function that stands in for a conversion webhook: from an object and an apiVersion to the object in it."""
 _MOST_NOTES: Final = 10_000
 
 
@@ -35,6 +37,8 @@ class Gateway:
         Addresses of services by ``namespace/name`` or ``namespace/name:port``, such as ``127.0.0.1:8443``.
     functions
         Functions that stand in for webhooks, by the webhook's name; they are called in any case.
+    conversions
+        Functions that stand in for conversion webhooks, by the name of the definition; called in any case too.
 
     Attributes
     ----------
@@ -48,10 +52,12 @@ class Gateway:
         allowed: bool = True,
         services: Mapping[str, str] | None = None,
         functions: Mapping[str, Function] | None = None,
+        conversions: Mapping[str, Converting] | None = None,
     ) -> None:
         self.allowed = allowed
         self.services: dict[str, str] = dict(services or {})
         self.functions: dict[str, Function] = dict(functions or {})
+        self.conversions: dict[str, Converting] = dict(conversions or {})
         self.uncalled: list[Uncalled] = []
 
     def __repr__(self) -> str:
@@ -59,7 +65,7 @@ class Gateway:
 
     def fork(self) -> Gateway:
         """The door of a fork: closed until it is opened."""
-        return Gateway(allowed=False, services=self.services, functions=self.functions)
+        return Gateway(allowed=False, services=self.services, functions=self.functions, conversions=self.conversions)
 
     def note(self, call: Uncalled) -> None:
         """Keep in mind that a call was not made."""

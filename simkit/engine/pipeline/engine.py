@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
 from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, Store
 from simkit.engine.watch.hub import Hub
+from simkit.kinds.apiextensions.definition import Conversion, uncalled
 from simkit.meta.clock import Chance, Clock, SystemClock
 from simkit.meta.errors import future_revision
 from simkit.meta.message import Request
@@ -57,6 +58,8 @@ class Parts:
     """Asks the servers behind registered group versions; None: there are none."""
     hooked: Callable[[Request], bool] | None = None
     """Whether a write may call a webhook; None: none does."""
+    conversion: Conversion = uncalled
+    """Asks the webhooks that convert custom resources."""
 
 
 def _nothing() -> None:
@@ -82,6 +85,8 @@ class Engine:
         self._serving: tuple[Catalogue, dict[GroupVersionResource, Served]] = (parts.catalogue, {})
         self.upkeep: Callable[[], None] = _nothing
         """What the server has to do after a write, before the write is answered."""
+        self.converting: Collection[str] = frozenset()
+        """Groups whose objects a webhook may have to convert."""
         self._news = threading.Condition()
         parts.store.listen(self._wake)
 
@@ -122,6 +127,8 @@ class Engine:
     def asks_others(self, request: Request) -> bool:
         """Whether another server is asked before the request is answered: a backing server, or a webhook."""
         parts = self.parts
+        if self.converting and request.path.startswith("/apis/") and request.path.split("/", 3)[2] in self.converting:
+            return True
         if parts.remote is not None and self.registered.remote and request.path.startswith(("/apis", "/openapi")):
             return True
         return parts.hooked is not None and request.method not in _READING and parts.hooked(request)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 import orjson
 import yaml
@@ -71,7 +71,7 @@ def single(served: Served, entry: Entry, wanted: Wanted, *, status: int = 200, n
     """One stored object."""
     _check_binary(served, wanted)
     if not wanted.transform and wanted.media == JSON:
-        return Response(status, served.head + served.tail(entry) + b"\n")
+        return Response(status, served.head + served.tails([entry])[0] + b"\n")
     return document(single_object(served, entry, wanted, now), wanted, status=status)
 
 
@@ -122,7 +122,7 @@ def many(
         metadata = {"continue": "", **metadata}
     if not wanted.transform and wanted.media == JSON:
         return Response(200, join_items(served, entries, metadata))
-    objects = [served.from_storage(entry.object) for entry in entries]
+    objects = served.all_from_storage(entries)
     if wanted.transform == "Table":
         if wanted.media == PROTOBUF:
             raise unconvertible()
@@ -145,11 +145,11 @@ def without_kind(obj: Object) -> dict[str, Any]:
     return {name: value for name, value in obj.items() if name not in ("kind", "apiVersion")}
 
 
-def join_items(served: Served, entries: Iterable[Entry], metadata: Mapping[str, Any]) -> bytes:
+def join_items(served: Served, entries: Sequence[Entry], metadata: Mapping[str, Any]) -> bytes:
     """The JSON of a list, joined from what is kept encoded."""
-    head, tail = served.item_head, served.tail
+    head = served.item_head
     opening = served.list_head + orjson.dumps(metadata) + b',"items":['
-    tails = [tail(entry) for entry in entries]
+    tails = served.tails(entries)
     if not tails:
         return opening + b"]}\n"
     tails[0] = opening + head + tails[0]

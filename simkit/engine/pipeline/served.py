@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -81,8 +82,9 @@ class Served:
         return field_labels(self.resource)
 
     def to_storage(self, draft: Draft) -> Draft:
-        """The object in the version that is stored; the draft is given away."""
-        if self.is_storage_version:
+        """The object in the version that is stored; the draft is given away. A custom one stays as it was written:
+        it is converted when it has been checked."""
+        if self.is_storage_version or self.custom is not None:
             return draft
         convert = (self.rules.to_storage or {}).get(self.resource.api_version)
         converted: dict[str, Any] = dict(convert(draft)) if convert else self._through_form(draft)
@@ -115,16 +117,37 @@ class Served:
 
     def as_written(self, wanted: Object) -> Object:
         """An object on its way to the store, in this version: of a custom kind whole, with what the store drops."""
-        if self.custom is None:
-            return self.from_storage(wanted)
-        return {**wanted, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
+        return self.from_storage(wanted) if self.custom is None else wanted
 
-    def tail(self, entry: Entry) -> bytes:
+    @cached_property
+    def calls_out(self) -> bool:
+        """Whether objects in other versions are converted by a webhook."""
+        return self.custom is not None and self.custom.definition.calls_out
+
+    def _asks(self, entry: Entry) -> bool:
+        """Whether a webhook has to be asked for an entry in this version."""
+        return self.calls_out and self.custom is not None and not self.custom.is_of(entry.object)
+
+    def all_from_storage(self, entries: Sequence[Entry]) -> Sequence[Object]:
+        """The stored objects in this version; where that needs a webhook, it is asked about all of them at once."""
+        if self.custom is not None and self.calls_out:
+            return self.custom.read_all([entry.object for entry in entries])
+        return [self.from_storage(entry.object) for entry in entries]
+
+    def kept_tail(self, entry: Entry) -> bytes:
         """The JSON of an entry in this version from after ``kind`` and ``apiVersion`` on. Made once per entry."""
         made = entry.encodings.get(self.encoding)
         if made is None:
             made = entry.encodings[self.encoding] = encode_tail(self.from_storage(entry.object))
         return made
+
+    def tails(self, entries: Sequence[Entry]) -> list[bytes]:
+        """The same of several entries; a webhook that converts some of them is asked anew, about all at once."""
+        asked = [entry for entry in entries if self._asks(entry)] if self.calls_out else []
+        if not asked:
+            return list(map(self.kept_tail, entries))
+        made = map(encode_tail, self.all_from_storage(asked))
+        return [next(made) if self._asks(entry) else self.kept_tail(entry) for entry in entries]
 
 
 _HEAD: Final = ("kind", "apiVersion", "metadata")

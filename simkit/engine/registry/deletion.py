@@ -39,7 +39,7 @@ def delete(store: Store, clock: Clock, removal: Removal) -> Outcome:
         if live is None:
             raise not_found(removal.place.resource, removal.key.name)
         _check_preconditions(removal, live.object)
-        removal.validate(live.object)
+        removal.validate(removal.place.rules.seen(live.object))
         try:
             return _attempt(store, clock.now(), removal, live)
         except Stale:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.metadata_maps import annotation_errors, label_errors
 from simkit.kinds.rules import NameRule
 from simkit.meta.clock import Chance, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required
-from simkit.meta.format import dns_label, label_value, qualified_name
+from simkit.meta.format import dns_label, qualified_name
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Draft, Object
 
-_ANNOTATIONS_LIMIT: Final = 256 * 1024
 _STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", NAMESPACE_FINALIZER})
 _LONGEST_GENERATED: Final = 63
 FOREGROUND: Final = "foregroundDeletion"
@@ -86,23 +86,6 @@ def _accessor_errors(metadata: Mapping[str, Any], plain_finalizers: bool) -> lis
     errors += annotation_errors(metadata.get("annotations") or {}, "metadata.annotations")
     errors += _owner_errors(metadata.get("ownerReferences") or ())
     return errors + _finalizer_errors(metadata.get("finalizers") or (), plain_finalizers)
-
-
-def label_errors(labels: Mapping[str, str], field: str) -> list[FieldError]:
-    """What is wrong with a map of labels."""
-    errors: list[FieldError] = []
-    for key, value in labels.items():
-        errors += [invalid_value(field, key, text) for text in qualified_name(key)]
-        errors += [invalid_value(field, value, text) for text in label_value(value)]
-    return errors
-
-
-def annotation_errors(annotations: Mapping[str, str], field: str) -> list[FieldError]:
-    """What is wrong with a map of annotations; their keys are compared in lower case."""
-    errors = [invalid_value(field, key, text) for key in annotations for text in qualified_name(key.lower())]
-    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
-        errors.append(FieldError("FieldValueTooLong", field, None, f"must have at most {_ANNOTATIONS_LIMIT} bytes"))
-    return errors
 
 
 def _go_owner(owner: Mapping[str, Any]) -> Shown:

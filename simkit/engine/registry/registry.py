@@ -83,9 +83,9 @@ class Registry:
         if write.dry_run:
             if self.store.get(key) is not None:
                 raise already_exists(place.resource, key.name, generated=generated)
-            return Outcome(Entry(key, Revision(0), draft), created=True)
+            return Outcome(Entry(key, Revision(0), place.rules.stored(draft)), created=True)
         try:
-            return Outcome(self.store.put(key, draft, expect=ABSENT), created=True)
+            return Outcome(self.store.put(key, place.rules.stored(draft), expect=ABSENT), created=True)
         except Stale:
             raise already_exists(place.resource, key.name, generated=generated) from None
 
@@ -134,21 +134,22 @@ class Registry:
 
     def _replace(self, write: Write, live: Entry) -> Outcome:
         place, key = write.place, write.key
-        draft = dict(write.intent(live.object))
+        seen = place.rules.seen(live.object)
+        draft = dict(write.intent(seen))
         draft["metadata"] = dict(draft.get("metadata") or {})
-        if write.uid and write.uid != live.object["metadata"].get("uid"):
-            actual = live.object["metadata"].get("uid", "")
+        if write.uid and write.uid != seen["metadata"].get("uid"):
+            actual = seen["metadata"].get("uid", "")
             raise conflict(place.resource, key.name, precondition_failed(key, write.uid, actual))
         given = draft["metadata"].pop("resourceVersion", "")
-        self._confine(write, draft, live.object)
-        draft = write.mutate(write.track(live.object, draft), live.object)
+        self._confine(write, draft, seen)
+        draft = write.mutate(write.track(seen, draft), seen)
         self._check_version(write, given, live)
         draft["metadata"] = dict(draft["metadata"])
-        meta.keep_owned(draft, live.object)
-        with self._allocated(write, draft, live.object):
-            self._finish(write, draft, live.object)
-            self._check(write, draft, live.object)
-            write.validate(draft, live.object)
+        meta.keep_owned(draft, seen)
+        with self._allocated(write, draft, seen):
+            self._finish(write, draft, seen)
+            self._check(write, draft, seen)
+            write.validate(draft, seen)
             if removable(draft) and not place.rules.deletion.held(draft) and not write.dry_run:
                 return self._remove(draft, live)
             return self._store(write, draft, live)
@@ -161,11 +162,12 @@ class Registry:
 
     def _store(self, write: Write, draft: Draft, live: Entry) -> Outcome:
         draft["metadata"]["resourceVersion"] = live.object["metadata"].get("resourceVersion", "")
-        if with_old_times(live.object, draft) == live.object:
+        stored = write.place.rules.stored(draft)
+        if with_old_times(live.object, stored) == live.object:
             return Outcome(live)
         if write.dry_run:
-            return Outcome(Entry(live.key, live.revision, draft))
-        return Outcome(self.store.put(live.key, draft, expect=live.revision))
+            return Outcome(Entry(live.key, live.revision, stored))
+        return Outcome(self.store.put(live.key, stored, expect=live.revision))
 
     def _confine(self, write: Write, draft: Draft, live: Object) -> None:
         """A subresource changes its part only, and the main resource never the status."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.columns import cell
@@ -31,9 +31,6 @@ _AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTim
 def rules_of(version: CustomVersion) -> KindRules:
     """The rules of a version's objects. What they need is compiled when the first object needs it."""
     judge = _Judge(version)
-    definition = version.definition
-    stored = f"{definition.group}/{definition.storage_version}"
-    others = [each.api_version for each in definition.versions.values() if each.api_version != stored]
     with_status = version.resource.has_status
     return KindRules(
         default=judge.default,
@@ -45,18 +42,9 @@ def rules_of(version: CustomVersion) -> KindRules:
         warnings=judge.warnings,
         plain_finalizers=True,
         needs_version=True,
-        to_storage={api_version: _leaving(version) for api_version in others},
+        seen=lambda obj: obj if version.is_of(obj) else version.read(obj),
+        stored=version.stored,
     )
-
-
-def _leaving(version: CustomVersion) -> Callable[[Object], Object]:
-    """From a version to the stored one: with the strategy None only the label differs."""
-
-    def convert(obj: Object) -> Object:
-        version.definition.refuse_conversion(version.definition.storage_version)
-        return obj
-
-    return convert
 
 
 def _status_alone(draft: Draft, live: Object) -> None:

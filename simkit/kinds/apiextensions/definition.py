@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.conditions import found, holds
-from simkit.meta.errors import SimkitError, StatusError
+from simkit.kinds.apiextensions.converting import ConversionFailed, kind_text, taken
+from simkit.meta.errors import SimkitError, unexplained
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, name_of
 from simkit.schema.custom.defaults import drop_nulls, fill
@@ -23,6 +24,16 @@ VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "create", 
 _PART_VERBS: Final = ("get", "patch", "update")
 _NUMBERS = count(1)
 
+Conversion = Callable[["Definition", Sequence[Object], str], Sequence[Any] | None]
+"""Asks a definition's webhook for objects in another apiVersion; None where no call may be made.
+
+Raises ConversionFailed.
+"""
+
+
+def uncalled(definition: Definition, objects: Sequence[Object], api_version: str) -> None:
+    """Without a server nobody is called."""
+
 
 class Definition:
     """One CustomResourceDefinition.
@@ -35,10 +46,14 @@ class Definition:
         Gives built-in types by name.
     trusted
         Whether it is served although nothing says yet that its names are accepted: definitions of a dump.
+    conversion
+        Asks its webhook, where it has one.
     """
 
-    def __init__(self, obj: Object, resolve: Resolver, *, trusted: bool = False) -> None:
-        self.object, self.resolve, self.trusted = obj, resolve, trusted
+    def __init__(
+        self, obj: Object, resolve: Resolver, *, trusted: bool = False, conversion: Conversion = uncalled
+    ) -> None:
+        self.object, self.resolve, self.trusted, self._conversion = obj, resolve, trusted, conversion
         spec: Object = obj.get("spec") or {}
         self.spec = spec
         self.name, self.group = name_of(obj), str(spec.get("group") or "")
@@ -100,14 +115,30 @@ class Definition:
         """The version that an object is written in; None for one that the definition does not have any more."""
         return self.versions.get(GroupVersion.parse(obj.get("apiVersion") or "").version)
 
-    def refuse_conversion(self, wanted: str) -> None:
-        """Raises where coming from one version to another needs a call."""
-        if self.calls_out:
-            message = (
-                f"conversion webhook for {self.group}/{wanted}, Kind={self.kind} is not called by simkit; "
-                "see docs/gaps.md"
-            )
-            raise StatusError(500, "InternalError", f"Internal error occurred: {message}")
+    def with_conversion(self, conversion: Conversion) -> Definition:
+        """The same definition on another server."""
+        return Definition(self.object, self.resolve, trusted=self.trusted, conversion=conversion)
+
+    def converted(self, objects: Sequence[Object], wanted: CustomVersion) -> Sequence[Object] | None:
+        """Objects in a version; None where that needs a call and none may be made.
+
+        With the strategy None only the apiVersion changes. A webhook is asked about all that are in another version
+        at once. Raises a StatusError of 500 where it fails.
+        """
+        version = wanted.api_version
+        if not self.calls_out:
+            return [{**obj, "apiVersion": version} for obj in objects]
+        sent = [obj for obj in objects if obj.get("apiVersion") != version]
+        if not sent:
+            return objects
+        try:
+            answered = self._conversion(self, sent, version)
+            if answered is None:
+                return None
+            made = iter(taken(sent, answered, version))
+        except ConversionFailed as error:
+            raise unexplained(str(error)) from None
+        return [obj if obj.get("apiVersion") == version else next(made) for obj in objects]
 
 
 class CustomVersion:
@@ -195,19 +226,57 @@ class CustomVersion:
 
     def coerced(self, obj: Object) -> dict[str, Any]:
         """An object as this version's schema lets it be: without unknown fields and forbidden nulls, with defaults."""
+        return self._fitted(obj, defaults=True)
+
+    def _fitted(self, obj: Object, *, defaults: bool) -> dict[str, Any]:
         content, _ = prune({name: value for name, value in obj.items() if name != "metadata"}, self.schema)
         drop_nulls(content, self.schema)
-        fill(content, self.schema)
+        if defaults:
+            fill(content, self.schema)
         head = {"apiVersion": self.api_version, "kind": self.definition.kind, "metadata": obj["metadata"]}
         return {**content, **head}
 
     def read(self, stored: Object) -> Object:
-        """A stored object in this version. Raises StatusError where that needs a webhook."""
-        origin = self.definition.version_of(stored)
-        if origin is self:
-            return self.coerced(stored)
-        self.definition.refuse_conversion(self.name)
-        return self.coerced(origin.coerced(stored) if origin is not None else stored)
+        """A stored object in this version. Raises a StatusError of 500 where a webhook is needed and fails."""
+        return self.coerced(stored) if self.is_of(stored) else self.read_all([stored])[0]
+
+    def read_all(self, stored: Sequence[Object]) -> Sequence[Object]:
+        """Stored objects in this version, those of other versions converted together.
+
+        An object gets the defaults of the version that it is stored in, and of no other: as on the real server.
+        """
+        seen = [self._original(obj).coerced(obj) for obj in stored]
+        if all(map(self.is_of, seen)):
+            return seen
+        converted = self.definition.converted(seen, self)
+        if converted is None:
+            raise unexplained(self._closed(next(obj for obj in seen if not self.is_of(obj))))
+        return [self._fitted(obj, defaults=False) for obj in converted]
+
+    def is_of(self, obj: Object) -> bool:
+        """Whether an object is written in this version."""
+        return bool(obj.get("apiVersion") == self.api_version)
+
+    def _original(self, stored: Object) -> CustomVersion:
+        """The version that an object is stored in; this one, where the definition has it no more."""
+        return self.definition.version_of(stored) or self
+
+    def _closed(self, obj: Object) -> str:
+        return (
+            f"conversion for {kind_text(obj)} failed: the conversion webhook of {self.definition.name} may not be "
+            f"called, so that there is no {self.api_version} of it; open the gateway or give a function for it"
+        )
+
+    def stored(self, wanted: Object) -> Object:
+        """An object of this version as it is kept: in the storage version, without what that does not know.
+
+        Where its webhook may not be called it is kept as it was written.
+        """
+        target = self.definition.versions[self.definition.storage_version]
+        if target.is_of(wanted):
+            return wanted
+        converted = self.definition.converted([wanted], target)
+        return wanted if converted is None else target._fitted(converted[0], defaults=False)
 
 
 class Provider:

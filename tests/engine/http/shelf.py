@@ -22,6 +22,7 @@ class Tap:
     def __init__(self, frames: list[bytes], deadline: float | None = None) -> None:
         self.frames, self.deadline, self.closed = frames, deadline, False
         self.place = 0
+        self.blocks = False
         self.polls = 0
         self.closings = 0
         self.callbacks: list[Callable[[], None]] = []

@@ -12,6 +12,7 @@ from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.served import Served
 from simkit.engine.seams import Operation, Review
 from simkit.kinds.apiextensions.default_faults import has_unknown
+from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.language.merge.claims import Record
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
 from simkit.language.merge.managers import track_update
@@ -112,7 +113,7 @@ def reset_fields(served: Served, subresource: str) -> Fields:
 
 def converter(served: Served) -> Converter | None:
     """How owners that used other versions of the kind are compared; None where there is one version only."""
-    if not served.rules.to_storage:
+    if not served.rules.to_storage and served.custom is None:
         return None
 
     def convert(obj: Object, api_version: str) -> tuple[Object, Schema | None] | None:
@@ -122,7 +123,7 @@ def converter(served: Served) -> Converter | None:
             return None
         other = Served(served.catalogue, resource)
         if other.custom is not None:
-            return _labelled(other, obj), other.schema
+            return _converted(other.custom, obj), other.schema
         return other.from_storage(served.to_storage(dict(obj))), other.schema
 
     return convert
@@ -132,11 +133,13 @@ class _Unfit(Exception):
     """An object that another version's schema does not fit: the owners in that version cannot be compared."""
 
 
-def _labelled(other: Served, obj: Object) -> Object:
+def _converted(other: CustomVersion, obj: Object) -> Object:
     """A custom object in another version. Raises _Unfit where it has fields that the version does not know."""
-    if has_unknown({name: value for name, value in obj.items() if name != "metadata"}, other.schema):
-        raise _Unfit(other.resource.api_version)
-    return {**obj, "apiVersion": other.resource.api_version}
+    found = other.definition.converted([obj], other)
+    content = {name: value for name, value in (found or [obj])[0].items() if name != "metadata"}
+    if found is None or has_unknown(content, other.schema):
+        raise _Unfit(other.api_version)
+    return found[0]
 
 
 def tracker(

@@ -23,7 +23,7 @@ from simkit.engine.pipeline.verbs.select import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
 from simkit.engine.watch.cursor import Cursor
 from simkit.meta.domain import META_GROUP
-from simkit.meta.errors import expired, not_acceptable
+from simkit.meta.errors import StatusError, expired, not_acceptable
 from simkit.meta.message import Response
 from simkit.meta.names import Revision
 
@@ -58,7 +58,7 @@ def _shape(engine: Engine, exchange: Exchange, served: Served) -> Shape:
     if not wanted.transform and wanted.media == JSON:
 
         def joined(kind: str, entry: Entry) -> bytes:
-            return b'{"type":"' + kind.encode() + b'","object":' + served.head + served.tail(entry) + b"}\n"
+            return b'{"type":"' + kind.encode() + b'","object":' + served.head + served.kept_tail(entry) + b"}\n"
 
         return joined
     include = include_option(exchange)
@@ -117,6 +117,8 @@ class WatchStream:
         self._bookmarks = options.bookmarks
         self.deadline = options.timeout
         """Seconds after which the stream ends by itself; None: the server decides."""
+        self.blocks = served.calls_out
+        """Whether taking frames may wait for a webhook."""
         self.closed = False
         self._pending: list[bytes] = []
         start = Revision(requested)
@@ -172,8 +174,20 @@ class WatchStream:
                 return self._overtaken(error)
             if not changes:
                 break
-            frames += [frame for frame in map(self._event, changes) if frame is not None]
+            for change in changes:
+                try:
+                    frame = self._event(change)
+                except StatusError as error:
+                    return [*frames, self._broken(error)]
+                if frame is not None:
+                    frames.append(frame)
         return frames
+
+    def _broken(self, error: StatusError) -> bytes:
+        """The last frame, of a watch that meets an object that cannot be converted."""
+        self.close()
+        status = StatusError(500, "InternalError", error.message).status()
+        return _frame(self._wanted, "ERROR", {name: value for name, value in status.items() if name != "details"})
 
     def _overtaken(self, error: Compacted) -> list[bytes]:
         self.close()

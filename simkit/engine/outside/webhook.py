@@ -1,0 +1,140 @@
+"""One review posted to a webhook, by its URL or by the service that it stands behind."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import orjson
+
+from simkit.engine.outside.address import Peer, Unreachable
+from simkit.engine.outside.gateway import Gateway
+
+_HEADERS: Final = {
+    "Accept": "application/json, */*",
+    "Content-Type": "application/json",
+    "User-Agent": "kube-apiserver-admission",
+}
+_SAID: Final = {
+    400: "the server rejected our request for an unknown reason",
+    401: "the server has asked for the client to provide credentials",
+    404: "the server could not find the requested resource",
+    405: "the server does not allow this method on the requested resource",
+    409: "the server reported a conflict",
+    422: "the server rejected our request due to an error in our request",
+    429: "the server has received too many requests and has asked us to try again later",
+    503: "the server is currently unable to handle the request",
+    504: "the server was unable to return a response in the time allotted, but may still be processing the request",
+}
+
+IsService = Callable[[str, str], bool]
+"""Whether there is a service of this namespace and name."""
+
+
+def address(client: Mapping[str, Any]) -> str:
+    """The URL of a webhook, without its query.
+
+    Examples
+    --------
+    >>> address({"service": {"namespace": "ops", "name": "hook", "path": "/convert"}})
+    'https://hook.ops.svc:443/convert'
+    """
+    service = client.get("service")
+    if service is None:
+        return str(client.get("url") or "")
+    where = f"{service.get('name')}.{service.get('namespace')}.svc:{service.get('port') or 443}"
+    path = (service.get("path") or "").strip("/")
+    return f"https://{where}/{path}" if path else f"https://{where}"
+
+
+def post(gateway: Gateway, client: Mapping[str, Any], body: bytes, seconds: int, is_service: IsService) -> bytes:
+    """What a webhook answers to a review.
+
+    Parameters
+    ----------
+    client
+        The ``clientConfig`` of the webhook.
+    seconds
+        How long all of it may take.
+
+    Raises
+    ------
+    Unreachable
+        Where there is no answer, or one that is no success; redirects are not followed.
+    """
+    from simkit.engine.outside.peer import fetch
+
+    url = f"{address(client)}?timeout={seconds}s"
+    parts = urlsplit(url)
+    headers = {**_HEADERS, "Host": parts.netloc, "Content-Length": str(len(body))}
+    target = f"{parts.path or '/'}?{parts.query}"
+    try:
+        peer = _peer(gateway, client, is_service)
+        status, content, media = fetch(peer, "POST", target, headers, body, timeout=float(seconds))
+    except Unreachable as error:
+        raise Unreachable(f'Post "{url}": {error}') from None
+    if not 200 <= status < 300:
+        raise Unreachable(_refused(status, content, media))
+    return content
+
+
+def _peer(gateway: Gateway, client: Mapping[str, Any], is_service: IsService) -> Peer:
+    authorities = _decoded(client.get("caBundle") or "")
+    service = client.get("service")
+    if service is None:
+        parts = urlsplit(address(client))
+        host = parts.hostname or ""
+        return Peer(host, parts.port or 443, host, authorities)
+    namespace, name, port = service.get("namespace") or "", service.get("name") or "", service.get("port") or 443
+    found = gateway.address(namespace, name, port)
+    if found is None:
+        missing = f'no endpoints available for service "{name}"'
+        raise Unreachable(missing if is_service(namespace, name) else f'service "{name}" not found')
+    return Peer(*found, f"{name}.{namespace}.svc", authorities)
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text)
+    except binascii.Error:
+        raise Unreachable("unable to load root certificates: unable to parse bytes as PEM block") from None
+
+
+def _refused(status: int, content: bytes, media: str) -> str:
+    """What a client of the real server makes of an answer that is no success."""
+    if media.partition(";")[0].strip() == "application/json":
+        try:
+            found = review(content)
+        except BadReview:
+            found = {}
+        if found.get("kind") == "Status" and found.get("message"):
+            return str(found["message"])
+    if status in _SAID:
+        return _SAID[status]
+    text = content.decode("utf-8", "replace").strip()[:2048] if media.startswith("text/") else ""
+    if status >= 500:
+        return f'an error on the server ("{text or "unknown"}") has prevented the request from succeeding'
+    return f"the server responded with the status code {status} but did not return more information"
+
+
+class BadReview(Exception):
+    """An answer that is no review; the text is the real server's."""
+
+
+def review(content: bytes) -> Mapping[str, Any]:
+    """The review that came back. Raises BadReview for what is none."""
+    try:
+        found = orjson.loads(content)
+    except orjson.JSONDecodeError as error:
+        raise BadReview(f"couldn't get version/kind; json parse error: {error}") from None
+    if not isinstance(found, dict):
+        raise BadReview(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of type struct"
+        )
+    for field, shown in (("kind", "Kind"), ("apiVersion", "apiVersion")):
+        if not found.get(field):
+            raise BadReview(f"Object '{shown}' is missing in '{content.decode(errors='replace').strip()}'")
+    return found
