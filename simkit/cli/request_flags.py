@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from simkit.cli.flag_types import flag
+
 
 def add_arguments(group: Any) -> None:
     """Add the flags."""
@@ -18,6 +20,15 @@ def add_arguments(group: Any) -> None:
     group.add_argument(
         "--max-mutating-requests-inflight", type=int, default=200, metavar="N", help="default 200; 0: no limit"
     )
+    group.add_argument(
+        "--enable-priority-and-fairness",
+        type=flag,
+        default=True,
+        nargs="?",
+        const=True,
+        metavar="BOOL",
+        help="share out these limits by flow schemas and priority levels (default true)",
+    )
 
 
 def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
@@ -29,4 +40,5 @@ def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
         "audit_webhook_config_file": (args.audit_webhook_config_file, None),
         "max_requests_inflight": (args.max_requests_inflight, 0),
         "max_mutating_requests_inflight": (args.max_mutating_requests_inflight, 0),
+        "enable_priority_and_fairness": (args.enable_priority_and_fairness, True),
     }

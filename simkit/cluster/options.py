@@ -65,6 +65,8 @@ class Options:
     max_requests_inflight: int = 0
     max_mutating_requests_inflight: int = 0
     """How many requests may be under way at once; 0 for no limit."""
+    enable_priority_and_fairness: bool = True
+    """Whether those limits are shared out by flow schemas and priority levels, or each refuses what is above it."""
     services: Mapping[str, str] = field(default_factory=dict)
     """Where services are that webhooks and registered group versions name: ``{"ops/hook": "127.0.0.1:8443"}``."""
     proxy_client_cert_file: str | Path | None = None

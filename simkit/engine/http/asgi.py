@@ -10,10 +10,10 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from simkit.engine.http import compression
-from simkit.engine.http.delivery import Delivery, Receive, Send
-from simkit.engine.http.door import Engine
+from simkit.engine.http.delivery import Delivery, Receive, Send, disconnected
+from simkit.engine.http.door import Engine, Waiting
 from simkit.engine.http.message import BODY_LIMIT, audit_id, oversized, parse_headers, parse_query, response_headers
-from simkit.engine.http.waker import Waker
+from simkit.engine.http.waker import Waker, resolve
 from simkit.meta.message import Request, Response
 
 Scope = MutableMapping[str, Any]
@@ -31,14 +31,15 @@ class Application:
     compress
         Whether large answers are compressed for clients that take it (the feature gate APIResponseCompression).
     threads
-        How many blocking requests may run at once.
+        How many blocking requests may run at once: more than there are seats, since seats are given out by priority
+        and fairness, and threads to whoever comes first.
 
     Notes
     -----
     Runs under any ASGI server; client certificates are taken from the TLS extension of the protocol.
     """
 
-    def __init__(self, engine: Engine, *, compress: bool = True, threads: int = 64) -> None:
+    def __init__(self, engine: Engine, *, compress: bool = True, threads: int = 704) -> None:
         self.engine = engine
         self._compress = compress
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="simkit-blocking")
@@ -66,6 +67,32 @@ class Application:
             response = await loop.run_in_executor(self._threads, self.engine.answer, request)
         else:
             response = self.engine.answer(request)
+        if isinstance(response, Response):
+            await self.finish(request, response, receive, send)
+        else:
+            await self.resume(request, response, receive, send)
+
+    async def resume(self, request: Request, waiting: Waiting, receive: Receive, send: Send) -> None:
+        """Wait for room without a thread, then have the request answered."""
+        loop = asyncio.get_running_loop()
+        ready = loop.create_future()
+
+        def wake() -> None:
+            loop.call_soon_threadsafe(resolve, ready)
+
+        waiting.on_ready(wake)
+        timer = loop.call_later(waiting.patience, waiting.give_up)
+        gone = asyncio.ensure_future(disconnected(receive))
+        gone.add_done_callback(lambda _: waiting.give_up(gone=True))
+        try:
+            await ready
+        finally:
+            timer.cancel()
+            gone.cancel()
+        if self.engine.blocking(request):
+            response = await loop.run_in_executor(self._threads, waiting.go_on)
+        else:
+            response = waiting.go_on()
         await self.finish(request, response, receive, send)
 
     async def finish(self, request: Request, response: Response, receive: Receive, send: Send) -> None:

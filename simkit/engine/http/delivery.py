@@ -42,7 +42,7 @@ class Delivery:
 
     async def run(self, receive: Receive, send: Send) -> bool:
         """Deliver; gives whether the client is still there to be told of the end."""
-        gone = asyncio.ensure_future(_disconnected(receive))
+        gone = asyncio.ensure_future(disconnected(receive))
         gone.add_done_callback(self.stop)
         try:
             self._stream.on_news(self._waker.wake)
@@ -114,7 +114,7 @@ def _lifetime(deadline: float | None) -> float:
     return SHORTEST_WATCH * (1 + random.random()) if deadline is None else deadline
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
     """Return when the client is gone; what it still sends is of no interest."""
     while (await receive())["type"] != "http.disconnect":
         pass

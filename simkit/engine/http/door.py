@@ -46,11 +46,32 @@ class Stream(Protocol):
         ...
 
 
+class Waiting(Protocol):
+    """A request that waits for room."""
+
+    @property
+    def patience(self) -> float:
+        """Seconds after which the wait should be given up."""
+        ...
+
+    def on_ready(self, callback: Callable[[], None]) -> None:
+        """Have a callback called, in any thread, once it can go on: there is room, or the wait was given up."""
+        ...
+
+    def give_up(self, *, gone: bool = False) -> None:
+        """Wait no longer; ``gone`` says that the client does not either."""
+        ...
+
+    def go_on(self) -> Response:
+        """The answer, once ``on_ready`` has called back."""
+        ...
+
+
 class Engine(Protocol):
     """A server without a network. An implementation must not raise: errors are answers too."""
 
-    def answer(self, request: Request) -> Response:
-        """The answer to one request. May be called from several threads."""
+    def answer(self, request: Request) -> Response | Waiting:
+        """The answer to one request, or its wait for room. May be called from several threads."""
         ...
 
     def blocking(self, request: Request) -> bool:

@@ -153,7 +153,9 @@ class Conversation(HttpToolsProtocol):
             self._hand_over(partial(_after, application.reply, request))
             return
         response = application.engine.answer(request)
-        if response.stream is not None or application.compresses(request, response):
+        if not isinstance(response, Response):
+            self._hand_over(partial(_after, application.resume, request, response))
+        elif response.stream is not None or application.compresses(request, response):
             self._hand_over(partial(_after, application.finish, request, response))
         else:
             self._write(request, response, keep_alive=keep_alive)

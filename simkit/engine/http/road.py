@@ -2,9 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Final
+
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.flow.level import LONGEST_WAIT
+from simkit.engine.pipeline.road import Trip
 from simkit.meta.message import Request, Response
+
+
+class Waiting:
+    """A request for which there is no room yet."""
+
+    patience: Final = LONGEST_WAIT
+
+    def __init__(self, trip: Trip) -> None:
+        assert trip.exchange.ticket is not None
+        self._trip, self._ticket = trip, trip.exchange.ticket
+
+    def on_ready(self, callback: Callable[[], None]) -> None:
+        """Have a callback called, in any thread, once there is room or the wait is given up."""
+        self._ticket.on_settled(callback)
+
+    def give_up(self, *, gone: bool = False) -> None:
+        """Wait no longer; ``gone`` says that the client does not either."""
+        self._ticket.give_up("cancelled" if gone else "time-out")
+
+    def go_on(self) -> Response:
+        """The answer, after the wait."""
+        response = self._trip.go()
+        assert response is not None
+        return response
 
 
 class Road:
@@ -13,9 +41,10 @@ class Road:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def answer(self, request: Request) -> Response:
-        """The engine's answer; who asks is found out on the way."""
-        return travel(self._engine, request)
+    def answer(self, request: Request) -> Response | Waiting:
+        """The engine's answer, or what has to be waited for; who asks is found out on the way."""
+        trip = Trip(self._engine, request)
+        return trip.go() or Waiting(trip)
 
     def blocking(self, request: Request) -> bool:
         """Whether the request waits for a service outside, or for a revision that has not come yet."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.config import Authentication
-from simkit.engine.pipeline.limits import Limits
+from simkit.engine.pipeline.limits import Limits, Room
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.registered import Registration, Registrations, Remote
 from simkit.engine.pipeline.served import Served
@@ -48,7 +48,7 @@ class Parts:
     health: Sequence[tuple[str, Callable[[], bool]]] = ()
     """Named checks, in the order in which verbose answers list them."""
     paths: Sequence[str] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: Room = field(default_factory=Limits)
     metrics: Metrics = field(default_factory=Metrics)
     audit: Audit | None = None
     allocation: ServiceAllocation | None = None

@@ -12,6 +12,7 @@ from simkit.meta.message import Request
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit import Record
+    from simkit.engine.pipeline.flow.level import Flow, Ticket
 
 
 @dataclass(slots=True)
@@ -31,6 +32,10 @@ class Exchange:
     """Empty once a resource takes the request; for other paths, the one that takes it; None where nothing does."""
     room: bool | None = None
     """Which limit of requests under way it counts for: True for those that change something."""
+    flow: Flow | None = None
+    """With which requests it takes turns, where turns are taken."""
+    ticket: Ticket | None = None
+    """For the room that it has, or waits for."""
     deprecation: str = ""
     """The warning that the version which was asked for is deprecated."""
     warnings: list[str] = field(default_factory=list)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from simkit.engine.pipeline.flow.control import FlowControl
+from simkit.engine.pipeline.flow.exposed import families as flow_families
 from simkit.engine.pipeline.metrics import BYTES, SECONDS, Labels, Metrics, Sums
 
 if TYPE_CHECKING:
@@ -88,6 +90,8 @@ class Collector:
         yield from _counters(metrics, (name for name in COUNTERS if name not in _INDICATORS))
         yield from _gauges(metrics)
         yield from self._state()
+        if isinstance(self._engine.limits, FlowControl):
+            yield from flow_families(self._engine.limits)
 
     def _state(self) -> Iterator[Metric]:
         from prometheus_client.core import GaugeMetricFamily

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from threading import Lock
-from typing import Final
+from typing import Final, Protocol
 
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.target import Target
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS
 
-_READING: Final = frozenset({"get", "list", "watch"})
+READING: Final = frozenset({"get", "list", "watch"})
 _LONG_VERBS: Final = frozenset({"watch", "proxy"})
 _LONG_PARTS: Final = frozenset({"attach", "exec", "proxy", "log", "portforward"})
 
@@ -20,6 +20,28 @@ class TooMany(PlainError):
 
     def __init__(self) -> None:
         super().__init__(429, "Too many requests, please try again later.\n", [("Retry-After", "1")])
+
+
+class Room(Protocol):
+    """Says whether there is room for a request, or when."""
+
+    @property
+    def reading(self) -> int:
+        """Requests under way that change nothing."""
+        ...
+
+    @property
+    def mutating(self) -> int:
+        """Requests under way that change something."""
+        ...
+
+    def enter(self, exchange: Exchange) -> None:
+        """Make room, or leave the exchange a ticket that waits for some. Raises TooMany; ``leave`` must follow."""
+        ...
+
+    def leave(self, exchange: Exchange) -> None:
+        """Give back the room that the request took, if any."""
+        ...
 
 
 class Limits:
@@ -32,8 +54,8 @@ class Limits:
 
     Notes
     -----
-    Watches and other long requests are not counted. Members of ``system:masters`` always get an answer. The real
-    server by default lets requests wait in queues by flow, and only without that feature refuses them as here.
+    Watches and other long requests are not counted. Members of ``system:masters`` always get an answer. This is what
+    the real server does with ``--enable-priority-and-fairness=false``.
     """
 
     def __init__(self, requests: int = 0, mutating_requests: int = 0) -> None:
@@ -55,7 +77,7 @@ class Limits:
         """Make room for a request; ``leave`` must follow. Raises TooMany."""
         if is_long(exchange.target):
             return
-        kind = exchange.target.verb not in _READING
+        kind = exchange.target.verb not in READING
         limit = self._limits[kind]
         with self._lock:
             if limit and self._running[kind] >= limit:

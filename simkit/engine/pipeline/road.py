@@ -13,11 +13,13 @@ from simkit.engine.authn.bearer import credentials_of
 from simkit.engine.authz.wording import harmless
 from simkit.engine.authz.wording import refusal as forbid
 from simkit.engine.pipeline import exposition, paths, represent
+from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.flow.level import LONGEST_WAIT
 from simkit.engine.pipeline.impersonation import impersonate
-from simkit.engine.pipeline.limits import TooMany
+from simkit.engine.pipeline.limits import TooMany, is_long
 from simkit.engine.pipeline.metrics import route
 from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.target import parse
@@ -36,7 +38,9 @@ Stage = Callable[[Engine, Exchange], Response | None]
 def describe(engine: Engine, exchange: Exchange) -> None:
     """What is meant?"""
     request = exchange.request
-    exchange.target = parse(request.method, request.path, request.query)
+    target = exchange.target = parse(request.method, request.path, request.query)
+    if "timeout" in request.query and not is_long(target):
+        opt.check_timeout(request)
 
 
 def authenticate(engine: Engine, exchange: Exchange) -> None:
@@ -68,7 +72,7 @@ def act_as(engine: Engine, exchange: Exchange) -> None:
 
 
 def make_room(engine: Engine, exchange: Exchange) -> None:
-    """Are there too many already?"""
+    """Are there too many already? A ticket without an outcome keeps the request waiting here."""
     try:
         engine.limits.enter(exchange)
     except TooMany as error:
@@ -108,55 +112,89 @@ def act(engine: Engine, exchange: Exchange) -> Response:
 STAGES: Final[Sequence[Stage]] = (describe, authenticate, act_as, make_room, authorize, act)
 
 
+class Trip:
+    """One request on the road. It may have to wait for room; then it goes on from there.
+
+    Parameters
+    ----------
+    identity
+        Skips authentication, for callers in the same process.
+    """
+
+    __slots__ = ("_began", "_engine", "_left", "exchange")
+
+    def __init__(self, engine: Engine, request: Request, identity: Identity | None = None) -> None:
+        self._engine, self.exchange, self._began = engine, Exchange(request, identity=identity), perf_counter()
+        self._left = STAGES
+
+    def go(self) -> Response | None:
+        """The answer; None where the request waits until its ticket is settled. Never raises."""
+        exchange = self.exchange
+        try:
+            response = self._through()
+            if response is None:
+                return None
+        except StatusError as error:
+            response = refusal(exchange, error)
+        except PlainError as error:
+            response = Response(error.code, error.text.encode(), "text/plain; charset=utf-8", list(error.headers))
+        except Exception as error:
+            # The one place where an error of ours becomes an answer: a client gets 500, the log gets the trace.
+            _LOG.exception("%s %s failed", exchange.request.method, exchange.request.path)
+            response, exchange.panicked = refusal(exchange, internal(f"{type(error).__name__}: {error}")), True
+        response = _finished(exchange, response)
+        self._engine.limits.leave(exchange)
+        self._engine.metrics.observe(exchange, response, perf_counter() - self._began)
+        if exchange.record is not None:
+            exchange.record.complete(response)
+        return response
+
+    def _through(self) -> Response | None:
+        engine, exchange = self._engine, self.exchange
+        for stage in self._left:
+            response = stage(engine, exchange)
+            if response is not None:
+                return response
+            if exchange.ticket is not None and not exchange.ticket.outcome:
+                self._left = STAGES[STAGES.index(stage) :]
+                return None
+        raise AssertionError("the last stage answers")
+
+
 def travel(engine: Engine, request: Request, identity: Identity | None = None) -> Response:
-    """The answer to a request. Never raises: what goes wrong is an answer too.
+    """The answer to a request, for whose room this thread waits if need be. Never raises.
 
     ``identity`` skips authentication, for callers in the same process.
     """
-    exchange, began = Exchange(request, identity=identity), perf_counter()
-    try:
-        response = _through(engine, exchange)
-    except StatusError as error:
-        response = refusal(exchange, error)
-    except PlainError as error:
-        response = Response(error.code, error.text.encode(), "text/plain; charset=utf-8", list(error.headers))
-    except Exception as error:
-        # The one place where an error of ours becomes an answer: a client gets 500, the log gets the trace.
-        _LOG.exception("%s %s failed", request.method, request.path)
-        response, exchange.panicked = refusal(exchange, internal(f"{type(error).__name__}: {error}")), True
-    response = _finished(exchange, response)
-    engine.limits.leave(exchange)
-    engine.metrics.observe(exchange, response, perf_counter() - began)
-    if exchange.record is not None:
-        exchange.record.complete(response)
+    trip = Trip(engine, request, identity)
+    response = trip.go()
+    while response is None:
+        ticket = trip.exchange.ticket
+        assert ticket is not None
+        ticket.wait(LONGEST_WAIT)
+        ticket.give_up()
+        response = trip.go()
     return response
-
-
-def _through(engine: Engine, exchange: Exchange) -> Response:
-    for stage in STAGES:
-        response = stage(engine, exchange)
-        if response is not None:
-            return response
-    raise AssertionError("the last stage answers")
 
 
 def refusal(exchange: Exchange, error: StatusError) -> Response:
     """An error as a Status, in the representation that was asked for where it can be had."""
     try:
-        wanted = negotiate(exchange.request.header("accept"))
+        wanted = negotiate(exchange.request.header("accept"), convertible=False)
     except StatusError:
         wanted = Wanted()
-    media = JSON if wanted.transform and error.code == 406 else wanted.media
-    response = represent.document(error.status(), Wanted(media), status=error.code)
+    response = represent.document(error.status(), wanted, status=error.code)
     response.headers += error.headers
     return response
 
 
 def _finished(exchange: Exchange, response: Response) -> Response:
+    if exchange.flow is not None:
+        response.headers += exchange.flow.headers
     told = [exchange.deprecation, *exchange.warnings] if exchange.deprecation else exchange.warnings
     for text in dict.fromkeys(told):
         response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
-    if response.content_type == JSON and response.body and represent.wants_pretty(exchange.request):
+    if response.content_type == JSON and response.body and represent.wants_pretty(exchange.request, exchange.wanted):
         response.body = orjson.dumps(orjson.loads(response.body), option=orjson.OPT_INDENT_2) + b"\n"
     return response
 

@@ -1,0 +1,263 @@
+"""Room for requests by priority and fairness: levels share the seats of the server, flows those of their level."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import Any, Final
+
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.flow.level import Flow, Level, Outcome, Ticket, shares_of
+from simkit.engine.pipeline.flow.schema import FlowSchema
+from simkit.engine.pipeline.limits import READING, TooMany, is_long
+from simkit.engine.seams import Change, Store
+from simkit.meta.domain import api_group
+from simkit.meta.identity import AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, name_of
+
+FLOW_GROUP: Final = api_group("flowcontrol.apiserver")
+SCHEMAS, LEVELS = (GroupResource(FLOW_GROUP, name) for name in ("flowschemas", "prioritylevelconfigurations"))
+_WIDEST: Final = 10
+_OBJECTS_A_SEAT: Final = 100
+_SHARE_OF_WIDEST: Final = 0.15
+_REMEMBERED: Final = 8192
+
+
+def _for_groups(name: str, level: str, precedence: int, *groups: str) -> Object:
+    every = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"], "clusterScope": True}
+    rule = {
+        "subjects": [{"kind": "Group", "group": {"name": group}} for group in groups],
+        "resourceRules": [every],
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+    }
+    spec = {"matchingPrecedence": precedence, "priorityLevelConfiguration": {"name": level}, "rules": [rule]}
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+_MANDATORY: Final[Mapping[GroupResource, Sequence[Object]]] = {
+    SCHEMAS: (
+        _for_groups("exempt", "exempt", 1, MASTERS),
+        _for_groups("catch-all", "catch-all", 10_000, UNAUTHENTICATED, AUTHENTICATED),
+    ),
+    LEVELS: (
+        {"metadata": {"name": "exempt"}, "spec": {"type": "Exempt"}},
+        {
+            "metadata": {"name": "catch-all"},
+            "spec": {
+                "type": "Limited",
+                "limited": {"nominalConcurrencyShares": 5, "limitResponse": {"type": "Reject"}},
+            },
+        },
+    ),
+}
+"""What counts where the store has no such object."""
+
+
+class FlowControl:
+    """Gives out seats as the flow schemas and priority levels in a store say.
+
+    Parameters
+    ----------
+    store
+        Where they are; what changes there counts from the next request on.
+    seats
+        How many there are.
+
+    Notes
+    -----
+    As long as nobody waits, a request costs a look into a table and a counter. A level may take more than its part
+    while others leave theirs, as far as they lend it and it may borrow: the real server moves these limits every ten
+    seconds, here they follow at once.
+
+    References
+    ----------
+    KEP 1040 (priority and fairness), KEP 1040's borrowing between levels.
+    """
+
+    def __init__(self, store: Store, seats: int) -> None:
+        self._store, self.seats = store, seats
+        self._lock = Lock()
+        self._stale = True
+        self._schemas: Sequence[FlowSchema] = ()
+        self.levels: dict[str, Level] = {}
+        self._flows: dict[tuple[Any, ...], Flow] = {}
+        self._claimed = self._waiting = 0
+        self._running = {False: 0, True: 0}
+        self.dispatched: Counter[tuple[str, str]] = Counter()
+        """Requests that got room, by level and schema."""
+        self.rejected: Counter[tuple[str, str, str]] = Counter()
+        """Requests that did not, by level, schema and why."""
+        store.listen(self._follow)
+
+    def _follow(self, changes: Sequence[Change]) -> None:
+        if any(change.entry.key.resource in (SCHEMAS, LEVELS) for change in changes):
+            self._stale = True
+
+    @property
+    def reading(self) -> int:
+        """Requests under way that change nothing."""
+        return self._running[False]
+
+    @property
+    def mutating(self) -> int:
+        """Requests under way that change something."""
+        return self._running[True]
+
+    def enter(self, exchange: Exchange) -> None:
+        """Make room for a request, or leave it a ticket that waits for some. Raises TooMany.
+
+        ``leave`` must follow. Called again when the ticket is settled, it takes the room, or refuses.
+        """
+        target = exchange.target
+        if exchange.ticket is not None:
+            self._settled(exchange, exchange.ticket)
+            return
+        if is_long(target) and target.verb != "watch":
+            return
+        with self._lock:
+            flow = exchange.flow = self._flow(exchange)
+            if target.verb == "watch":
+                return
+            ticket = Ticket(flow, 1 if target.verb != "list" else self._width(exchange, flow.level), self._give_up)
+            outcome = self._asked(ticket)
+            if outcome == "granted":
+                self._started(exchange, ticket)
+            elif not outcome:
+                exchange.ticket = ticket
+            else:
+                self.rejected[flow.level.name, flow.schema.name, outcome] += 1
+                raise TooMany
+
+    def _started(self, exchange: Exchange, ticket: Ticket) -> None:
+        kind = exchange.target.verb not in READING
+        self._running[kind] += 1
+        self.dispatched[ticket.flow.level.name, ticket.flow.schema.name] += 1
+        exchange.room, exchange.ticket = kind, ticket
+
+    def _settled(self, exchange: Exchange, ticket: Ticket) -> None:
+        if ticket.outcome != "granted":
+            exchange.ticket = None
+            raise TooMany
+        with self._lock:
+            self._started(exchange, ticket)
+
+    def leave(self, exchange: Exchange) -> None:
+        """Give the room of a request back, where it took some; who waits gets it."""
+        ticket = exchange.ticket
+        if ticket is None or exchange.room is None:
+            return
+        with self._lock:
+            self._running[exchange.room] -= 1
+            self._take(ticket.flow.level, -ticket.seats, -1)
+            woken = self._next() if self._waiting else ()
+        exchange.room = exchange.ticket = None
+        for each in woken:
+            each.tell()
+
+    def _give_up(self, ticket: Ticket, why: Outcome) -> None:
+        with self._lock:
+            if ticket.outcome:
+                return
+            ticket.settle(why)
+            self._waiting -= 1
+            if ticket.flow.level.queues is not None:
+                ticket.flow.level.queues.discard(ticket)
+            self.rejected[ticket.flow.level.name, ticket.flow.schema.name, why] += 1
+        ticket.tell()
+
+    # All of what follows is called with the lock held. Seats:
+
+    def _asked(self, ticket: Ticket) -> Outcome:
+        level = ticket.flow.level
+        if level.exempt or (not level.waiting and self._fits(level, ticket.seats)):
+            self._take(level, ticket.seats, 1)
+            ticket.settle("granted")
+        elif level.queues is None:
+            ticket.settle("concurrency-limit")
+        elif level.queues.offer(ticket.flow.name, ticket, ticket.seats):
+            self._waiting += 1
+        else:
+            ticket.settle("queue-full")
+        return ticket.outcome
+
+    def _fits(self, level: Level, seats: int) -> bool:
+        """Whether a level may take more seats: its own, or those that others can do without."""
+        after = level.executing + seats
+        if not level.executing or after <= level.floor:
+            return True
+        if after > level.ceiling:
+            return False
+        return self._claimed - max(level.executing, level.floor) + after <= self.seats
+
+    def _take(self, level: Level, seats: int, requests: int) -> None:
+        level.requests += requests
+        if not level.exempt:
+            self._claimed -= max(level.executing, level.floor)
+            level.executing += seats
+            self._claimed += max(level.executing, level.floor)
+
+    def _next(self) -> Sequence[Ticket]:
+        """Those who wait and can go on now."""
+        woken = []
+        for level in self.levels.values():
+            while level.queues and (found := level.queues.first()) and self._fits(level, found[1]):
+                ticket = level.queues.take()
+                self._waiting -= 1
+                self._take(level, ticket.seats, 1)
+                ticket.settle("granted")
+                woken.append(ticket)
+        return woken
+
+    # Who belongs where:
+
+    def _flow(self, exchange: Exchange) -> Flow:
+        if self._stale:
+            self._configure()
+        target, identity = exchange.target, exchange.actor()
+        known = (identity.user, identity.groups, target.verb, target.group, target.resource, target.subresource)
+        key = (*known, target.namespace if target.is_resource else target.path, target.is_resource)
+        flow = self._flows.get(key)
+        if flow is None:
+            schema = next((each for each in self._schemas if each.matches(target, identity)), self._schemas[-1])
+            flow = Flow(schema, self.levels[schema.level], schema.flow_of(target, identity))
+            if len(self._flows) >= _REMEMBERED:
+                self._flows.clear()
+            self._flows[key] = flow
+        return flow
+
+    def _width(self, exchange: Exchange, level: Level) -> int:
+        """Seats of a list: one for each hundred objects, within limits."""
+        target, query = exchange.target, exchange.request.query
+        if target.name:
+            return 1
+        objects = self._store.count(GroupResource(target.group, target.resource))
+        limit = exchange.request.option("limit")
+        if limit.isdigit() and int(limit) and not ("labelSelector" in query or "fieldSelector" in query):
+            objects = min(objects, int(limit))
+        widest = max(1, min(_WIDEST, int(level.nominal * _SHARE_OF_WIDEST)))
+        return max(1, min(widest, -(-objects // _OBJECTS_A_SEAT)))
+
+    def _configure(self) -> None:
+        """Take over what the store holds now."""
+        self._stale = False
+        levels = self._objects(LEVELS)
+        shares = sum(map(shares_of, levels))
+        for level in self.levels.values():
+            level.known = False
+        for obj in levels:
+            self.levels.setdefault(name_of(obj), Level(name_of(obj))).configure(obj, self.seats, shares)
+        idle = [each.name for each in self.levels.values() if not (each.known or each.requests or each.waiting)]
+        for name in idle:
+            del self.levels[name]
+        self._claimed = sum(max(each.executing, each.floor) for each in self.levels.values())
+        self._waiting = sum(each.waiting for each in self.levels.values())
+        known = {name_of(obj) for obj in levels}
+        schemas = [schema for obj in self._objects(SCHEMAS) if (schema := FlowSchema.of(obj)).level in known]
+        self._schemas = sorted(schemas, key=lambda each: (each.precedence, each.name))
+        self._flows.clear()
+
+    def _objects(self, resource: GroupResource) -> Sequence[Object]:
+        found = {entry.key.name: entry.object for entry in self._store.scan(resource)}
+        return [*found.values(), *(obj for obj in _MANDATORY[resource] if name_of(obj) not in found)]

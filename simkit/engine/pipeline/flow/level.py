@@ -1,0 +1,139 @@
+"""A priority level: how many seats its requests may take, and who waits for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+from threading import Event
+from typing import Final, Literal
+
+from simkit.engine.pipeline.flow.queues import FairQueues
+from simkit.engine.pipeline.flow.schema import FlowSchema
+from simkit.meta.objects import Object, at, metadata
+
+LONGEST_WAIT: Final = 15.0
+"""Seconds that a request waits for room: a quarter of what a request may take."""
+USUAL_SHARES: Final = 30
+_USUAL_QUEUES: Final = (64, 8, 50)
+_QUEUE_FIELDS: Final = ("queues", "handSize", "queueLengthLimit")
+Outcome = Literal["", "granted", "queue-full", "concurrency-limit", "time-out", "cancelled"]
+
+
+class Ticket:
+    """A request that wants room at a level. Its outcome is empty as long as it waits."""
+
+    __slots__ = ("_callback", "_event", "_leave", "flow", "outcome", "seats")
+
+    def __init__(self, flow: Flow, seats: int, leave: Callable[[Ticket, Outcome], None]) -> None:
+        self.flow, self.seats, self._leave = flow, seats, leave
+        self.outcome: Outcome = ""
+        self._event: Event | None = None
+        self._callback: Callable[[], None] | None = None
+
+    def settle(self, outcome: Outcome) -> None:
+        """Say how the wait ended; whoever waits is told by ``tell``."""
+        self.outcome = outcome
+
+    def tell(self) -> None:
+        """Wake whoever waits, from any thread."""
+        if self._event is not None:
+            self._event.set()
+        if self._callback is not None:
+            self._callback()
+
+    def on_settled(self, callback: Callable[[], None]) -> None:
+        """Have a callback called, in any thread, once the wait is over; at once if it is."""
+        self._callback = callback
+        if self.outcome:
+            callback()
+
+    def give_up(self, why: Outcome = "time-out") -> None:
+        """End the wait, unless it is over."""
+        self._leave(self, why)
+
+    def wait(self, seconds: float) -> None:
+        """Wait in this thread, so long at most."""
+        self._event = Event()
+        if not self.outcome:
+            self._event.wait(seconds)
+
+
+class Level:
+    """One priority level, as it is configured now.
+
+    Attributes
+    ----------
+    nominal, floor, ceiling
+        Seats: its own part, what it keeps whatever others need, and what it may have when others need less.
+    executing
+        Seats that are taken.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name, self.uid = name, ""
+        self.exempt = False
+        self.nominal = self.floor = 0
+        self.ceiling: float = 0
+        self.executing = self.requests = 0
+        self.queues: FairQueues[Ticket] | None = None
+        self.known = True
+        """Whether its object is still there; a level that is gone lets those finish who are in it."""
+
+    def configure(self, obj: Object, total: int, shares: int) -> None:
+        """Take over what an object says, where all levels together have so many seats and shares."""
+        self.uid, self.known = metadata(obj).get("uid", ""), True
+        spec = obj.get("spec") or {}
+        self.exempt = spec.get("type") == "Exempt"
+        part = spec.get("exempt" if self.exempt else "limited") or {}
+        self.nominal = ceil(total * shares_of(obj) / shares) if shares else 0
+        self.floor = self.nominal - round(self.nominal * (part.get("lendablePercent") or 0) / 100)
+        limit = part.get("borrowingLimitPercent")
+        self.ceiling = total if limit is None else min(total, self.nominal + round(self.nominal * limit / 100))
+        self._configure_queues(obj)
+
+    def _configure_queues(self, obj: Object) -> None:
+        response = at(obj, "spec", "limited", "limitResponse") or {}
+        if self.exempt or response.get("type") != "Queue":
+            shape = None
+        else:
+            given = response.get("queuing") or {}
+            queues, hand, longest = (
+                given.get(name) or usual for name, usual in zip(_QUEUE_FIELDS, _USUAL_QUEUES, strict=True)
+            )
+            shape = (queues, hand, longest)
+        if shape == (self.queues.shape if self.queues is not None else None):
+            return
+        before, self.queues = self.queues, FairQueues(*shape) if shape is not None else None
+        while before:
+            ticket = before.take()
+            if self.queues is None or not self.queues.offer(ticket.flow.name, ticket, ticket.seats):
+                ticket.settle("queue-full")
+                ticket.tell()
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return len(self.queues) if self.queues is not None else 0
+
+
+def shares_of(obj: Object) -> int:
+    """The part of all seats that a level's object asks for."""
+    spec = obj.get("spec") or {}
+    if spec.get("type") == "Exempt":
+        return int(at(spec, "exempt", "nominalConcurrencyShares") or 0)
+    shares = at(spec, "limited", "nominalConcurrencyShares")
+    return USUAL_SHARES if shares is None else int(shares)
+
+
+class Flow:
+    """Requests that take turns as one: of one schema, and within it of one user or namespace."""
+
+    __slots__ = ("headers", "level", "name", "schema")
+
+    def __init__(self, schema: FlowSchema, level: Level, distinguisher: str) -> None:
+        self.schema, self.level = schema, level
+        self.name = f"{schema.name}\n{distinguisher}"
+        self.headers = (
+            ("X-Kubernetes-PF-FlowSchema-UID", schema.uid),
+            ("X-Kubernetes-PF-PriorityLevel-UID", level.uid),
+        )

@@ -1,0 +1,113 @@
+"""Which requests belong together: flow schemas, each a list of who asks for what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.engine.pipeline.target import Target
+from simkit.meta.identity import Identity, split_service_account
+from simkit.meta.objects import Object, at, metadata, name_of
+
+_USUAL_PRECEDENCE: Final = 1000
+EVERYTHING: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSchema:
+    """One flow schema: the requests that it is for, and what their flows are told apart by.
+
+    Examples
+    --------
+    >>> rules = [{"subjects": [{"kind": "User", "user": {"name": "ann"}}],
+    ...           "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/healthz*"]}]}]
+    >>> schema = FlowSchema.of({"metadata": {"name": "probes"}, "spec": {"rules": rules}})
+    >>> schema.matches(Target("/healthz/ping", "get"), Identity("ann"))
+    True
+    """
+
+    name: str
+    uid: str
+    precedence: int
+    level: str
+    distinguisher: str
+    rules: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, obj: Object) -> FlowSchema:
+        """The schema that an object describes."""
+        spec = obj.get("spec") or {}
+        return cls(
+            name_of(obj),
+            metadata(obj).get("uid", ""),
+            spec.get("matchingPrecedence") or _USUAL_PRECEDENCE,
+            at(spec, "priorityLevelConfiguration", "name") or "",
+            at(spec, "distinguisherMethod", "type") or "",
+            spec.get("rules") or (),
+        )
+
+    def matches(self, target: Target, identity: Identity) -> bool:
+        """Whether a request belongs to it."""
+        return any(_asks(rule, target) and _names(rule, identity) for rule in self.rules)
+
+    def flow_of(self, target: Target, identity: Identity) -> str:
+        """What a request's flow is called within the schema: its user, its namespace, or nothing."""
+        if self.distinguisher == "ByUser":
+            return identity.user
+        return target.namespace if self.distinguisher == "ByNamespace" else ""
+
+
+def _names(rule: Mapping[str, Any], identity: Identity) -> bool:
+    return any(_is(subject, identity) for subject in rule.get("subjects") or ())
+
+
+def _is(subject: Mapping[str, Any], identity: Identity) -> bool:
+    kind = subject.get("kind")
+    if kind == "User":
+        return at(subject, "user", "name") in (EVERYTHING, identity.user)
+    if kind == "Group":
+        name = at(subject, "group", "name")
+        return name == EVERYTHING or name in identity.groups
+    account = split_service_account(identity.user)
+    if kind != "ServiceAccount" or account is None:
+        return False
+    namespace, name = account
+    return at(subject, "serviceAccount", "namespace") == namespace and at(subject, "serviceAccount", "name") in (
+        EVERYTHING,
+        name,
+    )
+
+
+def _asks(rule: Mapping[str, Any], target: Target) -> bool:
+    if target.is_resource:
+        return any(_covers_resource(each, target) for each in rule.get("resourceRules") or ())
+    return any(_covers_path(each, target) for each in rule.get("nonResourceRules") or ())
+
+
+def _covers_resource(rule: Mapping[str, Any], target: Target) -> bool:
+    resource = f"{target.resource}/{target.subresource}" if target.subresource else target.resource
+    if not (
+        _has(rule.get("verbs"), target.verb)
+        and _has(rule.get("resources"), resource)
+        and _has(rule.get("apiGroups"), target.group)
+    ):
+        return False
+    if not target.namespace:
+        return bool(rule.get("clusterScope"))
+    return _has(rule.get("namespaces"), target.namespace)
+
+
+def _covers_path(rule: Mapping[str, Any], target: Target) -> bool:
+    if not _has(rule.get("verbs"), target.verb):
+        return False
+    for pattern in rule.get("nonResourceURLs") or ():
+        if pattern in (EVERYTHING, target.path):
+            return True
+        if pattern.endswith(EVERYTHING) and target.path.startswith(pattern.rstrip(EVERYTHING)):
+            return True
+    return False
+
+
+def _has(listed: Collection[str] | None, value: str) -> bool:
+    return bool(listed) and (value in listed or EVERYTHING in listed)  # type: ignore[operator]

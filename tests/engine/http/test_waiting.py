@@ -1,0 +1,82 @@
+"""Requests that wait for room, over HTTP: without a thread, and without keeping others waiting."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.engine.authn.tokens import StaticTokens
+from simkit.engine.http.road import Road
+from simkit.engine.http.server import Server, Serving
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.flow.control import FlowControl
+from simkit.engine.pipeline.target import parse
+from simkit.meta.identity import MASTERS, Identity
+from simkit.meta.message import Request
+from tests.engine.http.shelf import Client
+
+ANN = Identity("ann", ("devs",))
+AUTHENTICATORS = (StaticTokens({"ann": ANN, "root": Identity("root", (MASTERS,))}),)
+
+
+@pytest.fixture
+def crowded(tmp_path: Path) -> Iterator[tuple[Server, FlowControl, Exchange]]:
+    """A server with one seat, and the exchange that has it."""
+    cluster = Cluster(options=Options(seed=1, max_requests_inflight=1, authenticators=AUTHENTICATORS))
+    room = cluster.engine.limits
+    assert isinstance(room, FlowControl)
+    request = Request.of("GET", "/version")
+    held = Exchange(request, parse("GET", "/version", {}), Identity("ann", ("system:authenticated",)))
+    room.enter(held)
+    serving = Serving(port=None, insecure_port=0, certificate_folder=tmp_path)
+    with Server(Road(cluster.engine), serving) as server:
+        yield server, room, held
+
+
+def asking(server: Server, token: str) -> Client:
+    """A client whose request is on its way."""
+    assert server.insecure_url
+    client = Client(server.insecure_url)
+    client.connection.request("GET", "/version", headers={"authorization": f"Bearer {token}"})
+    return client
+
+
+def await_waiting(room: FlowControl, count: int) -> None:
+    """Return once so many requests wait."""
+    deadline = time.monotonic() + 20
+    while room.levels["global-default"].waiting != count:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def test_room_is_waited_for(crowded: tuple[Server, FlowControl, Exchange]) -> None:
+    """A request without room is answered once there is some; an administrator is answered meanwhile."""
+    server, room, held = crowded
+    waiting = asking(server, "ann")
+    await_waiting(room, 1)
+    exempt = asking(server, "root")
+    assert exempt.connection.getresponse().status == 200
+    assert room.levels["global-default"].waiting == 1
+    room.leave(held)
+    answer = waiting.connection.getresponse()
+    assert answer.status == 200
+    assert answer.getheader("x-kubernetes-pf-flowschema-uid")
+    waiting.close()
+    exempt.close()
+
+
+def test_a_client_that_leaves(crowded: tuple[Server, FlowControl, Exchange]) -> None:
+    """A client that does not wait for its turn loses its place."""
+    server, room, held = crowded
+    waiting = asking(server, "ann")
+    await_waiting(room, 1)
+    waiting.close()
+    await_waiting(room, 0)
+    assert room.rejected == {("global-default", "global-default", "cancelled"): 1}
+    room.leave(held)
+    assert room.levels["global-default"].executing == 0
