@@ -6,6 +6,8 @@ import re
 from fractions import Fraction
 from typing import Final
 
+from simkit.meta.fielderror import quoted
+
 _UNITS: Final = {
     "ns": Fraction(1, 10**9),
     "us": Fraction(1, 10**6),
@@ -16,7 +18,7 @@ _UNITS: Final = {
     "m": Fraction(60),
     "h": Fraction(3600),
 }
-_PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
+_PART: Final = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)([^0-9.]*)")
 
 
 def seconds(text: str) -> float:
@@ -30,10 +32,18 @@ def seconds(text: str) -> float:
     sign, rest = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
     if rest == "0":
         return 0.0
-    parts = _PART.findall(rest)
-    if not parts or "".join(number + unit for number, unit in parts) != rest:
-        raise ValueError(f'time: invalid duration "{text}"')
-    return float(sign * sum(Fraction(number.rstrip(".")) * _UNITS[unit] for number, unit in parts))
+    length, end = Fraction(0), 0
+    while not end or end < len(rest):
+        part = _PART.match(rest, end)
+        if part is None:
+            raise ValueError(f"time: invalid duration {quoted(text)}")
+        number, unit = part.groups()
+        if unit not in _UNITS:
+            wrong = f"unknown unit {quoted(unit)}" if unit else "missing unit"
+            raise ValueError(f"time: {wrong} in duration {quoted(text)}")
+        length += Fraction(number.rstrip(".")) * _UNITS[unit]
+        end = part.end()
+    return float(sign * length)
 
 
 def written(length: float) -> str:

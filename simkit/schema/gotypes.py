@@ -47,3 +47,14 @@ def _map_name(values: Mapping[str, Any]) -> str:
     if values.get("ref", "").endswith(_QUANTITY):
         return "v1.ResourceList"
     return f"map[string]{type_name(values)}"
+
+
+def internal_package(group: str) -> str:
+    """The package that holds a group's types inside the real server.
+
+    Examples
+    --------
+    >>> internal_package(""), internal_package("apps")
+    ('core', 'apps')
+    """
+    return group.partition(".")[0] or "core"

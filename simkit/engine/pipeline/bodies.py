@@ -14,6 +14,7 @@ from simkit.meta.errors import StatusError, bad_request, unsupported_media_type
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersion
 from simkit.schema import jsontext
+from simkit.schema.gotypes import internal_package
 from simkit.snapshot.yamltext import BrokenText, Repeat, decode_body
 
 _PREVIEW: Final = 30
@@ -170,8 +171,8 @@ def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, 
         why = f"the API version in the data ({given}) does not match the expected API version ({group_version})"
         raise bad_request(why)
     if known:
-        same_group = "core" if not group_version.group else group_version.group.split(".")[0]
-        why = f"converting ({given.version}.{named}) to ({same_group}.{kind}): unknown conversion"
+        package = internal_package(group_version.group)
+        why = f"converting ({given.version}.{named}) to ({package}.{kind}): unknown conversion"
     else:
         why = f'no kind "{named}" is registered for version "{given}" in scheme "pkg/runtime/scheme.go:100"'
     raise bad_request(f'{named} in version "{given.version}" cannot be handled as a {kind}: {why}')

@@ -13,8 +13,10 @@ JSON: Final = "application/json"
 YAML: Final = "application/yaml"
 PROTOBUF: Final = PROTOBUF_MEDIA_TYPE
 MEDIA: Final = (JSON, YAML, PROTOBUF)
-_TRANSFORMS: Final = ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
-_STREAMS: Final = f"{JSON};stream=watch, {PROTOBUF};stream=watch"
+_PARTIAL: Final = ("PartialObjectMetadata", "PartialObjectMetadataList")
+_VERSIONS: Final = ("v1", "v1beta1")
+STREAMS: Final = f"{JSON};stream=watch, {PROTOBUF};stream=watch"
+"""The media types of watches, as refusals list them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +26,28 @@ class Wanted:
     media: str = JSON
     transform: str = ""
     version: str = ""
-    stream: bool = False
+    pretty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    media: str
-    parameters: tuple[tuple[str, str], ...]
-    quality: float
+    type: str
+    subtype: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    quality: float = 1.0
+
+    def takes(self, media: str) -> bool:
+        """Whether a media type is one of those that the clause means."""
+        kind, _, part = media.partition("/")
+        return self.type in (kind, "*") and self.subtype in (part, "*")
+
+    def before(self, other: _Clause) -> bool:
+        """Whether this clause comes first: by weight, or because it says more."""
+        return (
+            self.quality > other.quality
+            or (self.type != "*" and other.type == "*")
+            or (self.subtype != "*" and other.subtype == "*")
+        )
 
 
 @lru_cache(maxsize=1024)
@@ -39,38 +55,65 @@ def negotiate(accept: str, *, watchable: bool = False, convertible: bool = True,
     """The first acceptable representation in order of preference. Raises the 406 of the real server where none is.
 
     ``routed`` tells whether media types are checked before the path is answered, which words the refusal otherwise.
+    ``convertible`` tells whether the answer can be turned into another kind.
     """
-    clauses = _clauses(accept)
-    if not clauses:
+    if not accept.strip():
         return Wanted()
-    known = [clause for clause in clauses if _media(clause.media)]
-    for clause in known:
-        wanted = _wanted(clause, convertible)
-        if wanted is not None:
-            return wanted
-    raise _refusal(route=not known and routed, watchable=watchable)
+    if routed and not _answerable(accept):
+        raise _refusal(route=True, watchable=watchable)
+    for clause in _clauses(accept):
+        for media in MEDIA:
+            wanted = _wanted(clause, media, convertible) if clause.takes(media) else None
+            if wanted is not None:
+                return wanted
+    raise _refusal(route=False, watchable=watchable)
+
+
+def _answerable(accept: str) -> bool:
+    """What the path itself looks at: a media type that it has, by its full name, or whatever there is."""
+    named = (clause.split(";")[0].strip() for clause in accept.split(","))
+    return any(media in MEDIA or media == "*/*" for media in named)
 
 
 def _refusal(*, route: bool, watchable: bool) -> StatusError:
     listed = ", ".join(MEDIA)
     if route:
-        streams = f", {_STREAMS}" if watchable else ""
+        streams = f", {STREAMS}" if watchable else ""
         text = f"406: Not Acceptable\n\nAvailable representations: {listed}{streams}"
         return not_acceptable(text, route=True)
     return not_acceptable(f"only the following media types are accepted: {listed}")
 
 
 def _clauses(accept: str) -> list[_Clause]:
-    clauses = []
+    """The clauses of a header, the preferred ones first.
+
+    The order of two clauses is not always one of weight, as the real server has it: ``*/*, application/yaml;q=0.1``
+    prefers YAML. So they are sorted as there, by insertion.
+    """
+    clauses: list[_Clause] = []
     for text in accept.split(","):
-        head, *rest = (part.strip() for part in text.split(";"))
-        if not head:
+        clause = _clause(text)
+        if clause is None:
             continue
-        pairs = [tuple(part.split("=", 1)) for part in rest if "=" in part]
-        quality = next((_number(value) for name, value in pairs if name == "q"), 1.0)
-        parameters = tuple((name, value) for name, value in pairs if name != "q")
-        clauses.append(_Clause(head.lower(), parameters, quality))
-    return sorted(clauses, key=lambda clause: -clause.quality)
+        place = len(clauses)
+        while place and clause.before(clauses[place - 1]):
+            place -= 1
+        clauses.insert(place, clause)
+    return clauses
+
+
+def _clause(text: str) -> _Clause | None:
+    head, *rest = text.split(";")
+    kind, slash, part = (piece.strip() for piece in head.partition("/"))
+    if kind == "*" and not slash:
+        part = "*"
+    if not part or "/" in part:
+        return None
+    pairs = [piece.split("=") for piece in rest]
+    named = [(pair[0].strip(), pair[1]) for pair in pairs if len(pair) == 2]
+    quality = [_number(value) for name, value in named if name == "q"]
+    parameters = tuple((name, value.strip()) for name, value in named if name != "q")
+    return _Clause(kind, part, parameters, quality[-1] if quality else 1.0)
 
 
 def _number(text: str) -> float:
@@ -80,19 +123,18 @@ def _number(text: str) -> float:
         return 0.0
 
 
-def _media(accepted: str) -> str:
-    if accepted in MEDIA:
-        return accepted
-    return JSON if accepted == "*/*" else ""
-
-
-def _wanted(clause: _Clause, convertible: bool) -> Wanted | None:
+def _wanted(clause: _Clause, media: str, convertible: bool) -> Wanted | None:
+    """What a clause asks for in one of its media types; None where that cannot be had."""
     parameters = dict(clause.parameters)
-    stream = parameters.get("stream") == "watch"
-    transform = parameters.get("as", "")
-    if not transform:
-        return Wanted(_media(clause.media), stream=stream)
-    known = transform in _TRANSFORMS and parameters.get("g") == META_GROUP and parameters.get("v") in ("v1", "v1beta1")
-    if not convertible or not known:
+    if parameters.get("stream") not in (None, "", "watch") or (parameters.get("stream") and media == YAML):
         return None
-    return Wanted(_media(clause.media), transform, parameters["v"], stream)
+    if parameters.get("sv") and (parameters["sv"] != "v1" or not convertible):
+        return None
+    pretty = parameters.get("pretty") == "1"
+    if not parameters.keys() & {"as", "g", "v"}:
+        return Wanted(media, pretty=pretty)
+    transform = parameters.get("as", "")
+    known = transform in _PARTIAL or (transform == "Table" and media != PROTOBUF)
+    if not (convertible and known and parameters.get("g") == META_GROUP and parameters.get("v") in _VERSIONS):
+        return None
+    return Wanted(media, transform, parameters["v"], pretty)

@@ -10,13 +10,19 @@ from typing import Any, Final
 from simkit.engine.pipeline.target import is_true
 from simkit.language.merge.managers import manager_from_user_agent
 from simkit.meta.domain import META_GROUP
-from simkit.meta.errors import bad_request, invalid, unexplained
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.duration import seconds
+from simkit.meta.errors import StatusError, bad_request, invalid, unexplained
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
 
 _FIELD_VALIDATION: Final = ("", "Ignore", "Strict", "Warn")
 _PROPAGATION: Final = ("Foreground", "Background", "Orphan")
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_BEYOND: Final = 2**64
+"""More than any number of a parameter can be."""
+_LONGEST: Final = 400
+"""Digits of a number that are still looked at."""
 _UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e\u00a0-\uffff]")
 
 
@@ -109,14 +115,30 @@ def _manager_errors(manager: str) -> list[FieldError]:
     return [invalid_value("fieldManager", manager, detail)]
 
 
-def integer(text: str, *, default: int | None = None) -> int | None:
-    """A whole number from a query parameter; raises the 400 of the real server for anything else."""
-    if not text:
-        return default
+def integer(request: Request, name: str) -> int | None:
+    """A whole number from a query parameter, None where it is not given.
+
+    Raises the 400 of the real server for anything else, the empty text included.
+    """
+    values = request.query.get(name)
+    if not values:
+        return None
+    text = values[0]
+    if not _INTEGER.fullmatch(text):
+        raise bad_request(f"strconv.ParseInt: parsing {quoted(text)}: invalid syntax")
+    number = int(text) if len(text) < _LONGEST else _BEYOND
+    if not -(2**63) <= number < 2**63:
+        raise bad_request(f"strconv.ParseInt: parsing {quoted(text)}: value out of range")
+    return number
+
+
+def check_timeout(request: Request) -> None:
+    """Raise the 400 of a ``timeout`` that is no length of time. Answers here do not take long enough to be cut off."""
+    given = request.option("timeout")
     try:
-        return int(text)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+        seconds(given or "0")
+    except ValueError as error:
+        raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
 
 
 def delete_options(request: Request, body: Any) -> DeleteOptions:
@@ -152,7 +174,7 @@ def _query_delete_options(request: Request) -> dict[str, Any]:
         return {}
     options: dict[str, Any] = {
         "dryRun": list(query.get("dryRun", ())),
-        "gracePeriodSeconds": integer(request.option("gracePeriodSeconds")),
+        "gracePeriodSeconds": integer(request, "gracePeriodSeconds"),
         "propagationPolicy": request.option("propagationPolicy"),
     }
     if "orphanDependents" in query:
@@ -174,13 +196,13 @@ def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> 
     if not request.query:
         return ListOptions()
     option = request.option
-    timeout = integer(option("timeoutSeconds"))
+    timeout = integer(request, "timeoutSeconds")
     found = ListOptions(
         option("labelSelector"),
         option("fieldSelector"),
         option("resourceVersion"),
         option("resourceVersionMatch"),
-        integer(option("limit"), default=0) or 0,
+        integer(request, "limit") or 0,
         option("continue"),
         is_true(request.query, "allowWatchBookmarks"),
         float(timeout) if timeout is not None else None,
@@ -233,6 +255,12 @@ def revision(text: str) -> int:
     if not text:
         return 0
     if not (text.isascii() and text.isdigit()):
-        detail = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise unexplained(f'resourceVersion: Invalid value: "{text}": {detail}')
+        raise _no_revision(text, "invalid syntax")
+    if len(text) > _LONGEST or int(text) >= _BEYOND:
+        raise _no_revision(text, "value out of range")
     return int(text)
+
+
+def _no_revision(text: str, why: str) -> StatusError:
+    shown = quoted(text)
+    return unexplained(f"resourceVersion: Invalid value: {shown}: strconv.ParseUint: parsing {shown}: {why}")

@@ -13,11 +13,10 @@ from simkit.engine.pipeline.negotiation import JSON, MEDIA, PROTOBUF, YAML, Want
 from simkit.engine.pipeline.served import Served
 from simkit.engine.seams import Entry
 from simkit.meta.domain import META_GROUP
-from simkit.meta.errors import not_acceptable
+from simkit.meta.errors import StatusError, not_acceptable
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object
-
-_PARTIAL_VERSION = f"{META_GROUP}/v1"
+from simkit.schema.gotypes import internal_package
 
 
 class _Dumper(yaml.CSafeDumper):
@@ -51,10 +50,17 @@ def as_yaml(obj: Any) -> bytes:
     return text.encode()
 
 
-def wants_pretty(request: Request) -> bool:
+_YES: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+"""What the parameter ``pretty`` may say to be on; anything else is off."""
+
+
+def wants_pretty(request: Request, wanted: Wanted) -> bool:
     """Whether the answer is to be indented: asked for, or a browser or curl asks and does not say."""
-    if "pretty" in request.query:
-        return request.option("pretty").lower() not in ("false", "0")
+    if wanted.pretty:
+        return True
+    asked = request.option("pretty") if request.query else ""
+    if asked:
+        return asked in _YES
     return request.header("user-agent").startswith(("curl", "Wget", "Mozilla/5.0"))
 
 
@@ -79,14 +85,12 @@ def single_object(served: Served, entry: Entry, wanted: Wanted, now: float, *, i
     """One stored object in the kind that the client wants."""
     obj = served.from_storage(entry.object)
     if wanted.transform == "Table":
-        if wanted.media == PROTOBUF:
-            raise unconvertible()
         version = entry.object["metadata"].get("resourceVersion", "")
         return table.of(served, [obj], now, version=wanted.version, metadata={"resourceVersion": version})
     if wanted.transform == "PartialObjectMetadata":
-        return partial(obj)
+        return partial(obj, wanted.version)
     if wanted.transform:
-        raise unconvertible()
+        raise _unfit(served, wanted, f"{served.resource.kind}", "not a list")
     return obj
 
 
@@ -96,15 +100,21 @@ def _check_binary(served: Served, wanted: Wanted) -> None:
         raise not_acceptable(f"only the following media types are accepted: {', '.join(MEDIA)}")
 
 
-def unconvertible() -> Exception:
-    media = "application/json;as=Table, application/yaml;as=Table"
-    text = f"only the following media types are accepted when converting to {META_GROUP}/v1, Kind=Table: {media}"
-    return not_acceptable(text)
+def _unfit(served: Served, wanted: Wanted, kind: str, what: str) -> StatusError:
+    """406 of a transformation that is for lists only, or not for lists."""
+    shown = (
+        "*unstructured.Unstructured"
+        if served.custom is not None
+        else f"*{internal_package(served.resource.group)}.{kind}"
+    )
+    if served.custom is not None and what == "a list":
+        shown += "List"
+    return not_acceptable(f"you requested {wanted.transform}, but the requested object is {what} ({shown})")
 
 
-def partial(obj: Object) -> dict[str, Any]:
-    """The object's metadata alone."""
-    return {"kind": "PartialObjectMetadata", "apiVersion": _PARTIAL_VERSION, "metadata": obj["metadata"]}
+def partial(obj: Object, version: str) -> dict[str, Any]:
+    """The object's metadata alone, in a version of that form."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": f"{META_GROUP}/{version}", "metadata": obj["metadata"]}
 
 
 def many(
@@ -124,16 +134,14 @@ def many(
         return Response(200, join_items(served, entries, metadata))
     objects = served.all_from_storage(entries)
     if wanted.transform == "Table":
-        if wanted.media == PROTOBUF:
-            raise unconvertible()
         made = table.of(served, objects, now, version=wanted.version, metadata=metadata, include=include)
         return document(made, wanted)
     if wanted.transform == "PartialObjectMetadataList":
-        items = [partial(obj) for obj in objects]
-        head = {"kind": "PartialObjectMetadataList", "apiVersion": _PARTIAL_VERSION}
+        items = [partial(obj, wanted.version) for obj in objects]
+        head = {"kind": "PartialObjectMetadataList", "apiVersion": f"{META_GROUP}/{wanted.version}"}
         return document({**head, "metadata": metadata, "items": items}, wanted)
     if wanted.transform:
-        raise unconvertible()
+        raise _unfit(served, wanted, served.resource.list_gvk.kind, "a list")
     kind = served.resource.list_gvk
     stripped = objects if served.resource.custom else [without_kind(obj) for obj in objects]
     return document(

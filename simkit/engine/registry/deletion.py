@@ -9,7 +9,7 @@ from typing import Final
 from simkit.engine.registry.metadata import FOREGROUND, ORPHAN
 from simkit.engine.registry.write import Outcome, Place
 from simkit.engine.seams import Entry, Stale, Store
-from simkit.meta.clock import Clock, timestamp
+from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.errors import conflict, not_found
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object
@@ -66,19 +66,25 @@ def _check_preconditions(removal: Removal, live: Object) -> None:
 def _attempt(store: Store, now: float, removal: Removal, live: Entry) -> Outcome:
     deletion = removal.place.rules.deletion
     metadata = live.object["metadata"]
+    left, begun = metadata.get("deletionGracePeriodSeconds"), bool(metadata.get("deletionTimestamp"))
+    terminating = deletion.grace is not None and begun and left is not None
+    asked = None if removal.grace_seconds is None else removal.grace_seconds if removal.grace_seconds >= 0 else 1
+    if terminating and (asked is None or asked >= left):
+        return Outcome(live, finished=False)  # a grace period only shrinks, and finalizers stay as they were
+    grace = deletion.grace(live.object, removal.grace_seconds) if deletion.grace else 0
     finalizers = wanted_finalizers(metadata.get("finalizers") or (), removal.propagation, deletion.orphans)
     draft: Draft = {**live.object, "metadata": {**metadata, "finalizers": finalizers}}
-    grace = deletion.grace(live.object, removal.grace_seconds) if deletion.grace else 0
     if not finalizers:
         del draft["metadata"]["finalizers"]
+    if terminating:
+        grace = asked or 0
+        end = moment(metadata["deletionTimestamp"]) - left + grace
+        draft["metadata"] |= {"deletionTimestamp": timestamp(end), "deletionGracePeriodSeconds": grace}
     if not finalizers and not grace and not deletion.held(live.object):
         return _remove(store, removal, live)
-    begun = bool(metadata.get("deletionTimestamp"))
     if not begun:
         _mark(draft, now, grace, plain=deletion.plain_mark)
         deletion.mark(draft)
-    elif grace < (metadata.get("deletionGracePeriodSeconds") or 0):
-        draft["metadata"] |= {"deletionTimestamp": timestamp(now + grace), "deletionGracePeriodSeconds": grace}
     if draft == live.object:
         return Outcome(live, finished=False)
     if removal.dry_run:

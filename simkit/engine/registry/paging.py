@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import posixpath
 from dataclasses import dataclass
 from typing import Final
 
@@ -66,14 +67,21 @@ def decode(token: str) -> Continuation:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
+        if not raw:
+            raise _refusal("unexpected end of JSON input") from None
         first = repr(raw[:1].decode("latin-1")).replace("\\x", "\\u00")
         raise _refusal(f"invalid character {first} looking for beginning of value") from None
     if not isinstance(value, dict) or value.get("v") != _VERSION:
         version = value.get("v", "") if isinstance(value, dict) else ""
         raise _refusal(f"server does not recognize this encoded version {version}")
-    start, revision = value.get("start"), value.get("rv")
-    if not isinstance(start, str) or not start or not isinstance(revision, int) or revision == 0:
+    start, revision = value.get("start", ""), value.get("rv", 0)
+    if not isinstance(revision, int) or not isinstance(start, str) or revision == 0:
         raise _refusal(f"incorrect encoded start resourceVersion (version {_VERSION})")
+    if not start:
+        raise _refusal(f"encoded start key empty (version {_VERSION})")
+    rooted = start if start.startswith("/") else f"/{start}"
+    if posixpath.normpath(rooted) != rooted:  # no way out of the resource by way of ``..``
+        raise _refusal(start)
     return Continuation(Revision(revision), start.rstrip("\0"))
 
 

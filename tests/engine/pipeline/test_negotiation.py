@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import simkit
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML, Wanted, negotiate
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError
+from simkit.meta.message import Request
 
 TABLE = f"{JSON};as=Table;v=v1;g={META_GROUP}"
 
@@ -21,6 +23,13 @@ TABLE = f"{JSON};as=Table;v=v1;g={META_GROUP}"
         (f"text/html, {PROTOBUF}", Wanted(PROTOBUF)),
         (f"{TABLE}, {JSON}", Wanted(JSON, "Table", "v1")),
         (f"{TABLE.replace('v1', 'v9')}, {JSON}", Wanted(JSON)),
+        (f"{TABLE.replace(JSON, PROTOBUF)}, {JSON}", Wanted(JSON)),
+        (f"*/*, {YAML};q=0.1", Wanted(YAML)),
+        (f"application/*;q=0.9, {YAML};q=0.5", Wanted(YAML)),
+        (f"{JSON};stream=other, {YAML}", Wanted(YAML)),
+        (f"{JSON};sv=v2, {YAML}", Wanted(YAML)),
+        (f"{JSON};sv=v1", Wanted(JSON)),
+        (f"{JSON};pretty=1", Wanted(JSON, pretty=True)),
     ],
 )
 def test_first_acceptable_wins(accept: str, expected: Wanted) -> None:
@@ -28,10 +37,37 @@ def test_first_acceptable_wins(accept: str, expected: Wanted) -> None:
     assert negotiate(accept) == expected
 
 
-@pytest.mark.parametrize("accept", ["text/html", "application/*", "nonsense"])
+@pytest.mark.parametrize("accept", ["text/html", "application/*", "nonsense", "*", JSON.upper()])
 def test_nothing_acceptable(accept: str) -> None:
     """A header without any known media type is 406, with the list of what there is."""
     with pytest.raises(StatusError) as caught:
         negotiate(accept)
     assert caught.value.code == 406
     assert JSON in caught.value.message
+
+
+@pytest.mark.parametrize("accept", [TABLE.replace(JSON, PROTOBUF), f"{JSON};g={META_GROUP}", f"{JSON};as=Chart;v=v1"])
+def test_no_such_transformation(accept: str) -> None:
+    """A known media type with a transformation that cannot be had is refused with the list of media types."""
+    with pytest.raises(StatusError, match="only the following media types are accepted"):
+        negotiate(accept)
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "message"),
+    [
+        ("", "PartialObjectMetadata", "the requested object is a list (*core.ConfigMapList)"),
+        ("/a", "PartialObjectMetadataList", "the requested object is not a list (*core.ConfigMap)"),
+    ],
+)
+def test_metadata_of_lists_and_objects(path: str, kind: str, message: str) -> None:
+    """Each of the two forms is for one of the two, in the version that was asked for."""
+    cluster, maps = simkit.Cluster(seed=1), "/api/v1/namespaces/default/configmaps"
+    cluster.perform(Request.of("POST", maps, {"metadata": {"name": "a"}}))
+    accept = f"{JSON};as={kind};g={META_GROUP};v=v1beta1"
+    refused = cluster.perform(Request.of("GET", f"{maps}{path}", headers={"accept": accept}))
+    assert refused.status == 406
+    assert refused.object["message"] == f"you requested {kind}, but {message}"
+    other = "/a" if not path else ""
+    taken = cluster.perform(Request.of("GET", f"{maps}{other}", headers={"accept": accept}))
+    assert taken.object["apiVersion"] == f"{META_GROUP}/v1beta1"

@@ -33,7 +33,7 @@ def list_(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """The objects of a collection, all of one revision, in chunks if asked."""
     options = opt.list_options(exchange.request, watch=False)
     chosen = selection(served, options)
-    page = _Page(engine, served, exchange.target.namespace or None, options, chosen)
+    page = Page(engine, served, exchange.target.namespace or None, options, chosen)
     entries, metadata = page.read()
     include = include_option(exchange)
     return represent.many(served, entries, metadata, exchange.wanted, now=engine.clock.now(), include=include)
@@ -50,7 +50,7 @@ def include_option(exchange: Exchange) -> str:
     return include
 
 
-class _Page:
+class Page:
     """One chunk of one list."""
 
     def __init__(

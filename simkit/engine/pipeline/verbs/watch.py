@@ -16,7 +16,7 @@ from simkit.engine.pipeline import binary, represent, table
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
-from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML, Wanted
+from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, STREAMS, YAML, Wanted
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.read import include_option
 from simkit.engine.pipeline.verbs.select import Selection, selection
@@ -34,7 +34,7 @@ def watch(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """The stream of a collection, or of one object."""
     options = opt.list_options(exchange.request, watch=True, watch_list=engine.gate("WatchList"))
     if exchange.wanted.media == YAML:
-        raise not_acceptable("only the following media types are accepted: application/json;stream=watch")
+        raise not_acceptable(f"only the following media types are accepted: {STREAMS}")
     if exchange.target.old_watch and exchange.target.name:
         options = replace(options, field_selector=f"metadata.name={exchange.target.name}")
     chosen = selection(served, options)
@@ -85,7 +85,7 @@ def _made(engine: Engine, served: Served, wanted: Wanted, entry: Entry, include:
             include=include,
             columns=columns,
         )
-    return represent.partial(obj) if wanted.transform else obj
+    return represent.partial(obj, wanted.version) if wanted.transform else obj
 
 
 def _frame(wanted: Wanted, kind: str, obj: Any) -> bytes:

@@ -1,0 +1,58 @@
+"""Deletion in two phases, where a grace period and finalizers meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import simkit
+from simkit.meta.clock import moment
+from simkit.meta.message import Request
+
+PODS = "/api/v1/namespaces/default/pods"
+HOLD = "example.com/hold"
+
+
+@pytest.fixture
+def cluster() -> simkit.Cluster:
+    """A cluster with a pod that runs on a node and has thirty seconds to end."""
+    made = simkit.Cluster(seed=1)
+    made.perform(Request.of("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}))
+    spec = {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}
+    body = {"metadata": {"name": "p", "finalizers": [HOLD]}, "spec": spec}
+    answer = made.perform(Request.of("POST", PODS, body))
+    assert answer.status == 201, answer.object
+    return made
+
+
+def delete(cluster: simkit.Cluster, **options: Any) -> dict[str, Any]:
+    """The metadata of the pod after a delete."""
+    answer = cluster.perform(Request.of("DELETE", f"{PODS}/p", {"kind": "DeleteOptions", **options}))
+    assert answer.status == 200, answer.object
+    found: dict[str, Any] = answer.object["metadata"]
+    return found
+
+
+def test_a_grace_period_shrinks_from_where_it_began(cluster: simkit.Cluster) -> None:
+    """A shorter period counts from the first delete, not from now; a longer one changes nothing."""
+    first = delete(cluster)
+    assert first["deletionGracePeriodSeconds"] == 30
+    assert delete(cluster, gracePeriodSeconds=60) == first
+    second = delete(cluster, gracePeriodSeconds=10)
+    assert second["deletionGracePeriodSeconds"] == 10
+    assert moment(first["deletionTimestamp"]) - moment(second["deletionTimestamp"]) == 20
+
+
+def test_finalizers_stay_once_deletion_waits(cluster: simkit.Cluster) -> None:
+    """A later delete cannot change how dependents are treated, unless it makes the period shorter."""
+    first = delete(cluster)
+    assert delete(cluster, propagationPolicy="Orphan")["finalizers"] == first["finalizers"] == [HOLD]
+    shorter = delete(cluster, propagationPolicy="Orphan", gracePeriodSeconds=1)
+    assert shorter["finalizers"] == [HOLD, "orphan"]
+
+
+def test_a_negative_period_is_one_second(cluster: simkit.Cluster) -> None:
+    """Less than nothing counts as one second, also for a pod that ends already."""
+    delete(cluster)
+    assert delete(cluster, gracePeriodSeconds=-1)["deletionGracePeriodSeconds"] == 1
