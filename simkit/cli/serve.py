@@ -226,9 +226,7 @@ def _assembled(options: Options, dump: Path | None) -> Assembled:
     from simkit.snapshot.load import load
 
     read = load(dump, release=options.release)
-    store = assembly.new_store(options)
-    store.seed(read.keyed.items())
-    return assembly.Assembled(options, store)
+    return assembly.loaded(options, read, whole=True, calls=bool(options.services))
 
 
 __all__: Sequence[str] = ("add_parser", "run")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.cluster import bootstrap
@@ -43,7 +43,7 @@ from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.clock import Chance, Clock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
-from simkit.meta.objects import Object, copied, group_version_of
+from simkit.meta.objects import Object, copied, group_version_of, metadata
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.gates import chosen as chosen_gates
 from simkit.snapshot.dump import Dump
@@ -248,13 +248,33 @@ def fresh(options: Options) -> Assembled:
     return made
 
 
-def loaded(options: Options, dump: Dump) -> Assembled:
-    """A server over the objects of a dump, just as they are: nothing is created, defaulted or reconciled."""
+def loaded(options: Options, dump: Dump, *, whole: bool = False, calls: bool = False) -> Assembled:
+    """A server over the objects of a dump, just as they are: nothing is created, defaulted or reconciled.
+
+    Parameters
+    ----------
+    whole
+        Whether the dump is all there is: resources of which it holds nothing are taken for empty, unless an object
+        names one of them as its owner.
+    calls
+        Whether the webhooks and backing servers that the dump names may be called.
+    """
     store, catalogue = new_store(options), Catalogue.for_release(options.release, everything=True)
     store.seed((key, _stored(catalogue, obj)) for key, obj in dump.keyed.items())
     captured = {dump.index.stored(resource) for resource in dump.captured}
-    closed = Extensions.of(options, store, calls=False)
-    return Assembled(options, store, captured=captured, extensions=closed, rested=True)
+    if whole:
+        captured |= {each.storage for each in catalogue.stored()} - set(_owners(catalogue, dump))
+    extensions = Extensions.of(options, store, calls=calls)
+    return Assembled(options, store, captured=captured, extensions=extensions, rested=True)
+
+
+def _owners(catalogue: Catalogue, dump: Dump) -> Iterator[GroupResource]:
+    """The resources that objects of a dump name as their owners."""
+    for obj in dump.keyed.values():
+        for owner in metadata(obj).get("ownerReferences") or ():
+            resource = catalogue.kind(GroupVersionKind(*group_version_of(owner), owner.get("kind", "")))
+            if resource is not None:
+                yield resource.storage
 
 
 def _stored(catalogue: Catalogue, obj: Object) -> Object:

@@ -109,10 +109,11 @@ class Authority:
             x509.CertificateBuilder(own.subject, request.subject, request.public_key(), self._serial())
             .not_valid_before(now - _BACKDATED)
             .not_valid_after(end)
-            .add_extension(_key_usage(wish.usages), critical=True)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
         )
+        if not _OF_KEYS.isdisjoint(wish.usages):  # OpenSSL refuses a certificate that lists none of them
+            builder = builder.add_extension(_key_usage(wish.usages), critical=True)
         extended = [_EXTENDED[usage] for usage in wish.usages if usage in _EXTENDED]
         if extended:
             oids = [x509.ObjectIdentifier(oid) for oid in extended]
@@ -126,6 +127,13 @@ class Authority:
         return builder.sign(key, algorithm).public_bytes(Encoding.PEM).decode()
 
 
+_OF_KEYS: Final = frozenset(
+    {
+        *("digital signature", "signing", "content commitment", "key encipherment", "data encipherment"),
+        *("key agreement", "cert sign", "crl sign"),
+    }
+)
+"""Usages of the key itself."""
 _EXTENDED: Final = {
     "any": "2.5.29.37.0",
     "server auth": "1.3.6.1.5.5.7.3.1",

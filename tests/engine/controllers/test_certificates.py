@@ -66,6 +66,17 @@ def test_an_approved_request_is_signed(cluster: simkit.Cluster, clock: simkit.Si
     assert made.extensions.get_extension_for_class(x509.KeyUsage).value.digital_signature
 
 
+def test_only_usages_that_there_are(cluster: simkit.Cluster) -> None:
+    """A certificate for which no usage of the key was asked lists none: OpenSSL refuses an empty list."""
+    ask(cluster, CLIENT, request("ann"), "client auth")
+    cluster.settle()
+    approve(cluster)
+    cluster.settle()
+    extensions = issued(cluster).extensions
+    assert not [each for each in extensions if isinstance(each.value, x509.KeyUsage)]
+    assert extensions.get_extension_for_class(x509.ExtendedKeyUsage)
+
+
 @pytest.mark.parametrize(
     ("signer", "text", "usages", "problem"),
     [
