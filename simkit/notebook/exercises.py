@@ -195,7 +195,7 @@ class Guess:
     def check(self, answer: str | Iterable[str]) -> Verdict:
         """The verdict on a set of words."""
         trial = self.cluster.fork()
-        given = list(dict.fromkeys([answer] if isinstance(answer, str) else answer))
+        given = sorted({answer} if isinstance(answer, str) else set(answer))
         wanted = set(self.ask(trial))
         notes = [self._note(trial, word, wanted) for word in given]
         missing = sorted(wanted - set(given))
@@ -205,10 +205,11 @@ class Guess:
         return Verdict(tuple(notes))
 
     def _note(self, trial: Cluster, word: str, wanted: set[str]) -> Note:
+        shown = word or "(the empty text)"
         if word in wanted:
-            return Note(True, word)
+            return Note(True, shown)
         why = self.explain(trial, word) if self.explain is not None else "this is not among the answers"
-        return Note(False, word, tuple(why.splitlines()))
+        return Note(False, shown, tuple(why.splitlines()))
 
     def _repr_html_(self) -> str:
         return f"<p><b>Question.</b> {escape(self.task)}</p>"

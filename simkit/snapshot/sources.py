@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from textwrap import dedent
 from typing import Any, Final, Protocol, runtime_checkable
 
 from simkit.meta.errors import SimkitError
@@ -16,6 +18,8 @@ from simkit.snapshot.report import Report
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".list", ""))
 """Endings of the files that are read from folders and archives. A file that is named itself is always read."""
+_INDENTED: Final = re.compile(r"\s*\n[ \t]+\S|[ \t]+\S")
+"""Text within code is often indented as a whole, also the lines between documents, which then are none."""
 _GZIP: Final = b"\x1f\x8b"
 _TAR_AT: Final = 257
 _TAR: Final = b"ustar"
@@ -56,7 +60,7 @@ def pieces(source: Any, report: Report) -> Iterator[Piece]:
     if isinstance(source, Mapping):
         yield Piece("the given object", source)
     elif isinstance(source, str) and _is_text(source):
-        yield Piece("the given text", source)
+        yield Piece("the given text", dedent(source) if _INDENTED.match(source) else source)
     elif isinstance(source, str | Path):
         yield from _from_path(Path(source).expanduser(), report)
     elif isinstance(source, bytes):

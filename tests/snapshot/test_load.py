@@ -457,3 +457,23 @@ def test_both_forms_of_a_recorded_dump_give_the_same() -> None:
     assert one.withheld == 69
     assert not one.problems
     assert not many.problems
+
+
+def test_text_may_be_indented_as_a_whole() -> None:
+    """Manifests within code are indented along with it, also the lines between them."""
+    dump = load(
+        """
+        {apiVersion: v1, kind: Namespace, metadata: {name: a}}
+        ---
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: b, namespace: a}
+        data:
+          text: |
+            indented
+              more
+        """
+    )
+    assert [obj["kind"] for obj in dump.objects] == ["Namespace", "ConfigMap"]
+    assert dump.objects[1]["data"] == {"text": "indented\n  more\n"}
+    assert not dump.problems or all(problem.weight == "note" for problem in dump.problems)
