@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from simkit.cli.flag_types import ports
+from simkit.cli.flag_types import ports, seconds
 
 CLUSTER_RANGE: Final = "10.96.0.0/16"
 NODE_PORTS: Final = (30000, 32767)
 TOLERATION: Final = 300
+EVENT_TTL: Final = 3600.0
 
 
 def add_arguments(group: Any) -> None:
@@ -19,6 +20,9 @@ def add_arguments(group: Any) -> None:
     )
     group.add_argument(
         "--service-node-port-range", type=ports, default=NODE_PORTS, metavar="FIRST-LAST", help="default 30000-32767"
+    )
+    group.add_argument(
+        "--event-ttl", type=seconds, default=EVENT_TTL, metavar="DURATION", help="how long events are kept (default 1h)"
     )
     for taint in ("not-ready", "unreachable"):
         group.add_argument(
@@ -35,6 +39,7 @@ def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
     return {
         "service_cluster_ip_range": (args.service_cluster_ip_range, CLUSTER_RANGE),
         "service_node_port_range": (args.service_node_port_range, NODE_PORTS),
+        "event_ttl": (args.event_ttl, EVENT_TTL),
         "default_not_ready_toleration_seconds": (args.default_not_ready_toleration_seconds, TOLERATION),
         "default_unreachable_toleration_seconds": (args.default_unreachable_toleration_seconds, TOLERATION),
     }

@@ -138,6 +138,7 @@ def run(args: argparse.Namespace) -> int:
         made.runner.stop()
         if made.engine.audit is not None:
             made.engine.audit.close()
+        made.store.close()
     return 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from simkit.cluster import bootstrap
@@ -25,6 +26,7 @@ from simkit.engine.authz.guard import RoleGuard
 from simkit.engine.authz.nodegraph import NodeGraph
 from simkit.engine.authz.rbac import RoleAuthorizer
 from simkit.engine.controllers.authority import Authority
+from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.runner import Runner
 from simkit.engine.pipeline.charging import charge
 from simkit.engine.pipeline.custom import CustomResources
@@ -35,6 +37,7 @@ from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.restored import restored
 from simkit.engine.pipeline.served import Served
 from simkit.engine.registry.allocation import ServiceAllocation
+from simkit.engine.registry.deletion import expire
 from simkit.engine.seams import Authorizer, Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.engine.storage.sqlite import open_store
@@ -121,6 +124,7 @@ class Assembled:
             [
                 *self.extensions.upkeep(lambda: self.engine.catalogue, self.clock),
                 *controllers(self._means(), options.controllers),
+                *self._expiry(),
             ],
             performing(self.engine),
             self._everything,
@@ -172,6 +176,11 @@ class Assembled:
             return issuer.issue(claims)
 
         return Means(self.clock, lambda: self.engine.catalogue, self.authority, issue, self.captured)
+
+    def _expiry(self) -> list[EventExpiry]:
+        seconds = self.options.event_ttl
+        present = self.options.storage != "memory"
+        return [EventExpiry(partial(expire, self.store), self.clock, seconds, present=present)] if seconds else []
 
     def _world(self, authorizer: Authorizer) -> LiveWorld:
         def convert(obj: Object, resource: Resource) -> Object:

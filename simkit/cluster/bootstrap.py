@@ -23,8 +23,10 @@ from simkit.meta.domain import (
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
+from simkit.meta.names import Key
 from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.schema import priorities
+from simkit.schema.catalogue import Resource
 from simkit.snapshot.protocol import Snapshot
 
 SERVER: Final = Identity("system:apiserver", (MASTERS,))
@@ -63,9 +65,10 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
 
 
 def _fill_first(engine: Engine) -> None:
-    """Flow control, the server's own service, and what it keeps about itself."""
+    """Flow control, the server's own service, and what it keeps about itself, so far as it is not there already."""
     for obj in first_objects(engine):
-        _write(engine, obj, exists=False)
+        if engine.store.get(Key(_resource(engine, obj).storage, namespace_of(obj), name_of(obj))) is None:
+            _write(engine, obj, exists=False)
     for path, status in flow_statuses(engine):
         _send(engine, "PATCH", path, status, media="application/merge-patch+json")
 
@@ -75,8 +78,12 @@ def provide(engine: Engine, namespace: str) -> None:
     _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
 
 
+def _resource(engine: Engine, obj: Object) -> Resource:
+    return engine.catalogue.lookup(f"{obj['kind']}.{obj['apiVersion'].partition('/')[0]}")
+
+
 def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
-    resource = engine.catalogue.lookup(f"{obj['kind']}.{obj['apiVersion'].partition('/')[0]}")
+    resource = _resource(engine, obj)
     namespace = namespace_of(obj)
     path = resource.path + (f"/namespaces/{namespace}" if namespace else "") + f"/{resource.resource}"
     if exists:

@@ -344,6 +344,10 @@ class Cluster:
 
         save(self.snapshot(), path)
 
+    def close(self) -> None:
+        """Let go of the file of ``storage="sqlite:..."``, for another to open. Nothing can be written afterwards."""
+        self._made.store.close()
+
     def serve(self, *, port: int = 0, bind_address: str = "127.0.0.1", kubeconfig: str | Path | None = None) -> Server:
         """Serve this cluster over HTTPS in the background, controllers running; gives back the running server.
 

@@ -78,6 +78,8 @@ class Options:
     """Addresses of Services: one range, or one of each family with a comma between them."""
     service_node_port_range: tuple[int, int] = (30000, 32767)
     """Ports of Services on nodes, both ends included."""
+    event_ttl: float = 3600.0
+    """For how many seconds after their last write events are kept; 0: for good."""
     default_not_ready_toleration_seconds: int = 300
     default_unreachable_toleration_seconds: int = 300
     """How long pods stay on nodes that are not ready, or out of reach, unless they say otherwise."""

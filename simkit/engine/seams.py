@@ -143,6 +143,10 @@ class Store(Protocol):
         """Forget the states before a revision: ``oldest`` becomes it. Listeners are told by an empty batch."""
         ...
 
+    def close(self) -> None:
+        """Let go of what is held outside memory, such as a file. The store can be read and forked, but not written."""
+        ...
+
     def fork(self) -> Store:
         """An independent store that starts with this one's present state, made in constant time."""
         ...

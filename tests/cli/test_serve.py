@@ -97,6 +97,25 @@ def test_loaded_objects(tmp_path: Path) -> None:
         assert (found["metadata"]["uid"], found["data"]) == ("kept", {"k": "v"})
 
 
+def test_a_file_of_objects_is_served_again(tmp_path: Path) -> None:
+    """What was written to a store that lasts is there after a restart, and the server's own objects are as they were."""
+    port = free_port()
+    flags = ["--secure-port", "0", "--insecure-port", str(port), "--storage", f"sqlite:{tmp_path / 'objects.db'}"]
+    flags += ["--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path), "--controllers", ""]
+    made = orjson.dumps({"metadata": {"name": "a"}, "data": {"k": "v"}})
+    seen = []
+    for _ in range(2):
+        with serving(flags):
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+            connection.request("POST", "/api/v1/namespaces/default/configmaps", made)
+            answer = connection.getresponse()
+            seen.append((answer.status, orjson.loads(answer.read()).get("reason")))
+            seen.append(asked(connection, "/api/v1/namespaces/default/services/kubernetes")[1]["metadata"]["uid"])
+            connection.close()
+    assert seen[0::2] == [(201, None), (409, "AlreadyExists")]
+    assert seen[1] == seen[3]
+
+
 @pytest.mark.parametrize(("flags", "message"), [
     (["--secure-port", "65536"], "'65536' is no port"),
     (["--anonymous-auth=maybe"], "'maybe' is neither true nor false"),

@@ -107,6 +107,15 @@ def _remove(store: Store, removal: Removal, live: Entry) -> Outcome:
     return Outcome(store.delete(live.key, expect=live.revision).entry, removed=True)
 
 
+def expire(store: Store, key: Key) -> None:
+    """Take out an object whose time is up, whatever holds it; nothing where it is gone already."""
+    while (live := store.get(key)) is not None:
+        try:
+            store.delete(key, expect=live.revision)
+        except Stale:
+            continue
+
+
 def wanted_finalizers(present: Sequence[str], propagation: str, orphans: bool) -> list[str]:
     """The finalizers of an object once its deletion is asked for with a propagation policy.
 
