@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.meta.errors import StatusError
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("kopf") is None, reason="kopf is not installed")
 OPERATOR = Path(__file__).with_name("operator_of_widgets.py")
@@ -111,14 +110,5 @@ def test_an_operator_keeps_its_resources(
     assert changed["metadata"]["finalizers"] == ["kopf.zalando.org/KopfFinalizerMarker"]
     wait(lambda: told("late is 5 wide"))
     cluster.delete("widget", "late")
-    wait(lambda: not exists(cluster, "late"))
+    wait(lambda: [each["metadata"]["name"] for each in cluster.list("widgets")] == ["early"])
     assert "Traceback" not in (tmp_path / "log").read_text()
-
-
-def exists(cluster: simkit.Cluster, name: str) -> bool:
-    try:
-        cluster.get("widget", name)
-    except StatusError as error:
-        assert error.code == 404
-        return False
-    return True
