@@ -53,11 +53,6 @@ from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 
 _LOG: Final = logging.getLogger("simkit.cluster")
-_CHECKS: Final = ("ping", "log", "etcd", "informer-sync", "poststarthook/rbac/bootstrap-roles", "shutdown")
-
-
-def _healthy() -> bool:
-    return True
 
 
 class Assembled:
@@ -111,7 +106,7 @@ class Assembled:
                 metrics=metrics,
                 limits=_room(options, store),
                 audit=audit_of(options, self.clock, metrics, forked=forked),
-                health=[(name, _healthy) for name in _CHECKS],
+                grace=options.livez_grace_period,
                 remote=self.extensions.forwarder,
                 hooked=lambda request: self.extensions.calls_webhooks(request, self._world(authorizer)),
                 conversion=self.extensions.conversions(chance),
@@ -251,7 +246,9 @@ def new_store(options: Options) -> Store:
 def fresh(options: Options) -> Assembled:
     """A new server with its default objects in place and its controllers at rest."""
     made = Assembled(options, new_store(options))
+    made.engine.started = False
     bootstrap.fill(made.engine, made.snapshot)
+    made.engine.started = True
     made.runner.settle()
     made.store.compact(through=made.store.revision)
     return made

@@ -67,6 +67,8 @@ class Options:
     """How many requests may be under way at once; 0 for no limit."""
     enable_priority_and_fairness: bool = True
     """Whether those limits are shared out by flow schemas and priority levels, or each refuses what is above it."""
+    livez_grace_period: float = 0.0
+    """Seconds for which livez takes for done what is done after the start."""
     services: Mapping[str, str] = field(default_factory=dict)
     """Where services are that webhooks and registered group versions name: ``{"ops/hook": "127.0.0.1:8443"}``."""
     proxy_client_cert_file: str | Path | None = None

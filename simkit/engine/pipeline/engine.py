@@ -23,6 +23,8 @@ from simkit.meta.errors import future_revision
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionResource, Revision
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.gates import chosen
+from simkit.schema.withheld import FieldGates
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit import Audit
@@ -45,8 +47,8 @@ class Parts:
     clock: Clock
     chance: Chance
     gates: Mapping[str, bool] = field(default_factory=dict)
-    health: Sequence[tuple[str, Callable[[], bool]]] = ()
-    """Named checks, in the order in which verbose answers list them."""
+    grace: float = 0.0
+    """Seconds for which livez takes for done what is done after the start."""
     paths: Sequence[str] = ()
     limits: Room = field(default_factory=Limits)
     metrics: Metrics = field(default_factory=Metrics)
@@ -75,7 +77,9 @@ class Engine:
         self.authentication = parts.authentication
         self.authenticator: Authenticator = parts.authentication.authenticator
         self.authorizer, self.guard = parts.authorizer, parts.guard
-        self.admission, self.gates = parts.admission, parts.gates
+        self.admission = parts.admission
+        self.gates = parts.gates or chosen({}, parts.catalogue.release).values
+        self._fields = FieldGates(parts.catalogue.release, self.gates)
         self.registry = Registry(
             parts.store, parts.clock, parts.chance, parts.allocation, allow_privileged=parts.allow_privileged
         )
@@ -83,6 +87,9 @@ class Engine:
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self.registered = Registrations(parts.store)
         self._serving: tuple[Catalogue, dict[GroupVersionResource, Served]] = (parts.catalogue, {})
+        self.started, self.stopping = True, False
+        """Whether what a start has to do is done, and whether the server is about to end: what health checks tell."""
+        self._since = parts.clock.now()
         self.upkeep: Callable[[], None] = _nothing
         """What the server has to do after a write, before the write is answered."""
         self.converting: Collection[str] = frozenset()
@@ -114,7 +121,7 @@ class Engine:
         catalogue, made = self._serving
         found = made.get(resource.gvr)
         if found is None:
-            found = made[resource.gvr] = Served(catalogue, resource)
+            found = made[resource.gvr] = Served(catalogue, resource, self._fields)
         return found
 
     def backing(self, group: str, version: str) -> tuple[Remote, Registration] | None:
@@ -132,6 +139,10 @@ class Engine:
         if parts.remote is not None and self.registered.remote and request.path.startswith(("/apis", "/openapi")):
             return True
         return parts.hooked is not None and request.method not in _READING and parts.hooked(request)
+
+    def in_grace(self) -> bool:
+        """Whether the grace period of livez lasts."""
+        return self.clock.now() - self._since < self.parts.grace
 
     def gate(self, name: str) -> bool:
         """Whether a feature gate is on."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from simkit.engine.pipeline import health
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.flow.exposed import families as flow_families
 from simkit.engine.pipeline.metrics import BYTES, SECONDS, Labels, Metrics, Sums
@@ -128,10 +129,9 @@ class Indicators:
         family = GaugeMetricFamily(
             "kubernetes_healthcheck", "Whether a health check passes (1) or not (0).", labels=("name", "type")
         )
-        for name, check in self._engine.parts.health:
-            passes = float(check())
-            for endpoint in ("healthz", "livez", "readyz"):
-                family.add_metric((name, endpoint), passes)
+        for endpoint in health.ENDPOINTS:
+            for name in health.names(self._engine.catalogue.paths, endpoint):
+                family.add_metric((name, endpoint), float(not health.problem(self._engine, endpoint, name)))
         yield family
         yield from _counters(self._engine.metrics, _INDICATORS)
 

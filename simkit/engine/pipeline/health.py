@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
@@ -13,6 +14,56 @@ from simkit.meta.message import Response
 ENDPOINTS: Final = ("healthz", "livez", "readyz")
 _TEXT: Final = "text/plain; charset=utf-8"
 _READING: Final = ("GET", "HEAD")
+_FIRST: Final = ("ping", "log", "etcd", "etcd-readiness", "informer-sync")
+_LAST: Final = "shutdown"
+_HOOKS: Final = ("poststarthook/", "autoregister-completion")
+
+
+def _stored(engine: Engine) -> str:
+    """The store answers."""
+    return "" if engine.store.revision >= engine.store.oldest else "the store has lost its history"
+
+
+def _started(engine: Engine) -> str:
+    """What has to be done at the start is done: it is done before anybody is listened to."""
+    return "" if engine.started else "not finished"
+
+
+def _staying(engine: Engine) -> str:
+    return "process is shutting down" if engine.stopping else ""
+
+
+_ASKED: Final[Mapping[str, Callable[[Engine], str]]] = {
+    "etcd": _stored,
+    "etcd-readiness": _stored,
+    "shutdown": _staying,
+}
+"""Checks that can fail: each gives why, or nothing."""
+
+
+@lru_cache(maxsize=64)
+def names(paths: Sequence[str], endpoint: str) -> tuple[str, ...]:
+    """The checks of an endpoint, in the order in which verbose answers list them, from all paths of a server.
+
+    Examples
+    --------
+    >>> names(("/livez", "/livez/log", "/livez/ping", "/readyz/shutdown"), "livez")
+    ('ping', 'log')
+    """
+    found = [path.removeprefix(f"/{endpoint}/") for path in paths if path.startswith(f"/{endpoint}/")]
+    first = [name for name in _FIRST if name in found]
+    last = [name for name in found if name == _LAST]
+    return (*first, *(name for name in found if name not in _FIRST and name != _LAST), *last)
+
+
+def problem(engine: Engine, endpoint: str, name: str) -> str:
+    """Why a check fails, empty where it passes. What is done after the start may take the grace period of livez."""
+    check = _ASKED.get(name)
+    if check is not None:
+        return check(engine)
+    if not name.startswith(_HOOKS) or (endpoint == "livez" and engine.in_grace()):
+        return ""
+    return _started(engine)
 
 
 def answer(engine: Engine, exchange: Exchange, endpoint: str, name: str) -> Response:
@@ -20,34 +71,29 @@ def answer(engine: Engine, exchange: Exchange, endpoint: str, name: str) -> Resp
     if exchange.request.method not in _READING:
         raise method_not_allowed()
     exchange.routed = f"/{endpoint}"
-    checks = dict(engine.parts.health)
-    if endpoint != "readyz":
-        checks.pop("shutdown", None)
-        checks.pop("informer-sync", None)
-    if name:
-        if name not in checks:
-            raise no_path()
-        if checks[name]():
-            return Response(200, b"ok", _TEXT)
-        raise PlainError(500, "internal server error: healthcheck failed\n")
-    return _checked(engine, exchange, endpoint, checks)
+    known = names(engine.catalogue.paths, endpoint)
+    if not name:
+        return _checked(engine, exchange, endpoint, known)
+    if name not in known:
+        raise no_path()
+    why = problem(engine, endpoint, name)
+    if why:
+        raise PlainError(500, f"internal server error: {why}\n")
+    return Response(200, b"ok", _TEXT)
 
 
-def _checked(engine: Engine, exchange: Exchange, endpoint: str, checks: dict[str, Callable[[], bool]]) -> Response:
+def _checked(engine: Engine, exchange: Exchange, endpoint: str, known: Sequence[str]) -> Response:
     excluded = list(exchange.request.query.get("exclude", ()))
-    lines, failed = [], []
-    for name, check in checks.items():
+    lines, failed = [], False
+    for name in known:
         if name in excluded:
             lines.append(f"[+]{name} excluded: ok")
             continue
-        passes = check()
+        passes = not problem(engine, endpoint, name)
         engine.metrics.count("kubernetes_healthchecks_total", name, "success" if passes else "error", endpoint)
-        if passes:
-            lines.append(f"[+]{name} ok")
-        else:
-            lines.append(f"[-]{name} failed: reason withheld")
-            failed.append(name)
-    unknown = [f'"{name}"' for name in excluded if name not in checks]
+        lines.append(f"[+]{name} ok" if passes else f"[-]{name} failed: reason withheld")
+        failed = failed or not passes
+    unknown = [f'"{name}"' for name in excluded if name not in known]
     if unknown:
         lines.append(f"warn: some health checks cannot be excluded: no matches for {','.join(unknown)}")
     text = "\n".join(lines)

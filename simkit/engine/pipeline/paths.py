@@ -30,8 +30,8 @@ def answer(engine: Engine, exchange: Exchange) -> Response:
     """The answer to a path that names no resource. Raises 404 and 405 as the real server does."""
     path, method = exchange.target.path.rstrip("/") or "/", exchange.request.method
     parts = path.strip("/").split("/")
-    if parts[0] in health.ENDPOINTS and len(parts) < 3:
-        return health.answer(engine, exchange, parts[0], parts[1] if len(parts) == 2 else "")
+    if parts[0] in health.ENDPOINTS:
+        return health.answer(engine, exchange, parts[0], "/".join(parts[1:]))
     if path in ("/metrics", "/metrics/slis"):
         return _metrics(engine, exchange)
     handler = _FIXED.get(path)
