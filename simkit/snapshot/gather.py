@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from simkit.meta.names import GroupVersion
 from simkit.snapshot.document import Document
@@ -23,8 +23,7 @@ _NOT_OBJECTS: Final[Mapping[str, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """An object as it stands in its file, not looked at yet."""
 
     value: Any
@@ -99,7 +98,7 @@ class Gathering:
             # Items stand by kind: it is the last kind that may go on.
             self.cut[str(items[-1].get("apiVersion")), str(items[-1].get("kind"))] = at.file
         elif not items:
-            self.named[_stem(at.file)] = at.file
+            self.named[stem(at.file)] = at.file
 
     def _is_object(self, found: Found) -> bool:
         value = found.value
@@ -120,10 +119,14 @@ class Gathering:
 
 
 def _is_list(value: Any) -> bool:
-    """Whether a value is a list of objects: it has items, and a kind that says so."""
-    if not isinstance(value, dict) or not str(value.get("kind", "")).endswith(_LIST):
+    """Whether a value is a list of objects: it has items, and a kind that says so, or none."""
+    if not isinstance(value, dict):
         return False
     meta = value.get("metadata")
+    if value.get("kind") is None and isinstance(value.get("items"), list):
+        return not (isinstance(meta, dict) and meta.get("name"))
+    if not str(value.get("kind", "")).endswith(_LIST):
+        return False
     return "items" in value or not (isinstance(meta, dict) and meta.get("name"))
 
 
@@ -135,7 +138,7 @@ def _item_types(value: Mapping[str, Any], kind: str) -> dict[str, str]:
     return {"apiVersion": api_version, "kind": kind.removesuffix(_LIST)}
 
 
-def _stem(file: str) -> str:
+def stem(file: str) -> str:
     """The name of a file without its folder and the endings that say how it is written."""
     name = PurePath(file).name
     while (suffix := PurePath(name).suffix.lower()) in SUFFIXES and suffix:

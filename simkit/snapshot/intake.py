@@ -9,6 +9,7 @@ from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, with_metadata
 from simkit.snapshot.events import core_event
+from simkit.snapshot.filenames import other_than_objects
 from simkit.snapshot.gather import Found
 from simkit.snapshot.report import Report
 from simkit.snapshot.resources import Place, ResourceIndex
@@ -20,8 +21,10 @@ _EVERYWHERE: Final = "the dump"
 class Intake:
     """Collects objects by key. Call ``take`` for each, then ``finish`` for what is said once."""
 
-    def __init__(self, index: ResourceIndex, report: Report, *, secrets: bool) -> None:
-        self._index, self._report, self._secrets = index, report, secrets
+    def __init__(
+        self, index: ResourceIndex, report: Report, *, secrets: bool, namespace: str = DEFAULT_NAMESPACE
+    ) -> None:
+        self._index, self._report, self._secrets, self._namespace = index, report, secrets, namespace
         self.keyed: dict[Key, Object] = {}
         self.origins: dict[Key, tuple[str, int | None]] = {}
         self.withheld = 0
@@ -36,6 +39,9 @@ class Intake:
         api_version, kind = obj.get("apiVersion"), obj.get("kind")
         meta = obj.get("metadata")
         complaint = _complaint(api_version, kind, meta)
+        if complaint and (other := other_than_objects(found)):
+            self._report.add(found.file, found.line, other, weight="note")
+            return
         if complaint:
             where = f"{found.where}: " if found.where else ""
             self._report.add(found.file, found.line, where + complaint[0], complaint[1])
@@ -64,11 +70,11 @@ class Intake:
         """The object in the namespace in which it can only be."""
         name = f"{obj['kind']} {obj['metadata']['name']}"
         if place.namespaced:
-            what, hint = f"{name} has no namespace", f"it was put into {DEFAULT_NAMESPACE}"
+            what, hint = f"{name} has no namespace", f"it was put into {self._namespace}"
         else:
             what, hint = f"{name} has a namespace, which its kind cannot have", "it was taken away"
         self._report.add(found.file, found.line, what, hint, weight="changed")
-        namespace = DEFAULT_NAMESPACE if place.namespaced else ""
+        namespace = self._namespace if place.namespaced else ""
         return with_metadata(obj, namespace=namespace or None), namespace
 
     def _keep(self, key: Key, obj: Object, found: Found) -> None:

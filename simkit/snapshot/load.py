@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.names import GroupResource
 from simkit.snapshot.completeness import captured_resources
 from simkit.snapshot.dump import Dump
+from simkit.snapshot.filenames import typed
 from simkit.snapshot.gather import Found, Gathering
 from simkit.snapshot.intake import Intake
 from simkit.snapshot.parse import documents
@@ -22,6 +24,7 @@ def load(
     release: str = "1.30",
     captured: Iterable[str | GroupResource] = (),
     secrets: bool = False,
+    namespace: str = DEFAULT_NAMESPACE,
 ) -> Dump:
     """The objects of a dump, with a report of what was wrong in it.
 
@@ -30,7 +33,8 @@ def load(
     source
         A file, a folder (read with its subfolders), an archive, a pattern such as ``dumps/*.yaml``; text; an open
         file; decoded objects; or several of these. JSON, JSON lines, YAML with any number of documents, ``List`` and
-        lists of one kind, compressed or not: the content decides, not the name.
+        lists of one kind, compressed or not: the content decides, not the name. Of what must-gather, Velero, Sonobuoy
+        and Troubleshoot write, the files that hold objects.
     release
         The release by which kinds and scopes are read.
     captured
@@ -40,13 +44,15 @@ def load(
     secrets
         Whether to keep the values of secrets. Otherwise their keys stay with empty values, also in the annotation
         that repeats what was applied last.
+    namespace
+        Where objects go that live in namespaces and name none, as ``kubectl apply -n`` has it.
 
     Raises
     ------
     SimkitError
         For a path at which there is nothing. Broken content raises nothing: it is in ``problems``, and the rest is
-        loaded. Namespaced objects without a namespace are put into ``default``; of two objects with the same key the
-        later one counts; both are reported.
+        loaded. Namespaced objects without a namespace are put into one; of two objects with the same key the later one
+        counts; both are reported.
 
     Notes
     -----
@@ -65,9 +71,9 @@ def load(
     gathering = Gathering(report)
     found = _found(source, gathering, report)
     index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), release)
-    intake = Intake(index, report, secrets=secrets)
+    intake = Intake(index, report, secrets=secrets, namespace=namespace)
     for each in found:
-        intake.take(each)
+        intake.take(typed(each, index))
     intake.finish()
     complete = captured_resources(index, gathering, intake.keyed, list(captured), report)
     return Dump(intake.keyed, complete, tuple(report), index, intake.origins, intake.withheld)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 from typing import Final
 
 from simkit.snapshot.document import Advance, Document
@@ -12,6 +13,10 @@ from simkit.snapshot.report import Report
 from simkit.snapshot.sources import Piece
 from simkit.snapshot.yamldocuments import yaml_documents
 
+_LOGS_MARK: Final = "==== START logs for container "
+_LOGS: Final = re.compile(rf"^{_LOGS_MARK}.*?^==== END logs for container [^\n]*$", re.DOTALL | re.MULTILINE)
+"""What ``kubectl cluster-info dump`` writes between the objects."""
+_TEMPLATE: Final = re.compile(r"\{\{-? ?[^\s{]")
 _CHATTER: Final = re.compile(r"(?:Warning: |Error from server|error: |No resources found|[WEI]\d{4} )")
 
 
@@ -21,8 +26,14 @@ def documents(piece: Piece, report: Report, advance: Advance) -> Iterator[Docume
         yield Document(piece.content, None)
         return
     text, skipped = _without_chatter(piece, report)
+    if _LOGS_MARK in text:
+        text = _LOGS.sub(lambda logs: "\n" * logs.group().count("\n"), text)
     start = text.lstrip()[:1]
-    if not start:
+    if _TEMPLATE.search(text) and "templates" in PurePath(piece.file).parts:
+        report.add(
+            piece.file, None, "a template of a chart, which has no objects yet", "load what `helm template` writes"
+        )
+    elif not start:
         report.add(piece.file, None, "nothing is in it", "the command that wrote it may have failed; run it again")
     elif start in ("{", "["):
         yield from json_documents(piece.file, text, skipped + 1, report, advance)

@@ -7,13 +7,14 @@ import io
 import re
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from textwrap import dedent
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from simkit.meta.errors import SimkitError
+from simkit.snapshot.layouts import layout_of
 from simkit.snapshot.report import Report
 
 SUFFIXES: Final = frozenset((".json", ".yaml", ".yml", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".list", ""))
@@ -24,6 +25,8 @@ _GZIP: Final = b"\x1f\x8b"
 _TAR_AT: Final = 257
 _TAR: Final = b"ustar"
 _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
+
+P = TypeVar("P", bound=PurePath)
 
 
 @runtime_checkable
@@ -111,22 +114,26 @@ def _near(path: Path) -> str:
 
 def _from_folder(folder: Path, report: Report) -> Iterator[Piece]:
     names = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    readable = [name for name in names if _is_wanted(name)]
-    _note_left_out(str(folder), len(names) - len(readable), report)
-    for name in readable:
+    for name in _wanted(names, str(folder), report):
         path = folder / name
         yield from _from_bytes(str(path), path.read_bytes(), report)
 
 
-def _is_wanted(path: PurePath) -> bool:
-    return path.suffix.lower() in SUFFIXES and not any(part.startswith(".") for part in path.parts)
-
-
-def _note_left_out(where: str, count: int, report: Report) -> None:
+def _wanted(paths: Sequence[P], where: str, report: Report) -> list[P]:
+    """The paths of the files that are read; how many are not is noted."""
+    layout = layout_of(paths)
+    readable = [path for path in paths if (layout.holds(path) if layout else _is_wanted(path))]
+    count = len(paths) - len(readable)
     if count:
         files = "1 file" if count == 1 else f"{count} files"
+        why = f"hold no objects in a {layout.name}" if layout else "do not end in .json, .yaml and the like"
         hint = "name a file itself to have it read whatever its name"
-        report.add(where, None, f"{files} left out that do not end in .json, .yaml and the like", hint, weight="note")
+        report.add(where, None, f"{files} left out that {why}", hint, weight="note")
+    return readable
+
+
+def _is_wanted(path: PurePath) -> bool:
+    return path.suffix.lower() in SUFFIXES and not any(part.startswith(".") for part in path.parts)
 
 
 def _from_bytes(name: str, content: bytes, report: Report) -> Iterator[Piece]:
@@ -160,21 +167,30 @@ def _readable_part(content: bytes) -> bytes:
 
 
 def _from_tar(name: str, content: bytes, report: Report) -> Iterator[Piece]:
-    left_out = 0
+    members: dict[PurePath, tarfile.TarInfo] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(content)) as archive:
-            for member in archive:
-                if not member.isfile():
-                    continue
-                stream = archive.extractfile(member) if _is_wanted(PurePath(member.name.lstrip("./"))) else None
-                if stream is None:
-                    left_out += 1
-                else:
-                    yield from _from_bytes(f"{name}/{member.name}", stream.read(), report)
+            damage = _list_members(archive, members)
+            for path in _wanted(list(members), name, report):
+                stream = archive.extractfile(members[path])
+                if stream is not None:
+                    yield from _from_bytes(f"{name}/{members[path].name}", stream.read(), report)
     except (tarfile.TarError, EOFError) as error:
+        damage = error
+    if damage is not None:
         hint = "fetch it again; the files before the damage were read"
-        report.add(name, None, f"the archive is damaged ({error})", hint)
-    _note_left_out(name, left_out, report)
+        report.add(name, None, f"the archive is damaged ({damage})", hint)
+
+
+def _list_members(archive: tarfile.TarFile, members: dict[PurePath, tarfile.TarInfo]) -> Exception | None:
+    """Note the files of an archive, in its order, and give back what kept it from being read to its end."""
+    try:
+        for member in archive:
+            if member.isfile():
+                members[PurePath(member.name.lstrip("./"))] = member
+    except (tarfile.TarError, EOFError) as error:
+        return error
+    return None
 
 
 def _text(name: str, content: bytes, report: Report) -> str:

@@ -1,0 +1,45 @@
+"""What the name of a file tells of objects that do not say what they are."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import Final
+
+from simkit.meta.errors import UnknownResource
+from simkit.snapshot.gather import Found, stem
+from simkit.snapshot.resources import ResourceIndex
+
+_NOT_OBJECTS: Final = {
+    "kustomization": "what kustomize builds from, not an object; load what `kubectl kustomize` writes",
+    "chart": "the description of a Helm chart, not an object; load what `helm template` writes",
+    "values": "values of a Helm chart, not an object; load what `helm template` writes",
+}
+
+
+def typed(found: Found, index: ResourceIndex) -> Found:
+    """The object with the kind that its file is named after, or the folder of its file, if it does not say its own.
+
+    Go programs that write single items of lists leave apiVersion and kind out: ``roles/dev.json``,
+    ``dev/rolebindings.rbac.authorization.k8s.io.json``.
+    """
+    value = found.value
+    if not isinstance(value, dict) or value.get("kind") or value.get("apiVersion"):
+        return found
+    meta = value.get("metadata")
+    if not isinstance(meta, dict) or not meta.get("name"):
+        return found
+    for word in (stem(found.file), PurePath(found.file).parent.name):
+        try:
+            known = index.catalogue.lookup(word)
+        except UnknownResource:
+            continue
+        return Found({"apiVersion": known.api_version, "kind": known.kind, **value}, *found[1:])
+    return found
+
+
+def other_than_objects(found: Found) -> str:
+    """What the file is where it is known to hold no objects, else nothing."""
+    value = found.value
+    if isinstance(value, dict) and value.get("kind") not in (None, "Kustomization", "Component"):
+        return ""
+    return _NOT_OBJECTS.get(stem(found.file).lower(), "")
