@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import expect, merge
 from simkit.engine.controllers.view import View, controller_of, going, uid_of
-from simkit.meta.labels import LabelSelector
-from simkit.meta.names import GroupResource
-from simkit.meta.objects import Object, labels_of, metadata, namespace_of
+from simkit.engine.seams import Change
+from simkit.meta.labels import LabelSelector, of_object
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
 
 
 def claim(
@@ -42,6 +43,32 @@ def claim(
 def _set_owners(client: Client, resource: GroupResource, obj: Object, owners: Sequence[Mapping[str, Any]]) -> None:
     meta = {"uid": uid_of(obj), "resourceVersion": metadata(obj)["resourceVersion"], "ownerReferences": owners or None}
     expect(merge(client, resource, obj, {"metadata": meta}), 404, 409)
+
+
+def owners_concerned(
+    change: Change,
+    view: View,
+    owners: GroupResource,
+    kind: str,
+    claimed: GroupResource,
+    selector: Callable[[Object], LabelSelector],
+) -> list[Key]:
+    """The owners to look at because of a change: of their own, of what they have or had, of what they may take in."""
+    key, obj = change.entry.key, change.entry.object
+    if key.resource == owners:
+        return [key]
+    names = set(owner_names(obj, kind))
+    if change.previous is not None:
+        names.update(owner_names(change.previous.object, kind))
+    if not names and key.resource == claimed and controller_of(obj) is None:
+        candidates = view.scan(owners, key.namespace)
+        names.update(name_of(each) for each in candidates if selector(each).matches(labels_of(obj)))
+    return [Key(owners, key.namespace, name) for name in names]
+
+
+def selector_of(owner: Object) -> LabelSelector:
+    """``spec.selector``."""
+    return of_object(at(owner, "spec", "selector"))
 
 
 def owner_names(obj: Object, kind: str) -> list[str]:

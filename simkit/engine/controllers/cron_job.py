@@ -8,6 +8,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfoNotFoundError
 
 from simkit.engine.controllers.claiming import owner_names
+from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CRON_JOBS, JOBS
 from simkit.engine.controllers.runner import Client
@@ -36,6 +37,7 @@ class CronJobs(Watching):
     def __init__(self, clock: Clock) -> None:
         super().__init__(CRON_JOBS, JOBS)
         self._clock = clock
+        self._events = Events(clock, self.name)
 
     def affected(self, change: Change, view: View) -> Iterable[Key]:
         key = change.entry.key
@@ -52,12 +54,25 @@ class CronJobs(Watching):
             return None
         made = view.controlled(JOBS, key.namespace, uid_of(owner))
         status = _caught_up(owner, made)
+        self._announce_ends(client, owner, made)
         self._clean(client, owner, made)
         again: float | None = None
         if not going(owner) and not at(owner, "spec", "suspend"):
             again = self._fire(client, owner, made, status)
         replace_status(client, CRON_JOBS, owner, status)
         return again
+
+    def _announce_ends(self, client: Client, owner: Object, made: Sequence[Object]) -> None:
+        """Tell of each active job that is not active any more."""
+        known = {uid_of(job): job for job in made}
+        for each in at(owner, "status", "active") or ():
+            job = known.get(each.get("uid") or "")
+            if job is None:
+                text = f"Active job went missing: {each.get('name')}"
+                self._events.tell(client, owner, "MissingJob", text)
+            elif is_finished(job):
+                end = "Complete" if is_true(at(job, "status", "conditions"), "Complete") else "Failed"
+                self._events.tell(client, owner, "SawCompletedJob", f"Saw completed job: {name_of(job)}, status: {end}")
 
     def _fire(self, client: Client, owner: Object, made: Sequence[Object], status: dict[str, Any]) -> float | None:
         """Make the job that is due, and note it; gives back when the next one is."""
@@ -78,12 +93,14 @@ class CronJobs(Watching):
         """Whether another job may run now; with the policy Replace the running ones are removed."""
         active, policy = status.get("active") or (), at(owner, "spec", "concurrencyPolicy")
         if policy == "Forbid" and active:
+            text = "Not starting job because prior execution is running and concurrency policy is Forbid"
+            self._events.tell(client, owner, "JobAlreadyActive", text)
             return False
         if policy == "Replace":
             uids = {each.get("uid") for each in active}
             for job in made:
                 if uid_of(job) in uids:
-                    remove(client, JOBS, job, "Background")
+                    self._remove(client, owner, job)
             status.pop("active", None)
         return True
 
@@ -94,8 +111,11 @@ class CronJobs(Watching):
             status["lastScheduleTime"] = timestamp(due)
             return
         if not response.succeeded:
-            raise Unfinished(str(response.object.get("message")))
+            message = str(response.object.get("message"))
+            self._events.tell(client, owner, "FailedCreate", f"Error creating job: {message}", warning=True)
+            raise Unfinished(message)
         job = response.object
+        self._events.tell(client, owner, "SuccessfulCreate", f"Created job {name_of(job)}")
         reference = {
             "kind": "Job",
             "namespace": namespace,
@@ -116,7 +136,11 @@ class CronJobs(Watching):
             limit = at(owner, "spec", field)
             if limit is not None:
                 for job in by_age(jobs)[: max(0, len(jobs) - limit)]:
-                    remove(client, JOBS, job, "Background")
+                    self._remove(client, owner, job)
+
+    def _remove(self, client: Client, owner: Object, job: Object) -> None:
+        if remove(client, JOBS, job, "Background").succeeded:
+            self._events.tell(client, owner, "SuccessfulDelete", f"Deleted job {name_of(job)}")
 
 
 def _caught_up(owner: Object, made: Sequence[Object]) -> dict[str, Any]:

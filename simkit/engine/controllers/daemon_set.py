@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.engine.controllers import history
-from simkit.engine.controllers.claiming import claim, owner_names
+from simkit.engine.controllers.claiming import claim, owners_concerned, selector_of
+from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DAEMON_SETS, NODES, PODS, REVISIONS
+from simkit.engine.controllers.pod_control import PodControl
 from simkit.engine.controllers.runner import Client
-from simkit.engine.controllers.sending import create, keys_of, remove, replace_status
-from simkit.engine.controllers.view import View, controller_of, going
+from simkit.engine.controllers.sending import keys_of, replace_status
+from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import fits, tolerates
@@ -20,7 +22,6 @@ from simkit.logic.workloads.pods import available_from, by_age, integer_or_perce
 from simkit.logic.workloads.revisions import HASH, POD_HASH
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
-from simkit.meta.labels import of_object
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of
 
@@ -58,22 +59,13 @@ class DaemonSets(Watching):
     def __init__(self, clock: Clock) -> None:
         super().__init__(DAEMON_SETS, PODS, NODES, REVISIONS)
         self._clock = clock
+        self._events = Events(clock, self.name)
+        self._pods = PodControl(self._events)
 
     def affected(self, change: Change, view: View) -> Iterable[Key]:
-        key, obj = change.entry.key, change.entry.object
-        if key.resource == DAEMON_SETS:
-            return [key]
-        if key.resource == NODES:
+        if change.entry.key.resource == NODES:
             return self.everything(view) if _node_differs(change) else ()
-        names = set(owner_names(obj, "DaemonSet"))
-        if change.previous is not None:
-            names.update(owner_names(change.previous.object, "DaemonSet"))
-        if not names and key.resource == PODS and controller_of(obj) is None:
-            owners = view.scan(DAEMON_SETS, key.namespace)
-            names.update(
-                name_of(each) for each in owners if of_object(at(each, "spec", "selector")).matches(labels_of(obj))
-            )
-        return [Key(DAEMON_SETS, key.namespace, name) for name in names]
+        return owners_concerned(change, view, DAEMON_SETS, "DaemonSet", PODS, selector_of)
 
     def everything(self, view: View) -> Iterable[Key]:
         return keys_of(DAEMON_SETS, view.scan(DAEMON_SETS))
@@ -82,7 +74,7 @@ class DaemonSets(Watching):
         owner = view.get(key)
         if owner is None or going(owner):
             return None
-        reference, selector = owner_reference("apps/v1", "DaemonSet", owner), of_object(at(owner, "spec", "selector"))
+        reference, selector = owner_reference("apps/v1", "DaemonSet", owner), selector_of(owner)
         if not selector:
             return None
         revisions = claim(client, view, REVISIONS, owner, reference, selector)
@@ -116,7 +108,11 @@ class DaemonSets(Watching):
             if runs and len(live) > 1 and not self._surges(scene):
                 surplus = live[1:]
             for pod in (*ended, *surplus):
-                remove(client, PODS, pod)
+                if pod in ended and at(pod, "status", "phase") == "Failed":
+                    found = f"Found failed daemon pod {metadata(pod)['namespace']}/{name_of(pod)} on node {name}"
+                    text = f"{found}, will try to kill it"
+                    self._events.tell(client, scene.owner, "FailedDaemonPod", text, warning=True)
+                self._pods.remove(client, scene.owner, pod)
                 acted = True
             if runs and not live and not any(map(going, present)):
                 self._create(client, scene, name)
@@ -149,10 +145,10 @@ class DaemonSets(Watching):
                 if self._available(scene, pod):
                     old.append(pod)
                 else:
-                    remove(client, PODS, pod)
+                    self._pods.remove(client, scene.owner, pod)
                     acted = True
         for pod in old[: max(0, most - lacking)]:
-            remove(client, PODS, pod)
+            self._pods.remove(client, scene.owner, pod)
             acted = True
         return acted
 
@@ -168,7 +164,7 @@ class DaemonSets(Watching):
                 extra += 1
                 if self._available(scene, new[0]):
                     for pod in old:
-                        remove(client, PODS, pod)
+                        self._pods.remove(client, scene.owner, pod)
                         acted = True
             elif old:
                 waiting.append(name)
@@ -185,10 +181,9 @@ class DaemonSets(Watching):
         return start is not None and start <= self._clock.now()
 
     def _create(self, client: Client, scene: _Scene, node: str) -> None:
-        pod = _pod(scene, node)
-        response = create(client, PODS, metadata(scene.owner)["namespace"], pod)
-        if not response.succeeded:
-            raise Unfinished(str(response.object.get("message")))
+        failure = self._pods.create(client, scene.owner, _pod(scene, node))
+        if failure:
+            raise Unfinished(failure)
 
     def _tell(self, client: Client, scene: _Scene) -> float | None:
         now, counts = self._clock.now(), dict.fromkeys(_COUNTS, 0)

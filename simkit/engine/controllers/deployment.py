@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.engine.controllers.claiming import claim, owner_names
+from simkit.engine.controllers.claiming import claim, owner_names, owners_concerned, selector_of
+from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import create, expect, keys_of, remove, replace, replace_status
-from simkit.engine.controllers.view import View, controller_of, going, uid_of
+from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import rollout
@@ -18,7 +19,6 @@ from simkit.logic.workloads.deployment_status import deadline_of, is_complete, s
 from simkit.logic.workloads.naming import content_hash
 from simkit.logic.workloads.pods import is_active, owner_reference
 from simkit.meta.clock import Clock
-from simkit.meta.labels import of_object
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, with_metadata
 
@@ -31,6 +31,7 @@ class Deployments(Watching):
     def __init__(self, clock: Clock) -> None:
         super().__init__(DEPLOYMENTS, REPLICA_SETS, PODS)
         self._clock = clock
+        self._events = Events(clock, self.name)
 
     def concerns(self, change: Change) -> bool:
         resource = change.entry.key.resource
@@ -38,22 +39,11 @@ class Deployments(Watching):
 
     def affected(self, change: Change, view: View) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
-        if key.resource == DEPLOYMENTS:
-            return [key]
-        if key.resource == PODS:
-            sets = [view.get(Key(REPLICA_SETS, key.namespace, name)) for name in owner_names(obj, "ReplicaSet")]
-            names = {name for each in sets if each is not None for name in owner_names(each, "Deployment")}
-        else:
-            names = set(owner_names(obj, "Deployment"))
-            if change.previous is not None:
-                names.update(owner_names(change.previous.object, "Deployment"))
-            if not names and controller_of(obj) is None:
-                names.update(name_of(each) for each in self._matching(view, obj))
+        if key.resource != PODS:
+            return owners_concerned(change, view, DEPLOYMENTS, "Deployment", REPLICA_SETS, selector_of)
+        sets = [view.get(Key(REPLICA_SETS, key.namespace, name)) for name in owner_names(obj, "ReplicaSet")]
+        names = {name for each in sets if each is not None for name in owner_names(each, "Deployment")}
         return [Key(DEPLOYMENTS, key.namespace, name) for name in names]
-
-    def _matching(self, view: View, obj: Object) -> list[Object]:
-        deployments = view.scan(DEPLOYMENTS, metadata(obj)["namespace"])
-        return [each for each in deployments if of_object(at(each, "spec", "selector")).matches(labels_of(obj))]
 
     def everything(self, view: View) -> Iterable[Key]:
         return keys_of(DEPLOYMENTS, view.scan(DEPLOYMENTS))
@@ -63,8 +53,7 @@ class Deployments(Watching):
         if deployment is None:
             return None
         reference = owner_reference("apps/v1", "Deployment", deployment)
-        selector = of_object(at(deployment, "spec", "selector"))
-        sets = claim(client, view, REPLICA_SETS, deployment, reference, selector)
+        sets = claim(client, view, REPLICA_SETS, deployment, reference, selector_of(deployment))
         if sets is None:
             return None
         new = rollout.newest(deployment, sets)
@@ -152,7 +141,11 @@ class Deployments(Watching):
     def _resize(self, client: Client, deployment: Object, each: Object, size: int) -> bool:
         notes = {**annotations_of(each), **self._sizes(deployment)}
         wanted = {**with_metadata(each, annotations=notes), "spec": {**each["spec"], "replicas": size}}
-        expect(replace(client, REPLICA_SETS, wanted), 404, 409)
+        before = rollout.wanted_replicas(each)
+        if expect(replace(client, REPLICA_SETS, wanted), 404, 409).succeeded and size != before:
+            word = "up" if size > before else "down"
+            text = f"Scaled {word} replica set {name_of(each)} to {size} from {before}"
+            self._events.tell(client, deployment, "ScalingReplicaSet", text)
         return True
 
     def _create(self, client: Client, deployment: Object, reference: Mapping[str, Any], sets: Sequence[Object]) -> None:
@@ -181,11 +174,15 @@ class Deployments(Watching):
             replace_status(client, DEPLOYMENTS, deployment, status)
         elif not response.succeeded:
             self._failed(client, deployment, str(response.object.get("message")))
+        elif spec["replicas"]:
+            text = f"Scaled up replica set {meta['name']} to {spec['replicas']}"
+            self._events.tell(client, deployment, "ScalingReplicaSet", text)
 
     def _failed(self, client: Client, deployment: Object, message: str) -> None:
         present = at(deployment, "status", "conditions") or ()
         conditions = set_condition(present, "Progressing", False, "ReplicaSetCreateError", message, self._clock.now())
         replace_status(client, DEPLOYMENTS, deployment, {**(deployment.get("status") or {}), "conditions": conditions})
+        self._events.tell(client, deployment, "ReplicaSetCreateError", message, warning=True)
         raise Unfinished(message)
 
     def _annotate(self, client: Client, deployment: Object, old: Sequence[Object], new: Object) -> bool:

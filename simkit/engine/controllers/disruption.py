@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import (
     BUDGETS,
     DEPLOYMENTS,
@@ -43,6 +44,7 @@ class Disruptions(Watching):
     def __init__(self, clock: Clock) -> None:
         super().__init__(BUDGETS, PODS, *_SCALED.values())
         self._clock = clock
+        self._events = Events(clock, "controllermanager")
 
     def affected(self, change: Change, view: View) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
@@ -68,6 +70,8 @@ class Disruptions(Watching):
             return None
         selector = of_object(at(budget, "spec", "selector"))
         pods = [pod for pod in view.scan(PODS, key.namespace) if selector.matches(labels_of(pod))]
+        if not pods:
+            self._events.tell(client, budget, "NoPods", "No matching pods found")
         expected, desired = self._numbers(view, budget, pods)
         disrupted, again = self._disrupted(budget, pods)
         healthy = sum(is_ready(pod) and not going(pod) and name_of(pod) not in disrupted for pod in pods)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.engine.controllers.claiming import claim, owner_names
+from simkit.engine.controllers.claiming import claim, owners_concerned, selector_of
+from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import JOBS, PODS
+from simkit.engine.controllers.pod_control import PodControl
 from simkit.engine.controllers.runner import Client
-from simkit.engine.controllers.sending import create, expect, keys_of, merge, remove, replace_status
+from simkit.engine.controllers.sending import expect, keys_of, merge, replace_status
 from simkit.engine.controllers.view import View, controller_of, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
@@ -18,9 +20,8 @@ from simkit.logic.workloads.conditions import find
 from simkit.logic.workloads.jobs import Progress
 from simkit.logic.workloads.pods import owner_reference, pod_of, removal_rank
 from simkit.meta.clock import Clock, timestamp
-from simkit.meta.labels import of_object
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
+from simkit.meta.objects import Object, annotations_of, at, metadata, name_of
 
 
 class Jobs(Watching):
@@ -31,20 +32,11 @@ class Jobs(Watching):
     def __init__(self, clock: Clock) -> None:
         super().__init__(JOBS, PODS)
         self._clock = clock
+        self._events = Events(clock, self.name)
+        self._pods = PodControl(self._events)
 
     def affected(self, change: Change, view: View) -> Iterable[Key]:
-        key, obj = change.entry.key, change.entry.object
-        if key.resource == JOBS:
-            return [key]
-        names = set(owner_names(obj, "Job"))
-        if change.previous is not None:
-            names.update(owner_names(change.previous.object, "Job"))
-        if not names and controller_of(obj) is None:
-            owners = view.scan(JOBS, key.namespace)
-            names.update(
-                name_of(each) for each in owners if of_object(at(each, "spec", "selector")).matches(labels_of(obj))
-            )
-        return [Key(JOBS, key.namespace, name) for name in names]
+        return owners_concerned(change, view, JOBS, "Job", PODS, selector_of)
 
     def everything(self, view: View) -> Iterable[Key]:
         return keys_of(JOBS, view.scan(JOBS))
@@ -54,7 +46,7 @@ class Jobs(Watching):
         if job is None:
             self._free_orphans(client, view, key)
             return None
-        reference, selector = owner_reference("batch/v1", "Job", job), of_object(at(job, "spec", "selector"))
+        reference, selector = owner_reference("batch/v1", "Job", job), selector_of(job)
         pods = claim(client, view, PODS, job, reference, selector)
         if pods is None:
             return None
@@ -69,7 +61,7 @@ class Jobs(Watching):
         end = jobs.verdict(progress, now)
         suspended = bool(at(job, "spec", "suspend"))
         if progress.active and (end is not None or suspended):
-            self._remove(client, progress.active, counted=end is not None)
+            self._remove(client, job, progress.active, counted=end is not None)
             return None  # the pods that go bring us back here
         if self._count(client, progress):
             return None
@@ -143,18 +135,19 @@ class Jobs(Watching):
 
     # Pods
 
-    def _remove(self, client: Client, pods: Sequence[Object], *, counted: bool) -> None:
+    def _remove(self, client: Client, job: Object, pods: Sequence[Object], *, counted: bool) -> None:
         """Remove pods that still work. They count as failed when the job has ended, else not at all."""
         for pod in pods:
             if not counted and jobs.is_tracked(pod):
                 self._let_go(client, pod)
-            remove(client, PODS, pod)
+            self._pods.remove(client, job, pod)
 
     def _staff(self, client: Client, progress: Progress, reference: Mapping[str, Any]) -> tuple[bool, float | None]:
         """Make or remove pods: whether any, and until when failures keep it from making more."""
         active, wanted = progress.active, jobs.wanted_pods(progress)
         if len(active) > wanted:
-            self._remove(client, sorted(active, key=removal_rank)[: len(active) - wanted], counted=False)
+            surplus = sorted(active, key=removal_rank)[: len(active) - wanted]
+            self._remove(client, progress.job, surplus, counted=False)
             return True, None
         held_back = progress.terminating if at(progress.job, "spec", "podReplacementPolicy") == "Failed" else 0
         missing = wanted - len(active) - held_back
@@ -167,9 +160,9 @@ class Jobs(Watching):
         if jobs.is_indexed(progress.job):
             numbers = list(jobs.free_indexes(progress, missing))
         for number in numbers:
-            response = create(client, PODS, metadata(progress.job)["namespace"], _pod(progress, reference, number))
-            if not response.succeeded:
-                raise Unfinished(str(response.object.get("message")))
+            failure = self._pods.create(client, progress.job, _pod(progress, reference, number))
+            if failure:
+                raise Unfinished(failure)
         return bool(numbers), None
 
     # Status
@@ -193,7 +186,25 @@ class Jobs(Watching):
                 status["completionTime"] = now
         if conditions:
             status["conditions"] = conditions
-        replace_status(client, JOBS, job, status)
+        changed = replace_status(client, JOBS, job, status)
+        if changed is not None and changed.succeeded:
+            self._announce(client, job, before.get("conditions") or (), conditions)
+
+    def _announce(
+        self, client: Client, job: Object, before: Sequence[Mapping[str, Any]], after: Sequence[Mapping[str, Any]]
+    ) -> None:
+        """An event for each condition that has become another one."""
+        for each in after:
+            old = find(before, each["type"])
+            if old is not None and old.get("status") == each["status"]:
+                continue
+            if each["type"] == "Complete":
+                self._events.tell(client, job, "Completed", "Job completed")
+            elif each["type"] == "Failed":
+                self._events.tell(client, job, each.get("reason", ""), each.get("message", ""), warning=True)
+            elif each["type"] == "Suspended":
+                word = "Suspended" if each["status"] == "True" else "Resumed"
+                self._events.tell(client, job, word, f"Job {word.lower()}")
 
 
 def _is_over(pod: Object, counted: set[str], progress: Progress) -> bool:

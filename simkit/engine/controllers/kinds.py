@@ -9,6 +9,7 @@ from simkit.meta.names import GroupResource
 
 NAMESPACES: Final = GroupResource("", "namespaces")
 NODES: Final = GroupResource("", "nodes")
+EVENTS: Final = GroupResource("", "events")
 PODS: Final = GroupResource("", "pods")
 SERVICES: Final = GroupResource("", "services")
 ENDPOINTS: Final = GroupResource("", "endpoints")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.engine.controllers.claiming import claim, owner_names
+from simkit.engine.controllers.claiming import claim, owners_concerned, selector_of
+from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
+from simkit.engine.controllers.pod_control import PodControl
 from simkit.engine.controllers.runner import Client
-from simkit.engine.controllers.sending import create, keys_of, remove, replace_status
-from simkit.engine.controllers.view import View, controller_of, going
+from simkit.engine.controllers.sending import keys_of, replace_status
+from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, is_active, is_ready, owner_reference, pod_of, removal_rank
@@ -27,6 +29,7 @@ class Replicas(Watching):
         super().__init__(PODS, resource)
         self._clock, self._resource, self._kind = clock, resource, kind
         self.name, self.account = name, account
+        self._pods = PodControl(Events(clock, account))
 
     @classmethod
     def sets(cls, clock: Clock) -> Replicas:
@@ -40,23 +43,15 @@ class Replicas(Watching):
         return cls(clock, REPLICATION_CONTROLLERS, "ReplicationController", name, account)
 
     def affected(self, change: Change, view: View) -> Iterable[Key]:
-        key, obj = change.entry.key, change.entry.object
-        if key.resource == self._resource:
-            return [key]
-        names = set(owner_names(obj, self._kind))
-        if change.previous is not None:
-            names.update(owner_names(change.previous.object, self._kind))
-        if not names and controller_of(obj) is None:
-            owners = view.scan(self._resource, key.namespace)
-            names.update(name_of(owner) for owner in owners if self._selector(owner).matches(labels_of(obj)))
-        return [Key(self._resource, key.namespace, name) for name in names]
+        return owners_concerned(change, view, self._resource, self._kind, PODS, self._selector)
 
     def everything(self, view: View) -> Iterable[Key]:
         return keys_of(self._resource, view.scan(self._resource))
 
     def _selector(self, owner: Object) -> LabelSelector:
-        selector = at(owner, "spec", "selector")
-        return of_object(selector if self._resource == REPLICA_SETS else {"matchLabels": selector or {}})
+        if self._resource == REPLICA_SETS:
+            return selector_of(owner)
+        return of_object({"matchLabels": at(owner, "spec", "selector") or {}})
 
     def reconcile(self, client: Client, view: View, key: Key) -> float | None:
         owner = view.get(key)
@@ -85,11 +80,11 @@ class Replicas(Watching):
         template = at(owner, "spec", "template") or {}
         for _ in range(missing):
             pod = pod_of(template, reference, generateName=f"{name_of(owner)}-")
-            response = create(client, PODS, metadata(owner)["namespace"], pod)
-            if not response.succeeded:
-                return str(response.object.get("message"))
+            failure = self._pods.create(client, owner, pod)
+            if failure:
+                return failure
         for each in sorted(pods, key=removal_rank)[: max(0, -missing)]:
-            remove(client, PODS, each)
+            self._pods.remove(client, owner, each)
         return ""
 
     def _count(self, client: Client, owner: Object, pods: Sequence[Object], failure: str) -> float | None:

@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.engine.controllers import history
-from simkit.engine.controllers.claiming import claim, owner_names
+from simkit.engine.controllers.claiming import claim, owners_concerned, selector_of
+from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import create, expect, keys_of, merge, remove, replace_status
-from simkit.engine.controllers.view import View, controller_of, going, uid_of
+from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, is_ready, owner_reference, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, template_of
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
-from simkit.meta.labels import of_object
+from simkit.meta.message import Response
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of
 
@@ -65,20 +66,10 @@ class StatefulSets(Watching):
     def __init__(self, clock: Clock) -> None:
         super().__init__(STATEFUL_SETS, PODS, REVISIONS)
         self._clock = clock
+        self._events = Events(clock, self.name)
 
     def affected(self, change: Change, view: View) -> Iterable[Key]:
-        key, obj = change.entry.key, change.entry.object
-        if key.resource == STATEFUL_SETS:
-            return [key]
-        names = set(owner_names(obj, "StatefulSet"))
-        if change.previous is not None:
-            names.update(owner_names(change.previous.object, "StatefulSet"))
-        if not names and key.resource == PODS and controller_of(obj) is None:
-            owners = view.scan(STATEFUL_SETS, key.namespace)
-            names.update(
-                name_of(each) for each in owners if of_object(at(each, "spec", "selector")).matches(labels_of(obj))
-            )
-        return [Key(STATEFUL_SETS, key.namespace, name) for name in names]
+        return owners_concerned(change, view, STATEFUL_SETS, "StatefulSet", PODS, selector_of)
 
     def everything(self, view: View) -> Iterable[Key]:
         return keys_of(STATEFUL_SETS, view.scan(STATEFUL_SETS))
@@ -87,7 +78,7 @@ class StatefulSets(Watching):
         owner = view.get(key)
         if owner is None or going(owner):
             return None
-        reference, selector = owner_reference("apps/v1", "StatefulSet", owner), of_object(at(owner, "spec", "selector"))
+        reference, selector = owner_reference("apps/v1", "StatefulSet", owner), selector_of(owner)
         revisions = claim(client, view, REVISIONS, owner, reference, selector)
         pods = claim(client, view, PODS, owner, reference, selector)
         if revisions is None or pods is None:
@@ -116,7 +107,7 @@ class StatefulSets(Watching):
                 self._create(client, view, scene, number)
                 acted = True
             elif at(pod, "status", "phase") in ("Failed", "Succeeded") and not going(pod):
-                remove(client, PODS, pod)
+                self._recreate(client, scene, pod)
                 acted = True
             elif scene.in_order and not self._serves(scene, pod):
                 return acted
@@ -142,7 +133,7 @@ class StatefulSets(Watching):
                     return acted
                 continue
             self._hand_claims_to(client, view, scene, number, pod)
-            remove(client, PODS, pod)
+            self._remove(client, scene, pod)
             acted = True
             if scene.in_order:
                 return True
@@ -158,7 +149,7 @@ class StatefulSets(Watching):
             if pod is None or number < least:
                 return False
             if _revision_of(pod) != name_of(scene.update) and not going(pod):
-                remove(client, PODS, pod)
+                self._remove(client, scene, pod)
                 return True
             if not self._serves(scene, pod):
                 return False
@@ -174,11 +165,37 @@ class StatefulSets(Watching):
                 if at(owner, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete":
                     reference = {**scene.reference, "blockOwnerDeletion": False, "controller": False}
                     wanted["metadata"]["ownerReferences"] = [reference]
-                expect(create(client, CLAIMS, namespace, wanted), 409)
+                made = create(client, CLAIMS, namespace, wanted)
+                self._tell_of(client, owner, "create", f"Claim {wanted['metadata']['name']} Pod {name}", made)
+                expect(made, 409)
         revision = scene.current if _needs_current(scene, number) else scene.update
-        response = create(client, PODS, namespace, _pod(scene, revision, name, number))
-        if not response.succeeded and response.status != 409:
-            raise Unfinished(str(response.object.get("message")))
+        made = create(client, PODS, namespace, _pod(scene, revision, name, number))
+        self._tell_of(client, owner, "create", f"Pod {name}", made)
+        if not made.succeeded and made.status != 409:
+            raise Unfinished(str(made.object.get("message")))
+
+    def _remove(self, client: Client, scene: _Scene, pod: Object) -> None:
+        self._tell_of(client, scene.owner, "delete", f"Pod {name_of(pod)}", remove(client, PODS, pod))
+
+    def _recreate(self, client: Client, scene: _Scene, pod: Object) -> None:
+        """Remove a pod that has ended; another one takes its place when it is gone."""
+        failed = at(pod, "status", "phase") == "Failed"
+        word, owner = "failed" if failed else "terminated", scene.owner
+        about = f"StatefulSet {metadata(owner)['namespace']}/{name_of(owner)}"
+        text = f"{about} is recreating {word} Pod {name_of(pod)}"
+        self._events.tell(client, owner, f"Recreating{word.capitalize()}Pod", text, warning=failed)
+        self._remove(client, scene, pod)
+
+    def _tell_of(self, client: Client, owner: Object, verb: str, what: str, response: Response) -> None:
+        """An event about a pod, or a claim of a pod: the real server's words for the two differ."""
+        place, claim = f"in StatefulSet {name_of(owner)}", what.startswith("Claim")
+        if response.succeeded:
+            text = f"{verb} {what} {place} success{'' if claim else 'ful'}"
+            self._events.tell(client, owner, f"Successful{verb.capitalize()}", text)
+        elif response.status not in (404, 409):
+            what = what.replace(" Pod ", " for Pod ")
+            text = f"{verb} {what} {place} failed error: {response.object.get('message')}"
+            self._events.tell(client, owner, f"Failed{verb.capitalize()}", text, warning=True)
 
     def _hand_claims_to(self, client: Client, view: View, scene: _Scene, number: int, pod: Object) -> None:
         """Claims that are not kept when a set shrinks go with their pod."""

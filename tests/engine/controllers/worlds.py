@@ -7,7 +7,8 @@ from typing import Any
 import simkit
 from simkit.meta.message import Request, Response
 
-TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+POD_SPEC = {"containers": [{"name": "c", "image": "i"}]}
+TEMPLATE = {"metadata": {"labels": {"app": "web"}}, "spec": POD_SPEC}
 
 
 def obj(api_version: str, kind: str, name: str, **more: Any) -> dict[str, Any]:
