@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -55,12 +56,37 @@ def parse_json(body: bytes) -> Any:
         return jsontext.parse(body)
     except orjson.JSONDecodeError:
         pass
-    try:  # the slower parser tells where it stopped, and takes what the real server's parser takes
-        return json.loads(body.decode("utf-8", "replace"))
+    # The slower parser tells where it stopped, and takes what the real server's parser takes: bytes that are no
+    # UTF-8 and halves of surrogate pairs, which become replacement characters.
+    text = body.decode("utf-8", "surrogateescape")
+    try:
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except RecursionError:
         raise MalformedBody("exceeded max depth") from None
     except json.JSONDecodeError as error:
         raise MalformedBody(_go_text(error)) from None
+    return _replaced(value)
+
+
+def _refuse_constant(word: str) -> Any:
+    """Python reads numbers that JSON does not have."""
+    where = "in numeric literal" if word.startswith("-") else "looking for beginning of value"
+    raise MalformedBody(f"invalid character '{word.removeprefix('-')[0]}' {where}")
+
+
+def _finite(number: str) -> float:
+    found = float(number)
+    if math.isinf(found):
+        raise MalformedBody(f"json: cannot unmarshal number {number} into Go value of type float64")
+    return found
+
+
+def _replaced(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_replaced(key): _replaced(item) for key, item in value.items()}
+    return [_replaced(item) for item in value] if isinstance(value, list) else value
 
 
 def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
@@ -76,6 +102,7 @@ def repeat_faults(repeats: Sequence[Repeat]) -> list[str]:
     return [f'line {repeat.line}: key "{repeat.key}" already set in map' for repeat in repeats]
 
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _AFTER: Final = {
     "Expecting value": "looking for beginning of value",
     "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
@@ -90,8 +117,9 @@ _AFTER: Final = {
 def _go_text(error: json.JSONDecodeError) -> str:
     if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
         return "unexpected end of JSON input"
-    character = error.doc[error.pos]
-    shown = repr(character) if character != "'" else "'\\''"
+    first = error.doc[error.pos].encode("utf-8", "surrogateescape")[:1].decode("latin-1")  # told byte by byte
+    shown = f"'{first}'" if first.isprintable() else repr(first).replace("\\x", "\\u00")
+    shown = "'\\''" if first == "'" else shown
     if error.msg.startswith("Expecting ',' delimiter") and _inside_array(error.doc[: error.pos]):
         return f"invalid character {shown} after array element"
     if error.msg.startswith("Invalid control character"):

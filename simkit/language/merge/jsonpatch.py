@@ -11,11 +11,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import orjson
+
 from simkit.language.merge.gotext import json_type
 from simkit.language.merge.refusal import PatchError, malformed, unfitting
 from simkit.meta.objects import copied
 
 MAX_OPERATIONS: Final = 10_000
+MAX_COPIED: Final = 3 * 1024 * 1024
+"""Bytes, as JSON, that the ``copy`` operations of one patch may copy together."""
 
 Operation = Mapping[str, Any]
 
@@ -82,13 +86,18 @@ def json_patch(document: Any, operations: Sequence[Operation]) -> Any:
     """
     if not operations:
         return document
-    draft = copied(document)
+    draft, bytes_copied = copied(document), 0
     for operation in operations:
         kind = operation.get("op") or ("unknown" if operation.get("op") is None else "")
         perform = _OPERATIONS.get(kind)
         if perform is None:
             raise unfitting(f"Unexpected kind: {kind}")
-        perform(draft, operation)
+        bytes_copied += perform(draft, operation) or 0
+        if bytes_copied > MAX_COPIED:
+            raise unfitting(
+                f"Unable to complete the copy, the accumulated size increase of copy is {bytes_copied}, "
+                f"exceeding the limit {MAX_COPIED}"
+            )
     return draft
 
 
@@ -179,11 +188,12 @@ def _move(draft: Any, operation: Operation) -> None:
     _insert(container, key, value)
 
 
-def _copy(draft: Any, operation: Operation) -> None:
+def _copy(draft: Any, operation: Operation) -> int:
     container, key = _place(draft, _path(operation, "from"), operation)
     value = copied(_get(container, key))
     container, key = _place(draft, _path(operation), operation)
     _insert(container, key, value)
+    return len(orjson.dumps(value))
 
 
 def _test(draft: Any, operation: Operation) -> None:
@@ -204,7 +214,7 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-_OPERATIONS: Final[Mapping[str, Callable[[Any, Operation], None]]] = {
+_OPERATIONS: Final[Mapping[str, Callable[[Any, Operation], int | None]]] = {
     "add": _add,
     "remove": _remove,
     "replace": _replace,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -123,3 +124,10 @@ def test_values_of_a_patch_are_not_shared() -> None:
     ]
     assert json_patch({}, operations) == json_patch({}, operations) == {"a": {"b": 1}}
     assert operations[0]["value"] == {}
+
+
+def test_copies_do_not_grow_without_bounds() -> None:
+    """Operations that copy more than three mebibytes together are refused."""
+    operations = [{"op": "copy", "from": "/a", "path": "/a/b"} for _ in range(40)]
+    with pytest.raises(PatchError, match=re.escape(GENERIC)):
+        json_patch({"a": {"text": "x" * 100_000}}, operations)

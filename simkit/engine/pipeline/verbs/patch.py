@@ -76,7 +76,7 @@ def patcher(exchange: Exchange, served: Served, validation: str) -> Callable[[Ob
 
     def patched(live: Object) -> Draft:
         draft = _fitted(exchange, served, change(live, served), validation, repeated, given)
-        _check_address(exchange, served, draft)
+        inbound.check_address(exchange, served, draft, named=True)
         return draft
 
     return patched
@@ -133,12 +133,3 @@ def _unprocessable(served: Served, error: StatusError, patch: str) -> StatusErro
     marker = f"cannot be handled as a {served.resource.kind}: "
     detail = text.partition(marker)[2] or text
     return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(quoted(patch)), detail)])
-
-
-def _check_address(exchange: Exchange, served: Served, draft: Draft) -> None:
-    target, metadata = exchange.target, draft["metadata"]
-    if metadata.get("name") != target.name:
-        name = metadata.get("name", "")
-        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
-    if served.resource.namespaced and (metadata.get("namespace") or "") != target.namespace:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")

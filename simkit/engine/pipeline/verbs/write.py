@@ -7,7 +7,7 @@ from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.served import Served
-from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs import inbound, owners
 from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker
 from simkit.engine.registry.write import Outcome, Write
 from simkit.meta.errors import StatusError
@@ -20,6 +20,7 @@ def create(engine: Engine, exchange: Exchange, served: Served) -> Response:
     options = opt.write_options(exchange.request, "CreateOptions")
     draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
     inbound.check_address(exchange, served, draft, named=False)
+    owners.once(draft, exchange.warnings, admitted=False)
     wanted = served.to_storage(inbound.default(served, draft))
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
 
@@ -67,6 +68,7 @@ def _update(engine: Engine, exchange: Exchange, served: Served, subresource: str
     options = opt.write_options(exchange.request, "UpdateOptions")
     draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
     inbound.check_address(exchange, served, draft, named=True)
+    owners.once(draft, exchange.warnings, admitted=False)
     wanted = served.to_storage(inbound.default(served, draft))
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
 
