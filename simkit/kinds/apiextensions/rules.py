@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -63,28 +62,29 @@ def cardinality(node: Declared) -> int:
 
 
 def compiled(rule: Rule, schema: Schema, node: Declared, *, stored: bool) -> Compiled:
-    """A rule of a node, read as the server reads expressions that are being written, or that are stored already."""
+    """A rule of a node, read as the server reads expressions that are being written, or that are stored already.
+
+    One that is being written may use what only stored ones have in release 1.30 (functions of addresses): definitions
+    are written for it, and servers of that release that take them are in use.
+    """
     source = rule.get("rule") or ""
     if not source.strip():
         return Compiled(rule)
-    environment = _environment(rule, node, stored=stored or _needs_addresses(rule))
+    found = _compiled(rule, schema, _environment(rule, node, stored=stored))
+    if stored or not (found.error or found.message_error):
+        return found
+    later = _compiled(rule, schema, _environment(rule, node, stored=True))
+    return found if later.error or later.message_error else later
+
+
+def _compiled(rule: Rule, schema: Schema, environment: Environment) -> Compiled:
     try:
-        program = environment.compile(source, expected=BOOL)
+        program = environment.compile(rule["rule"], expected=BOOL)
     except CompileError as error:
         wanted = "cel expression must evaluate to a bool"
         return Compiled(rule, error=_STAGES.get(error.stage, wanted).format(error))
     message, wrong = _message(rule, environment)
     return Compiled(rule, program, message, message_error=wrong, path=_path(rule, schema))
-
-
-_ADDRESSES: Final = re.compile(r"\b(isIP|ip|isCIDR|cidr)\s*\(")
-
-
-def _needs_addresses(rule: Rule) -> bool:
-    """Whether a rule uses addresses. Release 1.30 has their functions and reads them in stored rules only, but
-    definitions that use them are written for it, and servers of that release that take them are in use.
-    """
-    return any(_ADDRESSES.search(rule.get(name) or "") for name in ("rule", "messageExpression"))
 
 
 def _environment(rule: Rule, node: Declared, *, stored: bool) -> Environment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from simkit.language.cel.declarations import Function, Overload
@@ -90,13 +91,20 @@ class Local:
 class Checker:
     """One pass over one expression.
 
-    ``lenient`` leaves out the checks that a compiler may be told to skip: names and calls are only resolved.
+    ``lenient`` leaves out the checks that a compiler may be told to skip: names and calls are only resolved. ``types``
+    are the types of libraries that may be named.
     """
 
     def __init__(
-        self, functions: Mapping[str, Function], variables: Variables, *, container: str = "", lenient: bool = False
+        self,
+        functions: Mapping[str, Function],
+        variables: Variables,
+        *,
+        container: str = "",
+        lenient: bool = False,
+        types: Mapping[str, Type] = MappingProxyType({}),
     ) -> None:
-        self.functions, self.variables = functions, variables
+        self.functions, self.variables, self._types = functions, variables, types
         self.container, self.lenient = container, lenient
         self.issues: list[Issue] = []
         self._known = Substitutions()
@@ -153,8 +161,8 @@ class Checker:
                 found = self.variables[candidate]
                 declared = found.type if isinstance(found, Declared) else found
                 return DYN if self.lenient else declared
-            if candidate in TYPE_CONSTANTS:
-                constant = TYPE_CONSTANTS[candidate]
+            constant = TYPE_CONSTANTS.get(candidate) or self._types.get(candidate)
+            if constant is not None:
                 node.reference = CelType(candidate)
                 return type_of_type(constant)
         return None

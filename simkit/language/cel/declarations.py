@@ -77,6 +77,8 @@ class Library:
     since: tuple[int, int]
     overloads: tuple[Overload, ...]
     until: tuple[int, int] | None = None
+    types: tuple[Type, ...] = ()
+    """Types that expressions may name: ``type(x) == net.IP``."""
 
     def serves(self, version: tuple[int, int]) -> bool:
         return self.since <= version and (self.until is None or version < self.until)

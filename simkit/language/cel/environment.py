@@ -19,7 +19,7 @@ from simkit.language.cel.errors import (
 )
 from simkit.language.cel.generate import Generator
 from simkit.language.cel.grammar import parse
-from simkit.language.cel.libraries import functions
+from simkit.language.cel.libraries import functions, type_names
 from simkit.language.cel.limits import CALL_LIMIT
 from simkit.language.cel.runtime import FAILURES
 from simkit.language.cel.tree import Node
@@ -206,7 +206,13 @@ class Environment:
             ``str()`` is the real server's text; ``stage`` says what kind of error it is.
         """
         node = parse(source)
-        checker = Checker(self._functions, self.variables, container=self.container, lenient=not check)
+        checker = Checker(
+            self._functions,
+            self.variables,
+            container=self.container,
+            lenient=not check,
+            types=type_names(self.version),
+        )
         found = checker.run(node)
         if checker.issues:
             raise CompileError(source, checker.issues)

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 
 from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
+from simkit.language.cel.types import parsed
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -160,4 +161,5 @@ NETWORK: Final = Library(
         declared("cidr_masked", "CIDR.masked() CIDR", _masked),
         declared("cidr_to_string", "string(CIDR) string", str),
     ),
+    types=(parsed("IP"), parsed("CIDR")),
 )

@@ -16,6 +16,7 @@ from simkit.language.cel.lib_regex import REGEX
 from simkit.language.cel.lib_standard import MIXED_NUMBERS, STANDARD
 from simkit.language.cel.lib_strings import STRINGS, STRINGS_2
 from simkit.language.cel.lib_url import URLS
+from simkit.language.cel.types import Type
 
 LIBRARIES: Final[tuple[Library, ...]] = (
     STANDARD,
@@ -37,3 +38,9 @@ LIBRARIES: Final[tuple[Library, ...]] = (
 def functions(version: tuple[int, int]) -> Mapping[str, Function]:
     """The functions of a compatibility version, by name."""
     return functions_of(LIBRARIES, version)
+
+
+@cache
+def type_names(version: tuple[int, int]) -> Mapping[str, Type]:
+    """The types of libraries that expressions may name, by name."""
+    return {found.name: found for library in LIBRARIES if library.serves(version) for found in library.types}
