@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from simkit.cli.flag_types import flag
+from simkit.cli.flag_types import flag, seconds
 
 
 def add_arguments(group: Any) -> None:
@@ -29,6 +29,18 @@ def add_arguments(group: Any) -> None:
         metavar="BOOL",
         help="share out these limits by flow schemas and priority levels (default true)",
     )
+    group.add_argument("--request-timeout", type=seconds, default=60.0, metavar="DURATION", help="default 1m")
+    group.add_argument(
+        "--min-request-timeout", type=int, default=1800, metavar="SECONDS", help="of watches (default 1800)"
+    )
+    group.add_argument(
+        "--livez-grace-period", type=seconds, default=0.0, metavar="DURATION", help="for what is done after the start"
+    )
+    group.add_argument(
+        "--shutdown-delay-duration", type=seconds, default=0.0, metavar="DURATION", help="unready, but serving on"
+    )
+    group.add_argument("--shutdown-send-retry-after", type=flag, default=False, nargs="?", const=True, metavar="BOOL")
+    group.add_argument("--shutdown-watch-termination-grace-period", type=seconds, default=0.0, metavar="DURATION")
 
 
 def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
@@ -40,5 +52,20 @@ def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
         "audit_webhook_config_file": (args.audit_webhook_config_file, None),
         "max_requests_inflight": (args.max_requests_inflight, 0),
         "max_mutating_requests_inflight": (args.max_mutating_requests_inflight, 0),
+        "livez_grace_period": (args.livez_grace_period, 0.0),
         "enable_priority_and_fairness": (args.enable_priority_and_fairness, True),
     }
+
+
+def times(args: argparse.Namespace) -> dict[str, Any]:
+    """How long requests may take, and how the server ends: arguments of ``Serving``."""
+    from simkit.engine.http.leaving import Farewell
+
+    farewell = Farewell(
+        args.shutdown_delay_duration,
+        args.shutdown_send_retry_after,
+        args.shutdown_watch_termination_grace_period,
+        args.request_timeout,
+    )
+    times = {"request_timeout": args.request_timeout, "shortest_watch": args.min_request_timeout}
+    return {**times, "farewell": farewell}

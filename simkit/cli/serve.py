@@ -129,7 +129,8 @@ def run(args: argparse.Namespace) -> int:
         authentication = build(access_flags.settings(args, serving), live(made.store), clock, made.engine.metrics)
         made.engine.authenticate_with(authentication)
         compress = args.feature_gates.get("APIResponseCompression", True)
-        server = Server(Road(made.engine), serving, clock=clock, compress=compress)
+        road = Road(made.engine)
+        server = Server(road, serving, clock=clock, compress=compress, departing=road)
         made.runner.start()
         seldom_collecting()
     try:
@@ -173,6 +174,7 @@ def _serving(args: argparse.Namespace) -> Serving:
         client_authorities=read_file(args.client_ca_file) if args.client_ca_file else b"",
         proxy_authorities=read_file(args.requestheader_client_ca_file) if args.requestheader_client_ca_file else b"",
         kubeconfig=args.kubeconfig_out,
+        **request_flags.times(args),
     )
 
 

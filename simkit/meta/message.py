@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qs, urlencode
 
 import orjson
 
 from simkit.meta.objects import Object
+
+
+BODY_LIMIT: Final = 3 * 1024 * 1024
+"""Bytes that a request body may have. Of a longer one, some more than these are handed on, so that it shows."""
 
 
 @dataclass(frozen=True, slots=True)

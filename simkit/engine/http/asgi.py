@@ -4,18 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from simkit.engine.http import compression
-from simkit.engine.http.delivery import Delivery, Receive, Send, disconnected
+from simkit.engine.http.delivery import SHORTEST_WATCH, Delivery, Receive, Send, disconnected
 from simkit.engine.http.door import Engine, Waiting
-from simkit.engine.http.message import BODY_LIMIT, audit_id, oversized, parse_headers, parse_query, response_headers
+from simkit.engine.http.message import (
+    audit_id,
+    parse_headers,
+    parse_query,
+    response_headers,
+    timed_out,
+)
 from simkit.engine.http.waker import Waker, resolve
-from simkit.meta.message import Request, Response
+from simkit.meta.duration import seconds
+from simkit.meta.message import BODY_LIMIT, Request, Response
 
+T = TypeVar("T")
 Scope = MutableMapping[str, Any]
 READ_ON: Final = 64 * 1024 * 1024
 """Bytes of a body above its limit that are still read and dropped, so that the client gets to see the refusal."""
@@ -33,15 +42,27 @@ class Application:
     threads
         How many blocking requests may run at once: more than there are seats, since seats are given out by priority
         and fairness, and threads to whoever comes first.
+    patience
+        Seconds that a request may take which is neither a watch nor a connection.
+    shortest_watch
+        Seconds that a watch without a time of its own lasts at least.
 
     Notes
     -----
     Runs under any ASGI server; client certificates are taken from the TLS extension of the protocol.
     """
 
-    def __init__(self, engine: Engine, *, compress: bool = True, threads: int = 704) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        compress: bool = True,
+        threads: int = 704,
+        patience: float = 60.0,
+        shortest_watch: float = SHORTEST_WATCH,
+    ) -> None:
         self.engine = engine
-        self._compress = compress
+        self._compress, self._patience, self._shortest_watch = compress, patience, shortest_watch
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="simkit-blocking")
         self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, Waker] = WeakKeyDictionary()
         self._deliveries: set[Delivery] = set()
@@ -54,17 +75,13 @@ class Application:
         body = await _read(receive)
         if body is None:
             return
-        request = _request(scope, body)
-        if len(body) > BODY_LIMIT:
-            await self.finish(request, oversized(), receive, send)
-        else:
-            await self.reply(request, receive, send)
+        await self.reply(_request(scope, body), receive, send)
 
     async def reply(self, request: Request, receive: Receive, send: Send) -> None:
         """Ask the engine, on a worker thread where that may block, and send what it says."""
+        response: Response | Waiting
         if self.engine.blocking(request):
-            loop = asyncio.get_running_loop()
-            response = await loop.run_in_executor(self._threads, self.engine.answer, request)
+            response = await self._elsewhere(request, partial(self.engine.answer, request))
         else:
             response = self.engine.answer(request)
         if isinstance(response, Response):
@@ -89,11 +106,23 @@ class Application:
         finally:
             timer.cancel()
             gone.cancel()
-        if self.engine.blocking(request):
-            response = await loop.run_in_executor(self._threads, waiting.go_on)
-        else:
-            response = waiting.go_on()
+        blocking = self.engine.blocking(request)
+        response = await self._elsewhere(request, waiting.go_on) if blocking else waiting.go_on()
         await self.finish(request, response, receive, send)
+
+    async def _elsewhere(self, request: Request, step: Callable[[], T]) -> T | Response:
+        """What a step gives on a worker thread, or the refusal of a request that takes too long."""
+        future = asyncio.get_running_loop().run_in_executor(self._threads, step)
+        try:
+            return await asyncio.wait_for(asyncio.shield(future), self._patience_with(request))
+        except TimeoutError:
+            future.add_done_callback(_let_go)
+            return timed_out()
+
+    def _patience_with(self, request: Request) -> float:
+        """Seconds that a request may take: what it asks for, if that is less than what is usual."""
+        wanted = _timeout(request.option("timeout")) if "timeout" in request.query else 0
+        return min(wanted, self._patience) if wanted > 0 else self._patience
 
     async def finish(self, request: Request, response: Response, receive: Receive, send: Send) -> None:
         """Send an answer that the engine has given."""
@@ -117,7 +146,7 @@ class Application:
         return await asyncio.get_running_loop().run_in_executor(self._threads, compression.compressed, body)
 
     async def _deliver(self, request: Request, response: Response, receive: Receive, send: Send) -> None:
-        delivery = Delivery(response.stream, self._waker())
+        delivery = Delivery(response.stream, self._waker(), shortest=self._shortest_watch)
         self._deliveries.add(delivery)
         headers = response_headers(response, audit_id(request), length=None)
         try:
@@ -134,15 +163,38 @@ class Application:
         loop = asyncio.get_running_loop()
         return self._wakers.get(loop) or self._wakers.setdefault(loop, Waker(loop))
 
-    def end_streams(self) -> None:
-        """End all watches cleanly, from the loop's thread, because the server stops."""
+    def end_streams(self, over: float = 0.0) -> None:
+        """End all watches cleanly, from the loop's thread, because the server stops; one by one over some seconds."""
         self._stopping = True
-        for delivery in tuple(self._deliveries):
-            delivery.stop()
+        deliveries = tuple(self._deliveries)
+        for number, delivery in enumerate(deliveries):
+            if over:
+                asyncio.get_running_loop().call_later(over * number / len(deliveries), delivery.stop)
+            else:
+                delivery.stop()
 
     def close(self) -> None:
         """Let go of the worker threads; requests that still run on them are not waited for."""
         self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _timeout(text: str) -> float:
+    """Seconds that a length of time stands for; 0 for a text that is none, which the engine refuses."""
+    try:
+        return seconds(text)
+    except ValueError:
+        return 0.0
+
+
+def _let_go(future: asyncio.Future[Any]) -> None:
+    """Close what came too late for anybody to read it."""
+    if future.cancelled() or future.exception() is not None:
+        return
+    late = future.result()
+    if not isinstance(late, Response):
+        late.give_up(gone=True)
+    elif late.stream is not None:
+        late.stream.close()
 
 
 def _request(scope: Scope, body: bytes) -> Request:

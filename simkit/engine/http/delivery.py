@@ -29,8 +29,8 @@ class Delivery:
     and neither delays a writer nor makes memory grow; the stream itself notices when it was overtaken.
     """
 
-    def __init__(self, stream: Stream, waker: Waker) -> None:
-        self._stream, self._waker = stream, waker
+    def __init__(self, stream: Stream, waker: Waker, *, shortest: float = SHORTEST_WATCH) -> None:
+        self._stream, self._waker, self._shortest = stream, waker, shortest
         self._signal: Signal | None = None
         self._over = False
 
@@ -55,7 +55,7 @@ class Delivery:
 
     async def _pump(self, send: Send) -> None:
         loop = asyncio.get_running_loop()
-        end, mark = loop.time() + _lifetime(self._stream.deadline), loop.time() + BOOKMARK_EVERY
+        end, mark = loop.time() + _lifetime(self._stream.deadline, self._shortest), loop.time() + BOOKMARK_EVERY
         while not self._over:
             now = loop.time()
             frames = await self._polled(loop)
@@ -110,8 +110,8 @@ def joined(frames: Sequence[bytes]) -> Iterator[bytes]:
         yield b"".join(pending)
 
 
-def _lifetime(deadline: float | None) -> float:
-    return SHORTEST_WATCH * (1 + random.random()) if deadline is None else deadline
+def _lifetime(deadline: float | None, shortest: float) -> float:
+    return shortest * (1 + random.random()) if deadline is None else deadline
 
 
 async def disconnected(receive: Receive) -> None:

@@ -12,10 +12,8 @@ from urllib.parse import parse_qs
 import orjson
 
 from simkit.meta.errors import StatusError, too_large
-from simkit.meta.message import Request, Response
+from simkit.meta.message import BODY_LIMIT, Request, Response
 
-BODY_LIMIT: Final = 3 * 1024 * 1024
-"""Bytes that a request body may have."""
 _CACHED_QUERY: Final = 512
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _EMPTY: Final[Mapping[str, Sequence[str]]] = {}
@@ -59,8 +57,13 @@ def error_response(error: StatusError) -> Response:
 
 
 def oversized() -> Response:
-    """The answer to a body above the limit."""
+    """The answer to a body so long that it is not read to its end."""
     return error_response(too_large(BODY_LIMIT))
+
+
+def timed_out() -> Response:
+    """The answer to a request that takes too long."""
+    return error_response(StatusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout"))
 
 
 def response_headers(response: Response, audit_id: bytes, *, length: int | None) -> RawHeaders:

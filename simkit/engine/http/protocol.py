@@ -18,15 +18,15 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from simkit.engine.http.asgi import READ_ON, Application
 from simkit.engine.http.message import (
-    BODY_LIMIT,
     RawHeaders,
     audit_id,
     oversized,
     parse_headers,
     parse_query,
     response_headers,
+    timed_out,
 )
-from simkit.meta.message import Request, Response
+from simkit.meta.message import BODY_LIMIT, Request, Response
 
 if TYPE_CHECKING:
     import asyncio
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 GRACE: Final = 5
 """Seconds that requests get to finish when a server stops; watches are ended at once."""
 _LINGER: Final = 0.1
+HEAD_SECONDS: Final = 32.0
+"""Seconds within which the headers of a request must be there, once the connection or its first byte is."""
+BODY_SECONDS: Final = 60.0
+"""Seconds within which the rest of a request must follow."""
 HEAD_LIMIT: Final = 1024 * 1024
 """Bytes that the request line and the headers may have together."""
 JOIN_BELOW: Final = 64 * 1024
@@ -66,6 +70,7 @@ class Conversation(HttpToolsProtocol):
         self._collecting = False
         self._body: list[bytes] = []
         self._body_size = 0
+        self._hurry: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -75,6 +80,34 @@ class Conversation(HttpToolsProtocol):
             self._chain = peer_chain(tls)
             chain = [ssl.DER_cert_to_PEM_cert(der) for der in self._chain]
             self._extensions = {"tls": {"client_cert_chain": chain, "tls_version": tls.version()}}
+        self._expect(HEAD_SECONDS)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._arrived()
+        super().connection_lost(exc)
+
+    def _expect(self, seconds: float) -> None:
+        """Give the client so long to send what is missing."""
+        self._hurry = self.loop.call_later(seconds, self._too_slow)
+
+    def _arrived(self) -> None:
+        if self._hurry is not None:
+            self._hurry.cancel()
+            self._hurry = None
+
+    def _too_slow(self) -> None:
+        self._hurry = None
+        if self._collecting and not self.transport.is_closing():
+            self._write(self._request(b""), timed_out(), keep_alive=False)
+        else:
+            self.transport.abort()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """End an idle connection; one whose client does not even read its answer cannot be ended politely."""
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()
 
     def data_received(self, data: bytes) -> None:
         if self._head_size is not None:
@@ -82,6 +115,8 @@ class Conversation(HttpToolsProtocol):
         super().data_received(data)
         if self._head_size is not None and self._head_size > HEAD_LIMIT and not self.transport.is_closing():
             self._refuse(431)
+        elif self._hurry is None and self._head_size != 0:
+            self._expect(BODY_SECONDS if self._head_size is None else HEAD_SECONDS)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, and close."""
@@ -113,8 +148,10 @@ class Conversation(HttpToolsProtocol):
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
+        self._head_size = self._head_size or 1  # it has begun, perhaps behind the end of another
 
     def on_headers_complete(self) -> None:
+        self._arrived()
         self._head_size = None
         idle = self.cycle is None or self.cycle.response_complete
         waits = self.expect_100_continue or self.flow.write_paused or self.parser.should_upgrade()
@@ -127,13 +164,14 @@ class Conversation(HttpToolsProtocol):
         if not self._collecting:
             super().on_body(body)
             return
-        self._body_size += len(body)
         if self._body_size <= BODY_LIMIT:
             self._body.append(body)
-        elif self._body_size > READ_ON and not self.transport.is_closing():
+        self._body_size += len(body)
+        if self._body_size > READ_ON and not self.transport.is_closing():
             self._write(self._request(b""), oversized(), keep_alive=False)
 
     def on_message_complete(self) -> None:
+        self._arrived()
         self._head_size = 0
         if not self._collecting:
             super().on_message_complete()
@@ -146,9 +184,6 @@ class Conversation(HttpToolsProtocol):
     def _answer(self, request: Request) -> None:
         keep_alive: bool = self.parser.should_keep_alive()
         application = self._application
-        if self._body_size > BODY_LIMIT:
-            self._write(request, oversized(), keep_alive=keep_alive)
-            return
         if application.engine.blocking(request):
             self._hand_over(partial(_after, application.reply, request))
             return

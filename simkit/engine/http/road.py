@@ -7,8 +7,12 @@ from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flow.level import LONGEST_WAIT
+from simkit.engine.pipeline.health import ENDPOINTS
 from simkit.engine.pipeline.road import Trip
 from simkit.meta.message import Request, Response
+
+_HEALTH: Final = tuple(f"/{endpoint}" for endpoint in ENDPOINTS)
+_LEAVING: Final = b"The apiserver is shutting down, please try again later.\n"
 
 
 class Waiting:
@@ -40,9 +44,25 @@ class Road:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._refusing = False
+
+    def prepare(self) -> None:
+        """Tell by the health checks that the server is about to end."""
+        self._engine.stopping = True
+
+    def refuse(self) -> None:
+        """Answer requests from now on with the advice to come again, but for those about health."""
+        self._refusing = True
+
+    @property
+    def busy(self) -> bool:
+        """Whether requests are under way."""
+        return bool(self._engine.limits.reading or self._engine.limits.mutating)
 
     def answer(self, request: Request) -> Response | Waiting:
         """The engine's answer, or what has to be waited for; who asks is found out on the way."""
+        if self._refusing and not request.path.startswith(_HEALTH):
+            return Response(429, _LEAVING, "text/plain; charset=utf-8", [("Retry-After", "5"), ("Connection", "close")])
         trip = Trip(self._engine, request)
         return trip.go() or Waiting(trip)
 

@@ -69,6 +69,7 @@ class Running:
     def __init__(self, application: Application, listeners: Sequence[Listener], ready: Callable[[], None]) -> None:
         self._application, self._listeners, self._ready = application, listeners, ready
         self._waits_for = len(listeners)
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._servers = [self._server(listener) for listener in listeners]
 
     def _server(self, listener: Listener) -> _Server:
@@ -97,11 +98,17 @@ class Running:
 
     async def serve(self) -> None:
         """Serve until ``stop``."""
+        self._loop = asyncio.get_running_loop()
         try:
             pairs = zip(self._servers, self._listeners, strict=True)
             await asyncio.gather(*(server.serve([listener.sock]) for server, listener in pairs))
         finally:
             self._application.close()
+
+    def end_streams(self, over: float) -> None:
+        """End all watches over some seconds; from any thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._application.end_streams, over)
 
     def stop(self) -> None:
         """Have ``serve`` return soon; from any thread, or a signal handler."""

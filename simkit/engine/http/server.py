@@ -7,7 +7,7 @@ import signal
 import ssl
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 from simkit.engine.authn.certificate import ClientCertificates
 from simkit.engine.authn.union import Union
 from simkit.engine.http import certificates, clientconfig
+from simkit.engine.http.delivery import SHORTEST_WATCH
 from simkit.engine.http.door import Engine
+from simkit.engine.http.leaving import Departing, Farewell, Leaving
 from simkit.engine.http.listeners import listen, reachable, release
 from simkit.engine.http.tls import server_context
 from simkit.meta.clock import Clock
@@ -48,6 +50,12 @@ class Serving:
         PEM bundles whose certificates clients and front proxies may have, besides the administrator's made one.
     kubeconfig
         Where the client configuration of an administrator is written; by default in the certificate folder.
+    request_timeout
+        Seconds that a request may take which is no watch.
+    shortest_watch
+        Seconds that a watch without a time of its own lasts at least.
+    farewell
+        What happens between a signal to stop and the end.
     """
 
     host: str = _LOOPBACK
@@ -59,6 +67,9 @@ class Serving:
     client_authorities: bytes = b""
     proxy_authorities: bytes = b""
     kubeconfig: Path | None = None
+    request_timeout: float = 60.0
+    shortest_watch: float = SHORTEST_WATCH
+    farewell: Farewell = field(default_factory=Farewell)
 
     def identities(self, clock: Clock | None = None) -> certificates.Identities:
         """The certificates and keys of the folder, made where needed. Raises SimkitError."""
@@ -82,6 +93,8 @@ class Server:
         On which client certificates are judged.
     compress
         Whether large answers are compressed for clients that take it.
+    departing
+        Told when the server is about to end; None: it ends without a farewell.
 
     Notes
     -----
@@ -90,14 +103,20 @@ class Server:
     """
 
     def __init__(
-        self, engine: Engine, serving: Serving | None = None, *, clock: Clock | None = None, compress: bool = True
+        self,
+        engine: Engine,
+        serving: Serving | None = None,
+        *,
+        clock: Clock | None = None,
+        compress: bool = True,
+        departing: Departing | None = None,
     ) -> None:
         self.serving = serving or Serving()
         if self.serving.port is None and self.serving.insecure_port is None:
             raise SimkitError("a server needs a port: the secure one, the insecure one, or both")
         if (self.serving.certificate_file is None) != (self.serving.key_file is None):
             raise SimkitError("a serving certificate and its key must be given together")
-        self._engine, self._clock, self._compress = engine, clock, compress
+        self._engine, self._clock, self._compress, self._departing = engine, clock, compress, departing
         self._thread: threading.Thread | None = None
         self._running: Running | None = None
         self._ports: dict[str, int] = {}
@@ -160,9 +179,12 @@ class Server:
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve in this thread until SIGINT or SIGTERM; ``ready`` is called once requests are answered."""
         running = self._prepare(ready)
+        leave = running.stop
+        if self._departing is not None:
+            leave = Leaving(self.serving.farewell, self._departing, running.end_streams, running.stop).begin
         previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         for number in previous:
-            signal.signal(number, lambda *_: running.stop())
+            signal.signal(number, lambda *_: leave())
         try:
             self._serve(running)
         finally:
@@ -180,7 +202,10 @@ class Server:
         listeners = self._listen()
         try:
             self._write_kubeconfig()
-            self._running = Running(Application(self._engine, compress=self._compress), listeners, ready)
+            serving = self.serving
+            patience, watches = serving.request_timeout, serving.shortest_watch
+            application = Application(self._engine, compress=self._compress, patience=patience, shortest_watch=watches)
+            self._running = Running(application, listeners, ready)
         except SimkitError:
             self._release(listeners)
             raise

@@ -25,13 +25,14 @@ from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.target import parse
 from simkit.meta.attributes import Verdict
 from simkit.meta.domain import AUTHORIZATION_GROUP
-from simkit.meta.errors import PlainError, StatusError, internal, unauthorized
+from simkit.meta.errors import PlainError, StatusError, internal, too_large, unauthorized
 from simkit.meta.identity import Identity
-from simkit.meta.message import Request, Response
+from simkit.meta.message import BODY_LIMIT, Request, Response
 
 _LOG: Final = logging.getLogger("simkit.engine")
 DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/reason"
 """Audit annotations that tell what authorization said, and why."""
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 Stage = Callable[[Engine, Exchange], Response | None]
 
 
@@ -104,6 +105,8 @@ def authorize(engine: Engine, exchange: Exchange) -> None:
 
 def act(engine: Engine, exchange: Exchange) -> Response:
     """What does it mean here?"""
+    if len(exchange.request.body) > BODY_LIMIT and exchange.request.method not in _READING:
+        raise too_large(BODY_LIMIT)
     if exchange.target.is_resource:
         return dispatch(engine, exchange)
     return paths.answer(engine, exchange)

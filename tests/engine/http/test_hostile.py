@@ -1,0 +1,160 @@
+"""Clients that send too little, too much, too slowly, or two things at once: the others are served on."""
+
+from __future__ import annotations
+
+import re
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.engine.authn.tokens import StaticTokens
+from simkit.engine.http import protocol
+from simkit.engine.http.road import Road
+from simkit.engine.http.server import Server, Serving
+from simkit.meta.identity import MASTERS, Identity
+from simkit.meta.message import BODY_LIMIT
+from tests.engine.http.shelf import Client
+
+TOKENS = StaticTokens({"ann": Identity("ann"), "root": Identity("root", (MASTERS,))})
+GET = b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n"
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """A served cluster that gives its clients little time."""
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
+    monkeypatch.setattr(protocol, "BODY_SECONDS", 0.3)
+    cluster = Cluster(options=Options(seed=1, authenticators=(TOKENS,)))
+    with Server(Road(cluster.engine), Serving(port=None, insecure_port=0, certificate_folder=tmp_path)) as running:
+        yield running
+
+
+def connect(server: Server) -> socket.socket:
+    """An open connection to the plain port."""
+    assert server.insecure_url
+    return socket.create_connection(("127.0.0.1", int(server.insecure_url.rpartition(":")[2])), timeout=20)
+
+
+def all_of(sock: socket.socket) -> bytes:
+    """Everything until the server ends the connection."""
+    parts = []
+    try:
+        while part := sock.recv(65536):
+            parts.append(part)
+    except ConnectionResetError:
+        pass
+    finally:
+        sock.close()
+    return b"".join(parts)
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /ver", GET[:-2]])
+def test_headers_that_do_not_come(server: Server, begun: bytes) -> None:
+    """A connection on which no whole head comes ends without an answer; meanwhile others are served."""
+    sock = connect(server)
+    sock.sendall(begun)
+    assert server.insecure_url
+    other = Client(server.insecure_url)
+    assert other.ask("GET", "/version").status == 200
+    other.close()
+    assert all_of(sock) == b""
+
+
+def test_drip_feeding(server: Server) -> None:
+    """A byte now and then does not give a client more time."""
+    sock = connect(server)
+    began = time.monotonic()
+    sock.setblocking(False)
+    while time.monotonic() - began < 15:
+        try:
+            sock.send(b"a")
+            if sock.recv(10) == b"":
+                break
+        except BlockingIOError:
+            time.sleep(0.02)
+        except (ConnectionResetError, BrokenPipeError):
+            break
+    else:
+        pytest.fail("the connection was kept")
+    sock.close()
+
+
+def test_second_requests_are_timed_too(server: Server) -> None:
+    """Half a request after a whole one is waited for as briefly."""
+    sock = connect(server)
+    sock.sendall(GET + b"GET /ver")
+    answer = all_of(sock)
+    assert answer.count(b"HTTP/1.1 200") == 1
+
+
+def test_bodies_that_do_not_come(server: Server) -> None:
+    """A body that is announced and not sent ends in the answer of a request that takes too long."""
+    sock = connect(server)
+    sock.sendall(b"POST /api/v1/namespaces HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
+    answer = all_of(sock)
+    assert answer.startswith(b"HTTP/1.1 504 ")
+    assert b"request did not complete within the allotted timeout" in answer
+
+
+def test_size_is_looked_at_after_rights(server: Server) -> None:
+    """Who may not write does not learn that what was sent is too large."""
+    assert server.insecure_url
+    client = Client(server.insecure_url)
+    large = b" " * (BODY_LIMIT + 1)
+    found = [
+        client.ask("POST", "/api/v1/namespaces", large, authorization=f"Bearer {token}").status
+        for token in ("wrong", "ann", "root")
+    ]
+    client.close()
+    assert found == [401, 403, 413]
+
+
+@pytest.mark.parametrize(
+    "smuggled",
+    [
+        b"content-length: 4\r\ncontent-length: 40\r\n",
+        b"content-length: 4\r\ntransfer-encoding: chunked\r\n",
+        b"transfer-encoding: chunked\r\ncontent-length: 4\r\n",
+        b"transfer-encoding: xchunked\r\n",
+        b"transfer-encoding: chunked, identity\r\n",
+        b"content-length: +4\r\n",
+        b"content-length: 4, 4\r\n",
+        b"content-length : 4\r\n",
+        b"content-length: -1\r\n",
+        b"bad header: x\r\n",
+        b"x: a\r\n folded: b\r\n",
+    ],
+)
+def test_ambiguous_lengths(server: Server, smuggled: bytes) -> None:
+    """A message whose length two readers could take for different ones is refused, and nothing behind it is read."""
+    sock = connect(server)
+    hidden = b"GET /livez HTTP/1.1\r\nhost: x\r\nauthorization: Bearer root\r\n\r\n"
+    sock.sendall(b"POST /version HTTP/1.1\r\nhost: x\r\n" + smuggled + b"\r\n0\r\n\r\n" + hidden)
+    answer = all_of(sock)
+    assert not answer.startswith(b"HTTP/1.1 200")
+    assert b"\r\n\r\nok" not in answer
+
+
+def test_pipelined_requests_keep_their_own_credentials(server: Server) -> None:
+    """Each request on a connection is known by its own headers, not by those of the one before."""
+    sock = connect(server)
+    path = b"GET /api/v1/secrets HTTP/1.1\r\nhost: x\r\n"
+    known, last = b"authorization: Bearer root\r\n\r\n", b"connection: close\r\n\r\n"
+    sock.sendall(path + known + path + b"authorization: Bearer ann\r\n\r\n" + path + last)
+    assert re.findall(rb"HTTP/1.1 (\d+)", all_of(sock)) == [b"200", b"403", b"403"]
+
+
+def test_many_silent_connections(server: Server) -> None:
+    """Hundreds of connections that say nothing do not keep a client from its answer."""
+    silent = [connect(server) for _ in range(300)]
+    assert server.insecure_url
+    client = Client(server.insecure_url)
+    assert client.ask("GET", "/version").status == 200
+    client.close()
+    for sock in silent:
+        sock.close()
