@@ -22,6 +22,7 @@ from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.fields import FieldLabels, field_labels
 from simkit.schema.history import life
 from simkit.schema.structural import Schema
+from simkit.schema.withheld import FieldGates, Fields
 
 
 def _custom_version(catalogue: Catalogue, resource: Resource) -> CustomVersion | None:
@@ -32,13 +33,15 @@ def _custom_version(catalogue: Catalogue, resource: Resource) -> CustomVersion |
 class Served:
     """One resource of one group version, ready to be served."""
 
-    def __init__(self, catalogue: Catalogue, resource: Resource) -> None:
-        self.catalogue, self.resource = catalogue, resource
+    def __init__(self, catalogue: Catalogue, resource: Resource, gates: FieldGates | None = None) -> None:
+        self.catalogue, self.resource, self._gates = catalogue, resource, gates
         self.custom = _custom_version(catalogue, resource)
         """What the definition of a custom kind says; None for built-in kinds."""
         self.rules: KindRules = self._custom_rules() if resource.custom else rules_of(resource.group_kind)
         stored = GroupKind(resource.storage.group, resource.kind)
-        self.place = Place(resource.storage, stored, resource.namespaced, self.rules, resource.has_status)
+        self.place = Place(
+            resource.storage, stored, resource.namespaced, self.rules, resource.has_status, self._withhold
+        )
         header = orjson.dumps({"kind": resource.kind, "apiVersion": resource.api_version})
         self.head = header[:-1] + b","
         """The start of an object's JSON: kind and apiVersion."""
@@ -60,6 +63,16 @@ class Served:
     @cached_property
     def schema(self) -> Schema:
         return self.catalogue.schema(self.resource.gvk)
+
+    @cached_property
+    def withheld(self) -> Fields:
+        """Fields of the stored form that this server does not take."""
+        if self._gates is None or self.resource.custom or not self.resource.stored:
+            return Fields(None)
+        return self._gates.of(self.catalogue.schema(self.resource.storage_gvk))
+
+    def _withhold(self, draft: Draft, old: Object | None) -> None:
+        self.withheld.withhold(draft, old)
 
     @cached_property
     def deprecation(self) -> tuple[str, str] | None:
@@ -105,6 +118,8 @@ class Served:
         """The stored object in this version."""
         if self.custom is not None:
             return self.custom.read(obj)
+        if self._gates is not None and not self._gates.usual:  # defaults are those of 1.30: the release knows fewer
+            obj = self.withheld.without(obj)
         if self.is_storage_version:
             return obj
         convert = (self.rules.from_storage or {}).get(self.resource.api_version)

@@ -62,6 +62,7 @@ class Registry:
         draft = write.mutate(write.track(None, draft), None)
         draft["metadata"] = dict(draft["metadata"])
         meta.stamp_new(draft, self.chance, self.clock.now())
+        write.place.withhold(draft, None)
         with self._allocated(write, draft, None):
             return self._insert(write, draft)
 
@@ -146,6 +147,7 @@ class Registry:
         self._check_version(write, given, live)
         draft["metadata"] = dict(draft["metadata"])
         meta.keep_owned(draft, seen)
+        write.place.withhold(draft, seen)
         with self._allocated(write, draft, seen):
             self._finish(write, draft, seen)
             self._check(write, draft, seen)

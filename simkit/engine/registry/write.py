@@ -17,6 +17,10 @@ def _untracked(live: Object | None, wanted: Draft) -> Draft:
     return wanted
 
 
+def _nothing_withheld(draft: Draft, old: Object | None) -> None:
+    """Take every field."""
+
+
 def _unchanged(wanted: Draft, live: Object | None) -> Draft:
     return wanted
 
@@ -36,6 +40,8 @@ class Place:
     rules: KindRules
     has_status: bool
     """Whether ``status`` is written through its own subresource only."""
+    withhold: Callable[[Draft, Object | None], None] = _nothing_withheld
+    """Takes the fields out of a draft that the server does not take, given the stored object."""
 
     def key(self, namespace: str, name: str) -> Key:
         return Key(self.resource, namespace if self.namespaced else "", name)

@@ -35,7 +35,7 @@ def _default(draft: Draft) -> None:
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(owned(draft, "spec"), old.get("spec") or {} if old is not None else None)
+    prepare_template(owned(draft, "spec"))
     if old is None:
         draft["status"] = {"replicas": 0}
 

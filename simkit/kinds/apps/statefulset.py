@@ -10,7 +10,6 @@ from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.pod.defaults import default_template
-from simkit.kinds.parts.pod.dropped import without
 from simkit.kinds.parts.pod.template import lasting_faults, metadata_faults, names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.workload import (
@@ -91,10 +90,7 @@ def _claim(template: Object) -> Object:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     spec = owned(draft, "spec")
-    prepare_template(spec, old.get("spec") or {} if old is not None else None)
-    rolling = at(spec, "updateStrategy", "rollingUpdate")
-    if rolling is not None and at(old, "spec", "updateStrategy", "rollingUpdate", "maxUnavailable") is None:
-        owned(spec, "updateStrategy")["rollingUpdate"] = without(rolling, ("maxUnavailable",))
+    prepare_template(spec)
     if old is None:
         draft["status"] = {"replicas": 0, "availableReplicas": 0}
 

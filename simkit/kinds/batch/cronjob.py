@@ -13,9 +13,8 @@ from simkit.kinds.parts.cells import NONE, UNSET, age, created
 from simkit.kinds.parts.cron import BadSchedule, parse
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import selector as shown_selector
-from simkit.kinds.parts.job_spec import DISABLED, job_spec_faults
+from simkit.kinds.parts.job_spec import job_spec_faults
 from simkit.kinds.parts.pod.defaults import default_template
-from simkit.kinds.parts.pod.dropped import without
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.selector_text import selector_text
@@ -45,10 +44,7 @@ def _default(draft: Draft) -> None:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     template = owned(owned(draft, "spec"), "jobTemplate")
-    before = at(old, "spec", "jobTemplate", "spec") or {}
-    job = dict(without(template.get("spec") or {}, (name for name in DISABLED if name not in before)))
-    template["spec"] = job
-    prepare_template(job, before if old is not None else None)
+    prepare_template(owned(template, "spec"))
     if old is None:
         draft["status"] = {}
 

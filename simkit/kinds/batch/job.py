@@ -9,10 +9,9 @@ from simkit.kinds.parts.cells import created, duration, seconds
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.gotext import text_map
-from simkit.kinds.parts.job_spec import DISABLED, job_spec_faults
+from simkit.kinds.parts.job_spec import job_spec_faults
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.pod.defaults import default_template
-from simkit.kinds.parts.pod.dropped import without
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.selector_text import selector_text
@@ -75,9 +74,7 @@ def _defaulted_rule(rule: Object) -> Object:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     spec = owned(draft, "spec")
-    before = (old or {}).get("spec") or {}
-    draft["spec"] = spec = dict(without(spec, (name for name in DISABLED if name not in before)))
-    prepare_template(spec, before if old is not None else None)
+    prepare_template(spec)
     if old is None:
         draft["status"] = {}
         if not spec.get("manualSelector"):

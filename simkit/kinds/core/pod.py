@@ -19,7 +19,6 @@ from simkit.kinds.parts.pod.cells import pod_row
 from simkit.kinds.parts.pod.changes import change_faults
 from simkit.kinds.parts.pod.containers import image_faults
 from simkit.kinds.parts.pod.defaults import default_pod_only, defaulted_spec
-from simkit.kinds.parts.pod.dropped import without_disabled
 from simkit.kinds.parts.pod.spec import pod_spec_faults
 from simkit.kinds.parts.pod.status import first_status, fit_status, status_faults
 from simkit.kinds.parts.pod.warnings import pod_warnings
@@ -37,7 +36,6 @@ def _default(draft: Draft) -> None:
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    draft[_SPEC] = dict(without_disabled(draft.get(_SPEC) or {}, at(old, _SPEC) if old is not None else None))
     without_init_annotations(draft)
     if old is None:
         draft["status"] = first_status(draft[_SPEC])

@@ -23,6 +23,10 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return template_faults("template", obj["template"])
 
 
+def _prepare(draft: Draft, old: Object | None) -> None:
+    prepare_template(draft)
+
+
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     return pod_warnings("template", obj["template"])
 
@@ -34,7 +38,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 RULES = KindRules(
     default=_default,
-    prepare=prepare_template,
+    prepare=_prepare,
     validate=_validate,
     generation=spec_differs,
     row=_row,

@@ -17,8 +17,6 @@ MODES: Final = ("NonIndexed", "Indexed")
 _MANY: Final = 100_000
 _MOST_FAILED: Final = 10_000
 _ENDING: Final = ("OnFailure", "Never")
-DISABLED: Final = ("successPolicy", "managedBy")
-"""Fields that belong to features which are off in this release."""
 
 
 def job_spec_faults(path: str, spec: Object) -> Iterator[FieldError]:

@@ -148,20 +148,6 @@ def test_app_armor_both_ways() -> None:
     }
 
 
-def test_fields_of_features_that_are_off() -> None:
-    """They are taken away without a word."""
-    container: dict[str, Any] = {
-        "name": "c",
-        "image": "x",
-        "resizePolicy": [{"resourceName": "cpu", "restartPolicy": "NotRequired"}],
-    }
-    container["securityContext"] = {"procMount": "Unmasked"}
-    spec = pod(hostUsers=False, containers=[container])["spec"]
-    assert "hostUsers" not in spec
-    assert "resizePolicy" not in spec["containers"][0]
-    assert spec["containers"][0]["securityContext"] == {"procMount": "Default"}
-
-
 def test_warnings() -> None:
     """Odd things that are taken are told."""
     spec = {

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.pod.annotations import annotation_value_faults, field_agreement_faults, without_init_annotations
-from simkit.kinds.parts.pod.dropped import without_disabled
 from simkit.kinds.parts.pod.labels import annotation_faults, label_faults
 from simkit.kinds.parts.pod.spec import pod_spec_faults
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, unsupported
@@ -55,15 +54,10 @@ def disk_faults(path: str, template: Object) -> Iterator[FieldError]:
             yield invalid_value(f"{path}.spec.volumes[{index}].gcePersistentDisk.readOnly", False, _SHARED_DISK)
 
 
-def prepare_template(holder: Draft, old: Object | None, name: str = "template") -> None:
-    """Take out of the template what this release does not know; the holder must be the draft's own."""
-    template = holder.get(name)
-    if template is None:
+def prepare_template(holder: Draft, name: str = "template") -> None:
+    """Take out of the template what is not kept there; the holder must be the draft's own."""
+    if holder.get(name) is None:
         return
-    spec = template.get("spec") or {}
-    known = without_disabled(spec, at(old, name, "spec") if old is not None else None)
-    if known is not spec:
-        holder[name] = {**template, "spec": known}
     made: Draft = dict(holder[name])
     without_init_annotations(made)
     if made.get("metadata") is not holder[name].get("metadata"):
