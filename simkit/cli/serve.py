@@ -130,13 +130,11 @@ def run(args: argparse.Namespace) -> int:
         made.engine.authenticate_with(authentication)
         compress = args.feature_gates.get("APIResponseCompression", True)
         road = Road(made.engine)
-        server = Server(road, serving, clock=clock, compress=compress, departing=road)
-        made.runner.start()
+        server = Server(road, serving, clock=clock, compress=compress, departing=road, upkeep=made.runner)
         seldom_collecting()
     try:
         server.run(lambda: _announce(server, kubeconfig=args.kubeconfig_out))
     finally:
-        made.runner.stop()
         if made.engine.audit is not None:
             made.engine.audit.close()
         made.store.close()

@@ -114,6 +114,8 @@ class Runner:
         self._clients = {controller.name: _Account(perform, controller.account) for controller in controllers}
         self._seen = store.revision if rested else Revision(0)
         self._first = not rested
+        self._failed: set[str] = set()
+        """Who left something undone, and looks at everything next time."""
         self._wake, self._stopped = threading.Event(), threading.Event()
         self._running = threading.Lock()
         self._thread: threading.Thread | None = None
@@ -150,8 +152,16 @@ class Runner:
         through = self._store.revision
         concerned = self._concerned()
         self._seen, self._first = through, False
+        failures: list[Exception] = []
         for controller, changes in concerned:
-            controller.sync(self._clients[controller.name], self._snapshot(), changes)
+            self._failed.discard(controller.name)
+            try:
+                controller.sync(self._clients[controller.name], self._snapshot(), changes)
+            except Exception as error:
+                self._failed.add(controller.name)
+                failures.append(error)
+        if failures:
+            raise failures[0]
         return bool(concerned)
 
     def _concerned(self) -> list[tuple[Controller, Sequence[Change] | None]]:
@@ -164,9 +174,9 @@ class Runner:
         now = self._clock.now()
         found: list[tuple[Controller, Sequence[Change] | None]] = []
         for controller in self._controllers:
-            own = list(filter(controller.wants, changes))
+            own = None if controller.name in self._failed and changes else list(filter(controller.wants, changes))
             when = controller.next_time
-            if own or (when is not None and when <= now):
+            if own is None or own or (when is not None and when <= now):
                 found.append((controller, own))
         return found
 
@@ -174,6 +184,7 @@ class Runner:
         """Keep things in order in the background until ``stop``."""
         if self._thread is not None or not self._controllers:
             return
+        self._stopped.clear()
         self._unlisten = self._store.listen(self._heard)
         self._wake.set()
         self._thread = threading.Thread(target=self._run, name="simkit-controllers", daemon=True)
@@ -189,7 +200,7 @@ class Runner:
             self._wake.clear()
             try:
                 self._settle()
-            except SimkitError:
+            except Exception:  # one that fails is tried again at the next change; the thread is the others' too
                 _LOG.exception("controllers")
 
     def _pause(self) -> float:

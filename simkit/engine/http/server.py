@@ -80,6 +80,14 @@ class Serving:
         return b"\n".join(filter(None, (self.client_authorities, identities.authority.read_bytes())))
 
 
+class Upkeep(Protocol):
+    """What works in the background as long as a server runs."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
 class Server:
     """Serves an engine over HTTPS, and over plain HTTP on loopback where asked to.
 
@@ -95,6 +103,8 @@ class Server:
         Whether large answers are compressed for clients that take it.
     departing
         Told when the server is about to end; None: it ends without a farewell.
+    upkeep
+        Started and stopped with the server: the controllers.
 
     Notes
     -----
@@ -110,13 +120,15 @@ class Server:
         clock: Clock | None = None,
         compress: bool = True,
         departing: Departing | None = None,
+        upkeep: Upkeep | None = None,
     ) -> None:
         self.serving = serving or Serving()
         if self.serving.port is None and self.serving.insecure_port is None:
             raise SimkitError("a server needs a port: the secure one, the insecure one, or both")
         if (self.serving.certificate_file is None) != (self.serving.key_file is None):
             raise SimkitError("a serving certificate and its key must be given together")
-        self._engine, self._clock, self._compress, self._departing = engine, clock, compress, departing
+        self._engine, self._clock, self._compress = engine, clock, compress
+        self._departing, self._upkeep = departing, upkeep
         self._thread: threading.Thread | None = None
         self._running: Running | None = None
         self._ports: dict[str, int] = {}
@@ -259,11 +271,15 @@ class Server:
         from simkit.engine.http.running import new_loop
 
         loop = new_loop()
+        if self._upkeep is not None:
+            self._upkeep.start()
         try:
             loop.run_until_complete(running.serve())
             loop.run_until_complete(loop.shutdown_asyncgens())
         finally:
             loop.close()
+            if self._upkeep is not None:
+                self._upkeep.stop()
             self._release(self._listeners)
             self._ready.set()
 
@@ -281,9 +297,12 @@ class Made(Protocol):
     @property
     def engine(self) -> pipeline.Engine: ...
 
+    @property
+    def runner(self) -> Upkeep: ...
+
 
 def serve(made: Made, *, port: int = 0, bind_address: str = _LOOPBACK, kubeconfig: str | Path | None = None) -> Server:
-    """Serve an assembled cluster over HTTPS in the background.
+    """Serve an assembled cluster over HTTPS in the background, controllers at work.
 
     Parameters
     ----------
@@ -304,6 +323,6 @@ def serve(made: Made, *, port: int = 0, bind_address: str = _LOOPBACK, kubeconfi
     if not isinstance(known, Union):
         raise SimkitError(f"cannot add client certificates to {known!r}; assemble the cluster with a Union")
     trusted = serving.trusted_clients(serving.identities(engine.clock))
-    server = Server(Road(engine), serving, clock=engine.clock)
+    server = Server(Road(engine), serving, clock=engine.clock, upkeep=made.runner)
     engine.authenticator = known.preceded_by(ClientCertificates(trusted, engine.clock))
     return server.start()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import pytest
 
 import simkit
 from simkit.cluster.options import Options
-from simkit.engine.controllers.runner import chosen
+from simkit.engine.controllers.runner import Client, Runner, chosen
+from simkit.engine.seams import Change
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
+from simkit.snapshot.protocol import Snapshot
 from tests.engine.controllers.worlds import job, names, obj, workload
 
 ALL = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
@@ -112,3 +115,45 @@ def test_controllers_run_in_the_background() -> None:
         assert names(cluster, "sa", "x") == ["default"]
     finally:
         runner.stop()
+
+
+class Failing:
+    """A controller that fails the first time, and notes what it was given."""
+
+    name = account = "failing-controller"
+    next_time: float | None = None
+
+    def __init__(self) -> None:
+        self.given: list[Sequence[Change] | None] = []
+
+    def wants(self, change: Change) -> bool:
+        return change.entry.key.resource.resource == "configmaps"
+
+    def forget_failures(self) -> None:
+        """Nothing is remembered."""
+
+    def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
+        self.given.append(changes)
+        if len(self.given) == 1:
+            raise RuntimeError("not today")
+
+
+def test_one_that_fails_keeps_no_other_from_its_work_and_starts_over(cluster: simkit.Cluster) -> None:
+    """The error is not lost, the others are done, and next time it looks at everything."""
+    made, failing = cluster._made, Failing()
+    own = made.runner._controllers
+    runner = Runner(
+        made.store,
+        [failing, *own],
+        lambda request, who: cluster.perform(request, identity=who),
+        made.snapshot,
+        clock=made.clock,
+        rested=True,
+    )
+    cluster.create(obj("v1", "ConfigMap", "a"))
+    cluster.create(obj("v1", "Namespace", "x"))
+    with pytest.raises(RuntimeError, match="not today"):
+        runner.settle()
+    runner.settle()
+    assert names(cluster, "sa", "x") == ["default"]
+    assert [None if given is None else len(given) for given in failing.given] == [1, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ssl
+import time
 from pathlib import Path
 
 import orjson
@@ -36,6 +37,31 @@ def test_a_served_cluster_knows_its_administrator(monkeypatch: pytest.MonkeyPatc
         stream = admin.connection.getresponse()
         assert b'"ADDED"' in stream.readline()
         admin.close()
+
+
+def test_controllers_work_as_long_as_a_cluster_is_served(tmp_path: Path) -> None:
+    """What changes is looked after, also after the server was stopped and started again; not in between."""
+    cluster = Cluster(seed=1)
+
+    def looked_after(name: str) -> bool:
+        cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        deadline = time.monotonic() + (5 if server.running else 0.3)
+        while time.monotonic() < deadline:
+            if cluster.list("serviceaccounts", name):
+                return True
+            time.sleep(0.02)
+        return False
+
+    server = cluster.serve(kubeconfig=tmp_path / "kubeconfig")
+    try:
+        assert looked_after("first")
+        server.stop()
+        assert not looked_after("second")
+        server.start()
+        assert looked_after("third")
+        assert cluster.list("serviceaccounts", "second")
+    finally:
+        server.stop()
 
 
 def test_which_requests_may_block() -> None:
