@@ -62,6 +62,16 @@ def test_a_first_hour(kubectl: _Kubectl) -> None:
     assert "deleted" in kubectl("delete", "-f", str(manifest))
 
 
+def test_a_list_is_checked_and_applied(kubectl: _Kubectl) -> None:
+    """kubectl checks a List itself, by the binary form of the API's description: a wrong field is found before."""
+    item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "listed"}, "data": {"k": "v"}}
+    manifest = kubectl.folder / "list.json"
+    manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [item]}))
+    assert "configmap/listed serverside-applied" in kubectl("apply", "--server-side", "-f", str(manifest))
+    manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [{**item, "datum": {}}]}))
+    assert 'unknown field "datum"' in kubectl("apply", "-f", str(manifest), code=1)
+
+
 def test_server_side_apply_conflicts(kubectl: _Kubectl) -> None:
     """Two managers want different values: the second is refused, and may force."""
     manifest = kubectl.folder / "c.yaml"

@@ -20,6 +20,9 @@ from simkit.schema import discovery, openapi
 from simkit.schema.releases import release
 
 _TEXT: Final = "text/plain; charset=utf-8"
+_BINARY_SWAGGER: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_BINARY_NAMES: Final = (_BINARY_SWAGGER, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+_TAKEN: Final = (*_BINARY_NAMES, JSON, "application/*", "*/*")
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")
 _READING: Final = ("GET", "HEAD")
 _LISTED_BY: Final = ("GET", "POST", "OPTIONS")
@@ -152,10 +155,20 @@ def _openapi_index(engine: Engine, exchange: Exchange) -> Response:
 
 def _swagger(engine: Engine, exchange: Exchange) -> Response:
     _needs_json(exchange)
-    own = openapi.swagger(engine.catalogue)
-    if not engine.registered.remote:
-        return Response(200, own, JSON)
-    return Response(200, orjson.dumps(grouplist.merged_swagger(engine, orjson.loads(own))), JSON)
+    found = openapi.swagger(engine.catalogue)
+    if engine.registered.remote:
+        found = orjson.dumps(grouplist.merged_swagger(engine, orjson.loads(found)))
+    if not _wants_binary(exchange.request.header("accept")):
+        return Response(200, found, JSON)
+    from simkit.schema.openapi.binary import encoded
+
+    return Response(200, encoded(found), _BINARY_SWAGGER)
+
+
+def _wants_binary(accept: str) -> bool:
+    """Whether a client takes the binary form of the version 2 document before JSON."""
+    media = [clause.partition(";")[0].strip() for clause in accept.split(",")]
+    return next((each for each in media if each in _TAKEN), JSON) in _BINARY_NAMES
 
 
 def _described(engine: Engine, exchange: Exchange, name: str) -> Response:

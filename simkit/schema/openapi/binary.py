@@ -1,0 +1,125 @@
+"""The version 2 document in binary form, which clients that check manifests themselves ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+import orjson
+
+from simkit.schema.openapi.messages import CHOICES, document_class
+
+
+@lru_cache(maxsize=2)
+def encoded(swagger: bytes) -> bytes:
+    """The binary form of the JSON of a version 2 document. O(size of the document), made once for each.
+
+    As in every server, what the form has no field for (``oneOf``, ``nullable``) is left out.
+    """
+    message: Any = document_class()()
+    _fill(message, orjson.loads(swagger))
+    found: bytes = message.SerializeToString(deterministic=True)
+    return found
+
+
+def _fill(message: Any, value: Any) -> None:
+    """Put a JSON value into a message, field by field."""
+    special = _SPECIAL.get(message.DESCRIPTOR.name)
+    if special is not None:
+        special(message, value)
+        return
+    message.SetInParent()
+    if message.DESCRIPTOR.name in CHOICES:
+        _fill(getattr(message, _CHOSEN[message.DESCRIPTOR.name](value)), value)
+        return
+    fields = message.DESCRIPTOR.fields_by_camelcase_name
+    for name, given in value.items():
+        if name.startswith("x-"):
+            _named(message.vendor_extension, name, given)
+            continue
+        field = fields.get("Ref" if name == "$ref" else name)
+        if field is not None:
+            _set(message, field, given)
+
+
+def _set(message: Any, field: Any, given: Any) -> None:
+    if field.message_type is None:
+        if isinstance(given, list):
+            getattr(message, field.name).extend(given)
+        else:
+            setattr(message, field.name, given)
+        return
+    target = getattr(message, field.name)
+    if hasattr(target, "add"):
+        for each in given:
+            _fill(target.add(), each)
+    else:
+        _fill(target, given)
+
+
+def _named(entries: Any, name: str, value: Any) -> None:
+    """Add an entry of a map, which is a list of names with values here."""
+    entry = entries.add(name=name)
+    _fill(entry.value, value)
+
+
+def _map(message: Any, value: Mapping[str, Any]) -> None:
+    message.SetInParent()
+    for name, each in value.items():
+        _named(message.additional_properties, name, each)
+
+
+def _paths(message: Any, value: Mapping[str, Any]) -> None:
+    for name, each in value.items():
+        _named(message.path, name, each)
+
+
+def _responses(message: Any, value: Mapping[str, Any]) -> None:
+    for code, each in value.items():
+        _named(message.response_code, code, each)
+
+
+def _any(message: Any, value: Any) -> None:
+    """A value of any type is kept as text; JSON is YAML too."""
+    message.yaml = orjson.dumps(value).decode() + "\n"
+
+
+def _texts(message: Any, value: Any) -> None:
+    message.SetInParent()
+    message.value.extend([value] if isinstance(value, str) else value)
+
+
+def _items(message: Any, value: Any) -> None:
+    _fill(message.schema.add(), value)
+
+
+def _additional(message: Any, value: Any) -> None:
+    if isinstance(value, bool):
+        message.boolean = value
+    else:
+        _fill(message.schema, value)
+
+
+_SPECIAL: Final[Mapping[str, Callable[[Any, Any], None]]] = {
+    "Definitions": _map,
+    "Properties": _map,
+    "SecurityDefinitions": _map,
+    "SecurityRequirement": _map,
+    "Paths": _paths,
+    "Responses": _responses,
+    "Any": _any,
+    "TypeItem": _texts,
+    "StringArray": _texts,
+    "ItemsItem": _items,
+    "AdditionalPropertiesItem": _additional,
+}
+_CHOSEN: Final[Mapping[str, Callable[[Any], str]]] = {
+    "ParametersItem": lambda value: "json_reference" if "$ref" in value else "parameter",
+    "Parameter": lambda value: "body_parameter" if value["in"] == "body" else "non_body_parameter",
+    "NonBodyParameter": lambda value: f"{value['in']}_parameter_sub_schema",
+    "ResponseValue": lambda value: "json_reference" if "$ref" in value else "response",
+    "SchemaItem": lambda _: "schema",
+    "SecurityDefinitionsItem": lambda _: "api_key_security",
+}
+"""Which field of a choice a value is."""
