@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import output, reports
-from simkit.cli.dump import add_release, demo_path
+from simkit.cli.dump import add_live, add_release, demo_path, opened
 from simkit.cli.output import json_text, write_rows
 from simkit.meta.errors import SimkitError
 
@@ -58,6 +58,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--check", action="append", metavar="ID", help="make only this check; may be repeated")
     parser.add_argument("--include-defaults", action="store_true", help="look at the server's own objects too")
     _add_accepting(parser)
+    add_live(parser)
     add_release(parser)
     forms = (*output.FORMATS, *reports.FORMS)
     parser.add_argument("-o", "--output", choices=forms, default="table", help="how to write the answer")
@@ -74,16 +75,16 @@ def run(args: argparse.Namespace) -> int:
     """Audit, write, and return the exit code."""
     from simkit.analysis.findings import audit
 
-    if args.demo == bool(args.path):
+    if args.demo and args.path:
         raise SimkitError("say what to audit: one or more paths, or --demo")
     paths = [demo_path()] if args.demo else args.path
-    dump = _loaded(paths, args)
+    dump = opened(paths, args)
     sifted = _sifted(audit(dump.snapshot(), include_defaults=args.include_defaults, checks=args.check), args)
     found = sifted.audit
     if args.write_baseline is not None:
         return _write_baseline(found, args.write_baseline)
     if args.output in reports.FORMS:
-        _write_report(sifted, dump, paths[0], args)
+        _write_report(sifted, dump, paths[0] if paths else "cluster", args)
     else:
         _write(found, sifted.accepted, args)
     _remark(sifted)
@@ -91,21 +92,16 @@ def run(args: argparse.Namespace) -> int:
     if html is not None:
         from simkit.cluster.report.report import write_report
 
-        write_report(paths[0], html, release=args.release, include_defaults=args.include_defaults)
+        write_report(dump, html, name=_name(paths, args), include_defaults=args.include_defaults)
         print(f"The report is in {html}", file=sys.stderr)
     if args.demo or args.fail_on == "never":
         return 0
     return 1 if found.at_least(args.fail_on) else 0
 
 
-def _loaded(paths: list[str], args: argparse.Namespace) -> Dump:
-    """The dump of some paths. What could not be read is told on standard error."""
-    from simkit.snapshot.load import load
-
-    dump = load(paths[0] if len(paths) == 1 else paths, release=args.release, captured=args.complete)
-    for problem in dump.lost:
-        print(f"simkit: {problem}", file=sys.stderr)
-    return dump
+def _name(paths: list[str], args: argparse.Namespace) -> str:
+    """What was looked at, for the head of a report."""
+    return ", ".join(Path(path).name for path in paths) or f"context {args.context or '(the current one)'}"
 
 
 def _sifted(found: Audit, args: argparse.Namespace) -> Sifted:

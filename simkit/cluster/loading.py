@@ -1,13 +1,18 @@
-"""From a dump to a cluster."""
+"""From a dump, manifests or a running cluster to a cluster in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from pathlib import Path
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
+from simkit.logic.rbac.defaults import default_objects
+from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.names import GroupResource
-from simkit.snapshot.sources import Source
+from simkit.schema.releases import RELEASES
+from simkit.snapshot.live import LiveCluster
+from simkit.snapshot.sources import Piece, Source
 
 
 def load(
@@ -17,6 +22,8 @@ def load(
     captured: Iterable[str | GroupResource] = (),
     secrets: bool = False,
     seed: int | None = None,
+    manifests: bool = False,
+    namespace: str = DEFAULT_NAMESPACE,
 ) -> Cluster:
     """A cluster that holds the objects of a dump just as they are.
 
@@ -35,6 +42,11 @@ def load(
         Whether to keep the values of secrets.
     seed
         Makes the uids and generated names of later writes repeat.
+    manifests
+        Whether the source is no dump but manifests, as ``helm template`` and ``kubectl kustomize`` write them: nothing
+        else is in the cluster but the server's own roles and bindings, to which they may refer.
+    namespace
+        Where objects go that live in namespaces and name none.
 
     Examples
     --------
@@ -43,4 +55,57 @@ def load(
     'robot'
     """
     options = Options(release=release, seed=seed)
-    return Cluster.load(source, options=options, captured=captured, secrets=secrets)
+    if manifests:
+        source, captured = onto_defaults(source, release), ("*",)
+    return Cluster.load(source, options=options, captured=captured, secrets=secrets, namespace=namespace)
+
+
+def fetch(
+    context: str = "",
+    *,
+    kubeconfig: str | Path | None = None,
+    resources: Collection[str] = (),
+    release: str | None = None,
+    secrets: bool = False,
+    seed: int | None = None,
+) -> Cluster:
+    """A copy of a running cluster, in memory: what it lists for whom a context of a kubeconfig stands for.
+
+    Nothing is changed there, and the copy keeps no connection. What the server refuses to list counts as not captured,
+    and is told in ``cluster.dump.problems``.
+
+    Parameters
+    ----------
+    context, kubeconfig
+        As kubectl takes them; by default its current context.
+    resources
+        What to list; empty: everything but events.
+    release
+        The release to serve the copy as; by default that of the running server.
+    secrets
+        Whether to keep the values of secrets, which are left out otherwise.
+
+    Raises
+    ------
+    SimkitError
+        Where the client (extra ``live``), the kubeconfig or the server are not there.
+    """
+    live = LiveCluster(context, kubeconfig)
+    options = Options(release=release or release_of(live), seed=seed)
+    return Cluster.load(live.pieces(resources), options=options, secrets=secrets)
+
+
+def release_of(live: LiveCluster) -> str:
+    """The release of a running server, or the nearest one that is served here."""
+    told = live.release()
+    if told in RELEASES:
+        return told
+    minor = told.partition(".")[2]
+    newer = minor.isdigit() and int(minor) > int(RELEASES[-1].partition(".")[2])
+    return RELEASES[-1] if newer else RELEASES[0]
+
+
+def onto_defaults(source: Source, release: str) -> list[Source]:
+    """Manifests together with what a fresh server of the release has, which they may replace."""
+    own = {"apiVersion": "v1", "kind": "List", "items": default_objects(release)}
+    return [Piece(f"the defaults of release {release}", own), source]

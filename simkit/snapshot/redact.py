@@ -8,14 +8,28 @@ from typing import Any, Final
 
 from simkit.meta.objects import Object, annotations_of, with_metadata
 from simkit.snapshot.pseudonyms import Pseudonyms
-from simkit.snapshot.withhold import LAST_APPLIED, is_secret, withheld
+from simkit.snapshot.withhold import is_secret, withheld
 
 GONE: Final = "REDACTED"
 """What stands where a value was that only its owner should know."""
 _SECRET_WORD: Final = r"(?:pass(?:word|wd|phrase)?|secret|token|credential|api-?_?key|private-?_?key|auth)"
 _SECRET_FLAG: Final = re.compile(rf"(?i)^(-{{0,2}}[\w.-]*{_SECRET_WORD}[\w.-]*)(=)(.+)$", re.DOTALL)
 _BARE_FLAG: Final = re.compile(rf"(?i)^-{{1,2}}[\w.-]*{_SECRET_WORD}[\w.-]*$")
-_LOGIN: Final = re.compile(r"(\w://)[^/\s:@]*:[^/\s@]+@")
+_IN_SCRIPT: Final = re.compile(rf"(?i)([\w.-]*{_SECRET_WORD}[\w.-]*)(=['\"]?)([^\s;&|'\"]+)")
+_SECRET_FIELD: Final = re.compile(
+    r"(?i)^(?:\w*(?:password|passwd|passphrase)|\w*(?:api|access|private|secret|encryption)_?key|\w*token"
+    r"|client_?secret|credentials?|authorization)$"
+)
+"""Fields of objects that hold a secret itself, not the name or the place of one."""
+_SHAPES: Final = (
+    (re.compile(r"(\w://)[^/\s:@]*:[^/\s@]+@"), rf"\1{GONE}@"),
+    (re.compile(r"(?i)\b((?:bearer|basic) )[A-Za-z0-9._~+/=-]{8,}"), rf"\1{GONE}"),
+    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"), GONE),
+    (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), GONE),
+)
+"""Texts that are secrets wherever they stand: logins in addresses, what follows Bearer, tokens, private keys."""
+_COPIES: Final = re.compile(r"last-(?:applied|handled)|/applied$")
+"""Annotations in which clients keep a copy of the whole object."""
 _REQUEST_FIELDS: Final = {"request", "certificate"}
 
 
@@ -24,9 +38,11 @@ def redacted(
 ) -> Iterator[Object]:
     """The objects without what only their owner should know, names replaced where pseudonyms are given.
 
-    Gone are: the values of secrets and, unless they are kept, of config maps; values of environment variables that are
-    written out; values of flags and logins in addresses that look like credentials; certificate requests and
-    certificates; the annotation with what was applied last; the record of who wrote which field.
+    Gone are: the values of secrets and, unless they are kept, of config maps; values of environment variables and
+    headers that are written out; values of flags, and of assignments in scripts, that are called like credentials;
+    fields of any object that hold a password, key or token; logins in addresses, tokens and private keys wherever they
+    stand; certificate requests and certificates; annotations with what was applied last; the record of who wrote which
+    field.
 
     Parameters
     ----------
@@ -52,7 +68,7 @@ def redacted(
 
 
 def _bare(obj: Object, *, keep_config: bool) -> Object:
-    notes = {name: text for name, text in annotations_of(obj).items() if name != LAST_APPLIED}
+    notes = {name: _shaped(text) for name, text in annotations_of(obj).items() if not _COPIES.search(name)}
     bare: Object = with_metadata(obj, managedFields=None, annotations=notes or None)
     if is_secret(bare):
         return withheld(bare)
@@ -77,16 +93,24 @@ def _without_requests(part: Any) -> Any:
 def _cleaned(value: Any, field: str = "") -> Any:
     """The value without written-out variables and credentials in flags and addresses."""
     if isinstance(value, str):
-        return _LOGIN.sub(rf"\1{GONE}@", value) if "@" in value else value
+        return GONE if value and _SECRET_FIELD.match(field) else _shaped(value)
     if isinstance(value, Mapping):
-        return {name: _cleaned(item, name) for name, item in value.items()}
+        return {name: _cleaned(item, str(name)) for name, item in value.items()}
     if not isinstance(value, list):
         return value
-    if field == "env":
+    if field in ("env", "httpHeaders"):
         return [_unset(item) for item in value]
     if field in ("args", "command"):
         return _flags(value)
     return [_cleaned(item) for item in value]
+
+
+def _shaped(text: Any) -> Any:
+    """The text without what is a secret by its shape."""
+    if isinstance(text, str):
+        for shape, instead in _SHAPES:
+            text = shape.sub(instead, text)
+    return text
 
 
 def _unset(variable: Any) -> Any:
@@ -106,5 +130,6 @@ def _flags(words: Sequence[Any]) -> list[Any]:
         elif isinstance(before, str) and _BARE_FLAG.match(before) and not word.startswith("-"):
             kept.append(GONE)
         else:
-            kept.append(_cleaned(_SECRET_FLAG.sub(rf"\1\2{GONE}", word)))
+            whole = _SECRET_FLAG.sub(rf"\1\2{GONE}", word)
+            kept.append(_shaped(whole if whole != word else _IN_SCRIPT.sub(rf"\1\2{GONE}", word)))
     return kept

@@ -36,10 +36,6 @@ class Readable(Protocol):
     def read(self) -> str | bytes: ...
 
 
-Source = str | Path | bytes | Mapping[str, Any] | Readable | Iterable[Any]
-"""A path, text, bytes, an open file, a decoded object or list, or several of these."""
-
-
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One text or one decoded value, with the name under which problems are reported."""
@@ -52,6 +48,10 @@ class Piece:
         return len(self.content) if isinstance(self.content, str) else 0
 
 
+Source = str | Path | bytes | Mapping[str, Any] | Readable | Piece | Iterable[Any]
+"""A path, text, bytes, an open file, a decoded object or list, text with a name for reports, or several of these."""
+
+
 def pieces(source: Any, report: Report) -> Iterator[Piece]:
     """Every text and decoded value of a source, in a fixed order: folders by path, archives as they are packed.
 
@@ -60,7 +60,9 @@ def pieces(source: Any, report: Report) -> Iterator[Piece]:
     SimkitError
         For a path at which there is nothing, and for values that are no source.
     """
-    if isinstance(source, Mapping):
+    if isinstance(source, Piece):
+        yield source
+    elif isinstance(source, Mapping):
         yield Piece("the given object", source)
     elif isinstance(source, str) and _is_text(source):
         yield Piece("the given text", dedent(source) if _INDENTED.match(source) else source)

@@ -149,3 +149,22 @@ def test_no_command_shows_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert all(command.name in capsys.readouterr().out for command in COMMANDS[:1])
     assert main(["unheard-of"]) == 2
+
+
+def test_manifests_stand_on_the_servers_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Manifests may refer to default roles, fill aggregated ones, and name no namespace; nothing is missing then."""
+    objects = [
+        binding("web", "edit", "sa:prod/web", namespace="prod"),
+        role("more", rule("list", "widgets", groups="example.com"), labels={"rbac.authorization.k8s.io/aggregate-to-edit": "true"}),
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "web"}},
+    ]  # fmt: skip
+    path = tmp_path / "out.json"
+    path.write_bytes(orjson.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    words = ["--as", "sa:prod/web", "-n", "prod", "--dump", str(path), "--manifests", "--into", "prod"]
+    assert main(["can-i", "create", "deployments", *words]) == 0
+    assert main(["can-i", "list", "widgets", "--api-group", "example.com", *words]) == 0
+    assert main(["can-i", "get", "nodes", *words]) == 1
+    assert main(["audit", str(path), "--manifests", "--into", "prod", "-o", "json", "--fail-on", "never"]) == 0
+    told = orjson.loads(capsys.readouterr().out[-10_000:].partition("\n{")[2].join(["{", ""]))
+    assert told["skipped"] == []
+    assert {finding["namespace"] for finding in told["findings"]} <= {"", "prod"}

@@ -75,6 +75,52 @@ def test_values_are_gone_and_the_rest_stays() -> None:
     assert list(redacted(OBJECTS, keep_config=True))[2]["data"] == {"url": "hunter2"}
 
 
+TOKEN = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJodW50ZXIyIn0.c2lnbmF0dXJl"
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ({"password": "hunter2", "passwordRef": "db"}, {"password": "REDACTED", "passwordRef": "db"}),
+        ({"auth": {"apiKey": "hunter2", "secretName": "db"}}, {"auth": {"apiKey": "REDACTED", "secretName": "db"}}),
+        ({"clientSecret": "hunter2", "tokenPath": "/t"}, {"clientSecret": "REDACTED", "tokenPath": "/t"}),
+        ({"bearerToken": {"secretKeyRef": {"key": "k"}}}, {"bearerToken": {"secretKeyRef": {"key": "k"}}}),
+        ({"note": f"use {TOKEN} now"}, {"note": "use REDACTED now"}),
+        ({"key": "-----BEGIN RSA PRIVATE KEY-----\nhunter2\n-----END RSA PRIVATE KEY-----"}, {"key": "REDACTED"}),
+        (
+            {"httpHeaders": [{"name": "Authorization", "value": "Bearer hunter2hunter2"}]},
+            {"httpHeaders": [{"name": "Authorization", "value": "REDACTED"}]},
+        ),
+        (
+            {"command": ["sh", "-c", "export DB_PASSWORD='hunter2'; run --port=80"]},
+            {"command": ["sh", "-c", "export DB_PASSWORD='REDACTED'; run --port=80"]},
+        ),
+        (
+            {"args": ["-H", "Authorization: Bearer hunter2hunter2"]},
+            {"args": ["-H", "Authorization: Bearer REDACTED"]},
+        ),
+        ({"automountServiceAccountToken": False}, {"automountServiceAccountToken": False}),
+    ],
+)
+def test_secrets_in_any_object(spec: dict[str, Any], shown: dict[str, Any]) -> None:
+    """What is called like a secret, or looks like one, is gone; what only refers to one stays."""
+    obj = {"apiVersion": "example.com/v1", "kind": "Database", "metadata": {"name": "a"}, "spec": spec}
+    assert next(redacted([obj]))["spec"] == shown
+
+
+def test_copies_in_annotations_are_gone() -> None:
+    """Every client that keeps the whole object in an annotation loses it; other annotations stay but for tokens."""
+    notes = {
+        "banzaicloud.com/last-applied": "hunter2",
+        "kopf.zalando.org/last-handled-configuration": "hunter2",
+        "objectset.rio.cattle.io/applied": "hunter2",
+        "contact": "ann",
+        "link": f"https://x/?t={TOKEN}",
+    }
+    obj = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a", "annotations": notes}}
+    assert next(redacted([obj]))["metadata"]["annotations"] == {"contact": "ann", "link": "https://x/?t=REDACTED"}
+
+
 def test_pseudonyms_leave_no_name() -> None:
     """No name that somebody gave is left anywhere; the server's own names are."""
     text = orjson.dumps(list(redacted(OBJECTS, pseudonyms=Pseudonyms(b"k")))).decode()

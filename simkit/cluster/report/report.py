@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cluster.report.library import notebook
 from simkit.cluster.report.page import page
 from simkit.meta.errors import SimkitError
+from simkit.snapshot.dump import Dump
+from simkit.snapshot.save import save
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -21,23 +24,38 @@ CELL_SECONDS: Final = 600
 
 
 def write_report(
-    dump: str | Path,
+    dump: str | Path | Dump,
     target: str | Path,
     *,
     release: str = "1.30",
     include_defaults: bool = False,
     show_code: bool = False,
+    name: str = "",
 ) -> Path:
     """Write the audit of a dump as an HTML file and return its path; folders on the way are made.
+
+    Parameters
+    ----------
+    dump
+        What ``simkit.load`` takes as a path, or a dump that was loaded already, whose release counts then.
+    show_code
+        Whether the report shows the notebook's code.
+    name
+        What the report is about, for its head; by default the name of the file.
 
     Raises
     ------
     SimkitError
         Where the packages of the extra ``notebook`` are missing, or a cell fails; the message is the cell's.
     """
-    values = {"dump": str(Path(dump).resolve()), "release": release, "include_defaults": include_defaults}
-    finished = executed(notebook(AUDIT), values)
-    subtitle = f"{Path(dump).name}, read as release {release}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    with TemporaryDirectory() as folder:
+        if isinstance(dump, Dump):
+            release, source = dump.release, save(dump, Path(folder) / "dump.json")
+        else:
+            source = Path(dump).resolve()
+        values = {"dump": str(source), "release": release, "include_defaults": include_defaults}
+        finished = executed(notebook(AUDIT), values)
+    subtitle = f"{name or source.name}, read as release {release}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
     out = Path(target)
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(to_html(finished, subtitle=subtitle, show_code=show_code), encoding="utf-8")

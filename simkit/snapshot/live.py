@@ -1,0 +1,121 @@
+"""What a running cluster has, asked through a context of a kubeconfig with the official client."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
+from simkit.snapshot.sources import Piece
+
+PAGE: Final = 500
+"""Objects in a page of a list: what kubectl asks for."""
+_TRANSIENT: Final = frozenset({"events"})
+"""Resources that are left out unless they are named: they tell what happened, not what is there."""
+
+
+class LiveCluster:
+    """A cluster that a kubeconfig leads to. Nothing but lists and discovery is asked of it.
+
+    Parameters
+    ----------
+    context
+        A context of the kubeconfig; empty: the current one.
+    kubeconfig
+        The file; by default the one that ``KUBECONFIG`` or ``~/.kube/config`` name.
+
+    Raises
+    ------
+    SimkitError
+        Where the client is not installed (extra ``live``), or the kubeconfig or its context cannot be used.
+    """
+
+    def __init__(self, context: str = "", kubeconfig: str | Path | None = None) -> None:
+        try:
+            config, dynamic = import_module("kubernetes.config"), import_module("kubernetes.dynamic")
+        except ImportError as missing:
+            hint = "try: pip install 'simkit[live]'"
+            raise SimkitError(f"a live cluster needs {missing.name}, which is not installed; {hint}") from missing
+        file = None if kubeconfig is None else str(kubeconfig)
+        try:
+            connection = config.new_client_from_config(file, context or None, persist_config=False)
+        except config.ConfigException as wrong:
+            raise SimkitError(f"the kubeconfig cannot be used: {wrong}") from wrong
+        self.server: str = connection.configuration.host
+        self._client = dynamic.DynamicClient(connection, discoverer=lambda *_: None)
+
+    def release(self) -> str:
+        """The minor release of the server: ``1.30``."""
+        told = self._asked("/version")
+        minor = "".join(letter for letter in str(told.get("minor")) if letter.isdigit())
+        return f"{told.get('major')}.{minor}"
+
+    def pieces(self, resources: Collection[str] = ()) -> Iterator[Piece]:
+        """A list of each resource, in the version that the server prefers, and the refusals among the answers.
+
+        Parameters
+        ----------
+        resources
+            The plurals to ask for, with a group or without (``roles``, ``deployments.apps``); empty: all but events.
+
+        Raises
+        ------
+        SimkitError
+            Where the server cannot be reached or does not tell what it serves.
+        """
+        for path, resource, listable in self._served():
+            named = resource.resource in resources or str(resource) in resources
+            if listable and (named if resources else resource.resource not in _TRANSIENT):
+                yield Piece(f"{self.server}{path}", self._all_pages(path))
+
+    def _served(self) -> Iterator[tuple[str, GroupResource, bool]]:
+        """The path of each resource, what it is, and whether it can be listed."""
+        groups = [("", f"/api/{version}") for version in self._asked("/api").get("versions") or ()]
+        others = self._asked("/apis").get("groups") or ()
+        groups += [(each["name"], f"/apis/{each['preferredVersion']['groupVersion']}") for each in others]
+        for name, path in groups:
+            for each in self._answer(path).get("resources") or ():
+                if "/" not in each["name"]:
+                    yield f"{path}/{each['name']}", GroupResource(name, each["name"]), "list" in each["verbs"]
+
+    def _all_pages(self, path: str) -> Mapping[str, Any]:
+        """The whole list; where the server refuses or loses a page, its answer instead."""
+        found: dict[str, Any] = {}
+        items: list[Any] = []
+        token = ""
+        while True:
+            page = self._answer(path, [("limit", PAGE), *([("continue", token)] if token else [])])
+            if "items" not in page:
+                return page
+            found, items = found or dict(page), items + (page["items"] or [])
+            token = str((page.get("metadata") or {}).get("continue") or "")
+            if not token:
+                return {**found, "metadata": {}, "items": items}
+
+    def _asked(self, path: str) -> Mapping[str, Any]:
+        """What the server says; SimkitError where it refuses."""
+        answer = self._answer(path)
+        if answer.get("kind") == "Status":
+            raise SimkitError(f"{self.server}{path}: {answer.get('message') or answer.get('reason')}")
+        return answer
+
+    def _answer(self, path: str, query: list[tuple[str, Any]] | None = None) -> Mapping[str, Any]:
+        """The object in an answer, of a refusal too."""
+        errors = import_module("kubernetes.client.exceptions")
+        broken = import_module("urllib3.exceptions")
+        try:
+            body = self._client.request("get", path, query_params=query or [], serialize=False).data
+        except errors.ApiException as refused:
+            body = refused.body or b""
+        except broken.HTTPError as failed:
+            raise SimkitError(f"{self.server} does not answer: {failed}") from failed
+        try:
+            value = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            return {"kind": "Status", "apiVersion": "v1", "message": str(body)[:200] or "an empty answer"}
+        return value if isinstance(value, dict) else {"kind": "Status", "apiVersion": "v1", "message": str(value)[:200]}
