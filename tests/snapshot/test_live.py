@@ -33,6 +33,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[simkit.Cl
     cluster.apply({**secret, "stringData": {"password": "hunter2"}})
     listed = rule("list", "roles,rolebindings,clusterroles,clusterrolebindings", groups="rbac.authorization.k8s.io")
     cluster.apply([role("auditor", listed), binding("auditor", "auditor", "sa:shop/auditor")])
+    cluster.settle()
     path = tmp_path_factory.mktemp("live") / "kubeconfig"
     server = cluster.serve(kubeconfig=path)
     yield cluster, path
