@@ -48,10 +48,16 @@ def spec_faults(spec: Object, strictness: Strictness) -> Iterator[FieldError]:
         for index, version in enumerate(internal.versions):
             if (version.schema or {}).get("openAPIV3Schema") is None:
                 yield required(f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
+    if spec.get("preserveUnknownFields") and any(map(_has_default, _schemas(spec))):
+        detail = "must be false in order to use defaults in the schema"
+        yield invalid_value("spec.preserveUnknownFields", True, detail)
     for index, version in enumerate(internal.versions):
         yield from _version_faults(version, f"spec.versions[{index}]", internal, strictness)
     yield from _set_of_versions(internal)
     yield from _shared_faults(internal, strictness)
+    strategy = (spec.get("conversion") or {}).get("strategy") or ""
+    if spec.get("preserveUnknownFields") and spec.get("conversion") and strategy != "None":
+        yield invalid_value("spec.conversion.strategy", strategy, "must be None if spec.preserveUnknownFields is true")
     yield from conversion_faults(spec.get("conversion"), recognized=strictness.review_versions)
 
 
@@ -146,9 +152,7 @@ def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:
 def demands_on(spec: Object, old: Object) -> Strictness:
     """What is demanded of a changed spec: not what the old one broke already."""
     resolve = Catalogue.for_release("1.30").definition
-    rows: Sequence[Object] = old.get("versions") or ()
-    schemas = [(row.get("schema") or {}).get("openAPIV3Schema") for row in rows]
-    given = [schema for schema in schemas if schema is not None]
+    given = list(_schemas(old))
     structural = not any(structure_faults(schema, "") for schema in given)
     levels = [level for schema in given for level in _levels(schema)]
     webhook = (old.get("conversion") or {}).get("webhook") or {}
@@ -159,13 +163,25 @@ def demands_on(spec: Object, old: Object) -> Strictness:
         atomic_sets=not any(True for level in levels for _ in set_faults(level, "")),
         map_keys=not any(True for level in levels for _ in map_key_faults(level, "")),
         types=not any(level.get("type") not in (None, "", *_OPENAPI_TYPES) for level in levels),
-        schemas=len(given) == len(schemas),
+        schemas=len(given) == len(old.get("versions") or ()),
         review_versions=not reviews or bool({"v1", "v1beta1"} & set(reviews)),
         known=frozenset(
             rule.get("rule") or "" for level in levels for rule in level.get("x-kubernetes-validations") or ()
         ),
         unchanged=_unchanged(spec, old),
     )
+
+
+def _schemas(spec: Object) -> Iterator[Properties]:
+    """The schemas of all versions that have one."""
+    for row in spec.get("versions") or ():
+        schema = (row.get("schema") or {}).get("openAPIV3Schema")
+        if schema is not None:
+            yield schema
+
+
+def _has_default(schema: Properties) -> bool:
+    return any(level.get("default") is not None for level in _levels(schema))
 
 
 _OPENAPI_TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")

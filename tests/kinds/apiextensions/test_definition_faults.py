@@ -210,3 +210,19 @@ def test_expensive_rules_are_refused_one_by_one_and_together() -> None:
         }
     )
     assert _errors(_definition(narrow)) == []
+
+
+def test_what_needs_unknown_fields_to_be_dropped() -> None:
+    """Defaults and webhooks that convert are refused where unknown fields are kept, besides keeping them."""
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": {"url": "https://hook.example.com/"}}
+    body = _definition(
+        _spec(a={"type": "string", "default": "x"}),
+        preserveUnknownFields=True,
+        conversion={"strategy": "Webhook", "webhook": webhook},
+    )
+    assert _errors(body) == [
+        "spec.preserveUnknownFields: Invalid value: true: must be false in order to use defaults in the schema",
+        'spec.conversion.strategy: Invalid value: "Webhook": must be None if spec.preserveUnknownFields is true',
+        "spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields "
+        "to true in spec.versions[*].schema instead",
+    ]
