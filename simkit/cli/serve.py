@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.cli import access_flags, inert_flags, object_flags, outside, request_flags
+from simkit.cli import access_flags, audit_flags, inert_flags, object_flags, outside, request_flags
 from simkit.cli.flag_types import flag, port, switches, words
 from simkit.meta.errors import SimkitError
 
@@ -48,7 +48,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     _add_serving(parser.add_argument_group("serving"))
     access_flags.add_arguments(parser)
-    request_flags.add_arguments(parser.add_argument_group("audit and limits"))
+    audit_flags.add_arguments(parser.add_argument_group("audit log"))
+    request_flags.add_arguments(parser.add_argument_group("requests"))
     _add_behaviour(parser.add_argument_group("behaviour"))
     object_flags.add_arguments(parser.add_argument_group("objects"))
     outside.add_arguments(parser.add_argument_group("servers that are called"))
@@ -192,6 +193,7 @@ def _options(args: argparse.Namespace) -> Options:
         "admission_control_config_file": (args.admission_control_config_file, None),
         "controllers": (args.controllers, ("*",)),
         "allow_privileged": (args.allow_privileged, None),
+        **audit_flags.options(args),
         **request_flags.options(args),
         **object_flags.options(args),
         **outside.options(args),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simkit.engine.pipeline.audit_settings import LogSettings, WebhookSettings
 from simkit.engine.seams import Authenticator
 from simkit.meta.clock import Clock
 
@@ -62,6 +63,9 @@ class Options:
     """A file for audit events, one a line; ``-`` is the standard output."""
     audit_webhook_config_file: str | Path | None = None
     """The client configuration of a service that takes audit events."""
+    audit_log: LogSettings = field(default_factory=LogSettings)
+    audit_webhook: WebhookSettings = field(default_factory=WebhookSettings)
+    """How events go there: at once or in batches, how large, in which form."""
     max_requests_inflight: int = 0
     max_mutating_requests_inflight: int = 0
     """How many requests may be under way at once; 0 for no limit."""

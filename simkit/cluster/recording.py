@@ -12,8 +12,10 @@ from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit import Audit
+    from simkit.engine.pipeline.audit_format import Event
     from simkit.engine.pipeline.audit_policy import Policy
-    from simkit.engine.pipeline.audit_sinks import Event, Sink
+    from simkit.engine.pipeline.audit_settings import LogSettings, WebhookSettings
+    from simkit.engine.pipeline.audit_sinks import Backend, Sink
     from simkit.engine.pipeline.metrics import Metrics
 
 
@@ -29,7 +31,7 @@ def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool =
 
     sinks: list[Sink] = [Memory(options.audit_memory)] if options.audit_memory else []
     if not forked:
-        sinks += _outside(options, metrics)
+        sinks += _outside(options, clock, metrics)
     return Audit(_policy(options.audit_policy), sinks, clock, Chance(options.seed), metrics)
 
 
@@ -45,21 +47,43 @@ def _policy(given: Policy | str | Path) -> Policy:
     return load(given)
 
 
-def _outside(options: Options, metrics: Metrics) -> list[Sink]:
+def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Sink]:
     from simkit.engine.outside.call import Caller
     from simkit.engine.outside.clientfile import read
-    from simkit.engine.pipeline.audit_sinks import JsonLines, Webhook
+    from simkit.engine.pipeline.audit_files import RotatingFile
+    from simkit.engine.pipeline.audit_sinks import Lines, Posts
 
-    found: list[Sink] = [JsonLines(options.audit_log_path)] if options.audit_log_path else []
+    found: list[Sink] = []
+    log, webhook = options.audit_log, options.audit_webhook
+    if options.audit_log_path:
+        file = RotatingFile(
+            options.audit_log_path,
+            clock,
+            max_size=log.max_size,
+            max_age=log.max_age,
+            max_backup=log.max_backup,
+            compress=log.compress,
+        )
+        found.append(_sink("log", Lines(file, log.form), log, metrics))
     if options.audit_webhook_config_file:
         caller = Caller(read(options.audit_webhook_config_file))
-        found.append(Webhook(caller, partial(_lost, metrics)))
+        found.append(_sink("webhook", Posts(caller, backoff=webhook.initial_backoff), webhook, metrics))
     return found
 
 
-def _lost(metrics: Metrics, events: int) -> None:
+def _sink(name: str, backend: Backend, settings: LogSettings | WebhookSettings, metrics: Metrics) -> Sink:
+    """A backend behind the mode and the limits that its settings ask for."""
+    from simkit.engine.pipeline.audit_sinks import Batched, Direct, Fitting
+
+    fitting = Fitting(backend, settings.truncation) if settings.truncation.enabled else backend
+    if settings.mode == "batch":
+        return Batched(name, fitting, settings.batching, partial(_lost, metrics, name))
+    return Direct(name, fitting, strict=settings.mode == "blocking-strict")
+
+
+def _lost(metrics: Metrics, name: str, events: int) -> None:
     for _ in range(events):
-        metrics.count("apiserver_audit_error_total", "webhook")
+        metrics.count("apiserver_audit_error_total", name)
 
 
 def recorded(audit: Audit | None) -> list[Event]:

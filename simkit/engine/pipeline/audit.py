@@ -7,14 +7,17 @@ from datetime import UTC, datetime
 from ipaddress import ip_address
 from typing import Any, Final
 
+from simkit.engine.authz.wording import harmless
 from simkit.engine.pipeline import audit_objects
 from simkit.engine.pipeline.asking import user_info
-from simkit.engine.pipeline.audit_policy import AUDIT_GROUP, Choice, Policy
-from simkit.engine.pipeline.audit_sinks import Event, Sink
+from simkit.engine.pipeline.audit_format import Event
+from simkit.engine.pipeline.audit_policy import AUDIT_GROUP, STAGES, Choice, Policy
+from simkit.engine.pipeline.audit_sinks import NotTaken, Sink
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.limits import is_long
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.meta.clock import Chance, Clock
+from simkit.meta.errors import PlainError
 from simkit.meta.message import Request, Response
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -65,13 +68,21 @@ class Audit:
         exchange.record = Record(self, exchange, self._identifier(exchange.request), unknown=True)
 
     def take(self, event: Event) -> None:
-        """Give an event to all sinks. One that fails does not keep the others from it."""
+        """Give an event to all sinks. One that fails does not keep the others from it.
+
+        Raises the PlainError 500 of a request that may not go on unrecorded.
+        """
         self.metrics.count("apiserver_audit_event_total")
+        refused = False
         for sink in self.sinks:
             try:
                 sink.take(event)
-            except OSError:
+            except NotTaken:
                 self.metrics.count("apiserver_audit_error_total", sink.name)
+                refused = refused or sink.strict
+        if refused and event["stage"] == STAGES[0]:
+            path = harmless(event["requestURI"].partition("?")[0])
+            raise PlainError(500, f'Internal Server Error: "{path}": failed to store audit event\n')
 
     def now(self) -> str:
         """The moment, as events write it: with microseconds."""

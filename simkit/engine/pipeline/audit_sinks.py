@@ -1,41 +1,57 @@
-"""Where audit events go: memory, a file of JSON lines, a webhook."""
+"""Where audit events go: memory, a file, a webhook; at once or in batches."""
 
 from __future__ import annotations
 
 import logging
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import IO, Any, Final, Protocol
+from typing import Final, Protocol
 
 import orjson
 
 from simkit.engine.outside.call import Caller, CallFailed
+from simkit.engine.pipeline.audit_files import RotatingFile
+from simkit.engine.pipeline.audit_format import LINES, Event, fitted
 from simkit.engine.pipeline.audit_policy import AUDIT_GROUP
-from simkit.meta.errors import SimkitError
+from simkit.engine.pipeline.audit_settings import Batching, Form, Truncation
 
 _LOG: Final = logging.getLogger("simkit.audit")
-Event = dict[str, Any]
+
+
+class NotTaken(Exception):
+    """Events that could not be recorded; the text says why."""
 
 
 class Sink(Protocol):
-    """Takes events. An implementation must not keep the caller waiting for others, and must not change an event."""
+    """Takes events. An implementation must not change an event."""
 
     @property
     def name(self) -> str:
         """What the metrics call it."""
         ...
 
+    @property
+    def strict(self) -> bool:
+        """Whether a request is refused whose coming could not be recorded."""
+        ...
+
     def take(self, event: Event) -> None:
-        """Record one event."""
+        """Record one event. Raises NotTaken."""
         ...
 
     def close(self) -> None:
         """Write what is still waiting, and let go of files and threads."""
         ...
+
+
+class Backend(Protocol):
+    """Writes events where they stay. Raises NotTaken."""
+
+    def write(self, events: Sequence[Event]) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class Memory:
@@ -48,6 +64,7 @@ class Memory:
     """
 
     name = "memory"
+    strict = False
 
     def __init__(self, limit: int | None = 100_000) -> None:
         self._events: deque[Event] = deque(maxlen=limit)
@@ -64,90 +81,40 @@ class Memory:
         """Nothing waits."""
 
 
-class JsonLines:
-    """Appends events to a file, one a line; ``-`` is the standard output. Raises SimkitError for a path that cannot."""
+class Lines:
+    """Writes events to a file, one a line."""
 
-    name = "log"
+    def __init__(self, file: RotatingFile, form: Form = "json") -> None:
+        self._file, self._line = file, LINES[form]
 
-    def __init__(self, path: str | Path) -> None:
-        self._lock = threading.Lock()
-        self._file: IO[bytes]
-        if str(path) == "-":
-            self._file = sys.stdout.buffer
-            return
+    def write(self, events: Sequence[Event]) -> None:
         try:
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            self._file = Path(path).open("ab", buffering=0)  # noqa: SIM115 - closed by close
+            self._file.write(b"".join(map(self._line, events)))
         except OSError as error:
-            raise SimkitError(f"the audit log {path} cannot be written: {error.strerror or error}") from error
-
-    def take(self, event: Event) -> None:
-        line = orjson.dumps(event) + b"\n"
-        with self._lock:
-            self._file.write(line)
+            raise NotTaken(str(error)) from error
 
     def close(self) -> None:
-        with self._lock:
-            if self._file is not sys.stdout.buffer:
-                self._file.close()
+        self._file.close()
 
 
-class Webhook:
-    """Sends events in batches, from a thread of its own.
+class Posts:
+    """Sends events to a service.
 
     Parameters
     ----------
     caller
         How the service is called.
-    failed
-        Called with the number of events that were lost, because the service did not take them or too many waited.
-    batch, wait, waiting
-        Events in one call at most, seconds until a smaller batch goes, events that may wait.
+    backoff
+        Seconds before a call that failed is repeated; half as much longer each time.
     """
 
-    name = "webhook"
     _ATTEMPTS: Final = 5
 
-    def __init__(
-        self,
-        caller: Caller,
-        failed: Callable[[int], None],
-        *,
-        batch: int = 400,
-        wait: float = 30.0,
-        waiting: int = 10_000,
-        backoff: float = 1.0,
-    ) -> None:
-        self._caller, self._failed = caller, failed
-        self._batch, self._wait, self._waiting, self._backoff = batch, wait, waiting, backoff
-        self._queue: deque[Event] = deque()
-        self._news = threading.Condition()
-        self._closing = False
-        self._thread: threading.Thread | None = None
+    def __init__(self, caller: Caller, *, backoff: float = 10.0) -> None:
+        self._caller, self._backoff = caller, backoff
+        self._closing = threading.Event()
 
-    def take(self, event: Event) -> None:
-        with self._news:
-            if len(self._queue) >= self._waiting:
-                self._failed(1)
-                return
-            self._queue.append(event)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="simkit-audit", daemon=True)
-                self._thread.start()
-            if len(self._queue) >= self._batch:
-                self._news.notify()
-
-    def _run(self) -> None:
-        while True:
-            with self._news:
-                self._news.wait_for(lambda: self._closing or len(self._queue) >= self._batch, timeout=self._wait)
-                events = [self._queue.popleft() for _ in range(min(self._batch, len(self._queue)))]
-                if self._closing and not events:
-                    return
-            if events:
-                self._send(events)
-
-    def _send(self, events: Sequence[Event]) -> None:
+    def write(self, events: Sequence[Event]) -> None:
         head = {"kind": "EventList", "apiVersion": f"{AUDIT_GROUP}/v1", "metadata": {}}
         body = orjson.dumps({**head, "items": list(events)})
         for attempt in range(self._ATTEMPTS):
@@ -155,11 +122,106 @@ class Webhook:
                 self._caller.post(body)
                 return
             except CallFailed as error:
-                if attempt + 1 == self._ATTEMPTS or not error.worth_repeating or self._closing:
-                    _LOG.warning("the audit webhook did not take %d events: %s", len(events), error)
-                    self._failed(len(events))
+                if attempt + 1 == self._ATTEMPTS or not error.worth_repeating or self._closing.is_set():
+                    raise NotTaken(str(error)) from error
+                self._closing.wait(self._backoff * 1.5**attempt)
+
+    def close(self) -> None:
+        """Repeat nothing any more."""
+        self._closing.set()
+
+
+class Fitting:
+    """Keeps what is too large from a backend."""
+
+    def __init__(self, backend: Backend, limits: Truncation) -> None:
+        self._backend, self._limits = backend, limits
+
+    def write(self, events: Sequence[Event]) -> None:
+        batches, lost = fitted(events, self._limits)
+        for batch in batches:
+            self._backend.write(batch)
+        if lost:
+            raise NotTaken(f"{lost} events are too large")
+
+    def close(self) -> None:
+        self._backend.close()
+
+
+class Direct:
+    """Hands every event to a backend at once; whoever records it waits."""
+
+    def __init__(self, name: str, backend: Backend, *, strict: bool = False) -> None:
+        self.name, self.strict, self._backend = name, strict, backend
+
+    def take(self, event: Event) -> None:
+        self._backend.write([event])
+
+    def close(self) -> None:
+        self._backend.close()
+
+
+class Batched:
+    """Hands events to a backend in batches, from a thread of its own.
+
+    Parameters
+    ----------
+    failed
+        Called with the number of events that were lost, because the backend did not take them or too many waited.
+    """
+
+    strict = False
+
+    def __init__(self, name: str, backend: Backend, batching: Batching, failed: Callable[[int], None]) -> None:
+        self.name, self._backend, self._batching, self._failed = name, backend, batching, failed
+        self._queue: deque[Event] = deque()
+        self._news = threading.Condition()
+        self._closing = False
+        self._thread: threading.Thread | None = None
+        self._allowance, self._filled = float(batching.burst), time.monotonic()
+
+    def take(self, event: Event) -> None:
+        with self._news:
+            if len(self._queue) >= self._batching.buffer_size:
+                self._failed(1)
+                return
+            self._queue.append(event)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="simkit-audit", daemon=True)
+                self._thread.start()
+            if len(self._queue) >= self._batching.max_size:
+                self._news.notify()
+
+    def _run(self) -> None:
+        size, wait = self._batching.max_size, self._batching.max_wait or None
+        while True:
+            with self._news:
+                self._news.wait_for(lambda: self._closing or len(self._queue) >= (size if wait else 1), timeout=wait)
+                events = [self._queue.popleft() for _ in range(min(size, len(self._queue)))]
+                if self._closing and not events:
                     return
-                time.sleep(self._backoff * 1.5**attempt)
+            if events:
+                self._throttle()
+                self._send(events)
+
+    def _throttle(self) -> None:
+        """Wait until another batch may go."""
+        batching = self._batching
+        if not batching.throttle or self._closing:
+            return
+        now = time.monotonic()
+        self._allowance = min(float(batching.burst), self._allowance + (now - self._filled) * batching.qps)
+        self._filled = now
+        if self._allowance < 1:
+            time.sleep((1 - self._allowance) / batching.qps)
+        self._allowance -= 1
+
+    def _send(self, events: Sequence[Event]) -> None:
+        try:
+            self._backend.write(events)
+        except NotTaken as error:
+            _LOG.warning("the audit %s did not take %d events: %s", self.name, len(events), error)
+            self._failed(len(events))
 
     def close(self) -> None:
         with self._news:
@@ -167,3 +229,4 @@ class Webhook:
             self._news.notify()
         if self._thread is not None:
             self._thread.join(timeout=5)
+        self._backend.close()

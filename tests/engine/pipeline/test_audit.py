@@ -17,8 +17,10 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.outside.call import Caller
 from simkit.engine.outside.clientfile import read
+from simkit.engine.pipeline.audit_files import RotatingFile
 from simkit.engine.pipeline.audit_policy import Policy, load, parse
-from simkit.engine.pipeline.audit_sinks import JsonLines, Webhook
+from simkit.engine.pipeline.audit_settings import Batching
+from simkit.engine.pipeline.audit_sinks import Batched, Posts
 from simkit.engine.pipeline.road import travel
 from simkit.engine.pipeline.target import Target
 from simkit.meta.clock import SimulatedClock
@@ -237,7 +239,7 @@ def test_forks_record_for_themselves(tmp_path: Path) -> None:
     assert orjson.loads(path.read_bytes().splitlines()[-1])["requestURI"] == "/api/v1/pods"
     world.engine.audit.close()
     with pytest.raises(SimkitError, match="cannot be written"):
-        JsonLines(path / "below")
+        RotatingFile(path / "below", SimulatedClock())
 
 
 def test_webhook(tmp_path: Path) -> None:
@@ -251,17 +253,18 @@ def test_webhook(tmp_path: Path) -> None:
 
     with serving(tmp_path, reply) as service:
         caller = Caller(read(service.kubeconfig(tmp_path / "config")))
-        sink = Webhook(caller, lost.append, batch=2, wait=0.01)
+        sink = Batched("webhook", Posts(caller), Batching(max_size=2, max_wait=0.01), lost.append)
         for number in range(3):
             sink.take({"auditID": str(number)})
         sink.close()
         assert [event["auditID"] for event in taken] == ["0", "1", "2"]
         assert service.requests[0][2]["kind"] == "EventList"
-        refusing = Webhook(Caller(read(service.kubeconfig(tmp_path / "config", route="/no"))), lost.append, wait=0.01)
+        no = Posts(Caller(read(service.kubeconfig(tmp_path / "config", route="/no"))))
+        refusing = Batched("webhook", no, Batching(max_wait=0.01), lost.append)
         refusing.take({"auditID": "x"})
         refusing.close()
     assert lost == [1]
-    full = Webhook(caller, lost.append, waiting=0)
+    full = Batched("webhook", Posts(caller), Batching(buffer_size=0), lost.append)
     full.take({})
     assert lost == [1, 1]
 
@@ -386,7 +389,8 @@ def test_webhook_does_not_wait_for_its_service(tmp_path: Path) -> None:
         return 200, {}
 
     with serving(tmp_path, reply) as service:
-        sink = Webhook(Caller(read(service.kubeconfig(tmp_path / "config"))), lambda lost: None, batch=1, wait=0.01)
+        posts = Posts(Caller(read(service.kubeconfig(tmp_path / "config"))))
+        sink = Batched("webhook", posts, Batching(max_size=1, max_wait=0.01), lambda lost: None)
         for number in range(20):
             sink.take({"auditID": str(number)})
         assert len(service.requests) < 20
