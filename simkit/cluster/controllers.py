@@ -17,11 +17,15 @@ from simkit.engine.controllers.deployment import Deployments
 from simkit.engine.controllers.disruption import Disruptions
 from simkit.engine.controllers.endpoint_slices import ServiceSlices
 from simkit.engine.controllers.endpoints import ServiceEndpoints
+from simkit.engine.controllers.ephemeral_volumes import EphemeralVolumes
 from simkit.engine.controllers.finished_jobs import FinishedJobs
 from simkit.engine.controllers.garbage import GarbageCollector
 from simkit.engine.controllers.job import Jobs
 from simkit.engine.controllers.keyed import Keyed, Reconciler
 from simkit.engine.controllers.namespace import NamespaceEmptying
+from simkit.engine.controllers.node_lifecycle import NodeLifecycle
+from simkit.engine.controllers.node_times import NodeTimes
+from simkit.engine.controllers.pod_autoscaler import Autoscalers
 from simkit.engine.controllers.pod_garbage import PodGarbage
 from simkit.engine.controllers.policystatus import PolicyStatus
 from simkit.engine.controllers.quotas import QuotaUsage
@@ -33,6 +37,8 @@ from simkit.engine.controllers.service_accounts import DefaultAccounts
 from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSets
 from simkit.engine.controllers.storage_protection import ClaimProtection, VolumeProtection
+from simkit.engine.controllers.taint_eviction import TaintEviction
+from simkit.engine.controllers.volume_binder import VolumeBinder
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Catalogue
@@ -79,6 +85,12 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "ttl-after-finished-controller": (True, lambda means: FinishedJobs(means.clock)),
     "pod-garbage-collector-controller": (True, lambda means: PodGarbage(means.clock)),
     "resourcequota-controller": (True, lambda means: QuotaUsage(means.catalogue, means.clock)),
+    "horizontal-pod-autoscaler-controller": (True, lambda means: Autoscalers(means.clock, means.catalogue)),
+    "node-lifecycle-controller": (True, lambda means: NodeLifecycle(means.clock)),
+    "taint-eviction-controller": (True, lambda means: TaintEviction(means.clock)),
+    "ttl-controller": (True, lambda _: NodeTimes()),
+    "persistentvolume-binder-controller": (True, lambda means: VolumeBinder(means.clock)),
+    "ephemeral-volume-controller": (True, lambda means: EphemeralVolumes(means.clock)),
     "disruption-controller": (True, lambda means: Disruptions(means.clock)),
     "persistentvolumeclaim-protection-controller": (True, lambda _: ClaimProtection()),
     "persistentvolume-protection-controller": (True, lambda _: VolumeProtection()),
@@ -142,7 +154,7 @@ ALIASES: Final = {
 }
 """The names that the controllers had before."""
 
-_MORE: Final = ("taint-eviction-controller", "resourceclaim-controller", "service-cidr-controller")
+_MORE: Final = ("resourceclaim-controller", "service-cidr-controller")
 
 
 def controllers(means: Means, flags: Sequence[str]) -> list[Controller]:

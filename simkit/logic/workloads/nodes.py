@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
+from simkit.meta.domain import label
 from simkit.meta.labels import of_object
 from simkit.meta.objects import Object, at, labels_of, metadata
 
+NOT_READY: Final = label("not-ready", "node")
+UNREACHABLE: Final = label("unreachable", "node")
+UNSCHEDULABLE: Final = label("unschedulable", "node")
+_TROUBLES: Final[Mapping[tuple[str, str], str]] = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): label("memory-pressure", "node"),
+    ("DiskPressure", "True"): label("disk-pressure", "node"),
+    ("NetworkUnavailable", "True"): label("network-unavailable", "node"),
+    ("PIDPressure", "True"): label("pid-pressure", "node"),
+}
+"""The taints that conditions bring, by type and status."""
 _HARD = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -46,10 +59,11 @@ def _holds(requirement: Mapping[str, Any], values: Mapping[str, str]) -> bool:
 def tolerates(tolerations: Sequence[Mapping[str, Any]], node: Object, *effects: str) -> bool:
     """Whether all of a node's taints with one of the effects are tolerated."""
     taints = [taint for taint in at(node, "spec", "taints") or () if taint.get("effect") in effects]
-    return all(any(_tolerated(each, taint) for each in tolerations) for taint in taints)
+    return all(any(tolerated(each, taint) for each in tolerations) for taint in taints)
 
 
-def _tolerated(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+def tolerated(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
+    """Whether a toleration is one of this taint."""
     if toleration.get("effect") and toleration["effect"] != taint.get("effect"):
         return False
     if toleration.get("key") and toleration["key"] != taint.get("key"):
@@ -58,3 +72,33 @@ def _tolerated(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     if operator == "Exists":
         return True
     return bool(toleration.get("key")) and (toleration.get("value") or "") == (taint.get("value") or "")
+
+
+def conditional_taints(node: Object) -> set[tuple[str, str]]:
+    """Key and effect of each taint that a node must have for its conditions, and because it takes no new pods."""
+    found = {(each.get("type"), each.get("status")) for each in at(node, "status", "conditions") or ()}
+    keys = {key for condition, key in _TROUBLES.items() if condition in found}
+    if at(node, "spec", "unschedulable"):
+        keys.add(UNSCHEDULABLE)
+    executing = {(key, "NoExecute") for key in keys & {NOT_READY, UNREACHABLE}}
+    return {(key, "NoSchedule") for key in keys} | executing
+
+
+def is_conditional(taint: Mapping[str, Any]) -> bool:
+    """Whether a taint comes and goes with a node's conditions, whoever set it."""
+    key, effect = taint.get("key"), taint.get("effect")
+    if effect == "NoExecute":
+        return key in (NOT_READY, UNREACHABLE)
+    return effect == "NoSchedule" and (key == UNSCHEDULABLE or key in _TROUBLES.values())
+
+
+def endured(tolerations: Sequence[Mapping[str, Any]], taints: Sequence[Mapping[str, Any]]) -> float | None:
+    """For how many seconds a pod stays on a node with these taints: infinity for ever, None for not at all."""
+    seconds = float("inf")
+    for taint in taints:
+        fitting = [each for each in tolerations if tolerated(each, taint)]
+        if not fitting:
+            return None
+        given = [each["tolerationSeconds"] for each in fitting if each.get("tolerationSeconds") is not None]
+        seconds = min([seconds, *(max(0.0, float(each)) for each in given)])
+    return seconds

@@ -6,13 +6,7 @@ from typing import Any
 
 import simkit
 from simkit.meta.message import Request
-from tests.engine.controllers.worlds import POD_SPEC, TEMPLATE, all_ready, job, names, obj, patch, say, workload
-
-
-def told(cluster: simkit.Cluster, name: str) -> list[tuple[str, str, str, int]]:
-    """Type, reason, message and count of the events about an object, sorted."""
-    events = [each for each in cluster.list("events", "default") if each["involvedObject"]["name"] == name]
-    return sorted((each["type"], each["reason"], each["message"], each["count"]) for each in events)
+from tests.engine.controllers.worlds import POD_SPEC, TEMPLATE, all_ready, job, names, obj, patch, say, told, workload
 
 
 def test_a_deployment_and_its_replica_set(cluster: simkit.Cluster) -> None:
@@ -41,7 +35,8 @@ def test_the_same_news_again_raises_a_count(cluster: simkit.Cluster, clock: simk
     clock.advance(minutes=5)
     cluster.settle()
     [event] = [each for each in cluster.list("events", "default") if each["involvedObject"]["name"] == "r"]
-    assert (event["type"], event["reason"], event["count"]) == ("Warning", "FailedCreate", 2)
+    assert (event["type"], event["reason"]) == ("Warning", "FailedCreate")
+    assert event["count"] > 1
     why = 'error looking up service account default/nobody: serviceaccount "nobody" not found'
     assert event["message"] == f'Error creating: pods "r-" is forbidden: {why}'
     assert event["firstTimestamp"] < event["lastTimestamp"]

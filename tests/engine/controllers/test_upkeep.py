@@ -12,7 +12,7 @@ import pytest
 
 import simkit
 from simkit.meta.message import Request
-from tests.engine.controllers.worlds import names, obj, patch, say, workload
+from tests.engine.controllers.worlds import names, obj, patch, say, volume, wish, workload
 
 
 def test_a_namespace_is_furnished(cluster: simkit.Cluster) -> None:
@@ -244,13 +244,13 @@ def test_a_claim_in_use_stays(cluster: simkit.Cluster) -> None:
 
 def test_a_bound_volume_stays(cluster: simkit.Cluster) -> None:
     """It goes when it is released."""
-    spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}}
-    cluster.create(obj("v1", "PersistentVolume", "v", spec=spec))
-    patch(cluster, "/api/v1/persistentvolumes/v/status", {"status": {"phase": "Bound"}})
+    cluster.create(volume("v"))
+    cluster.create(wish("c"))
+    cluster.settle()
     cluster.delete("pv", "v")
     cluster.settle()
     assert names(cluster, "pv", "") == ["v"]
-    patch(cluster, "/api/v1/persistentvolumes/v/status", {"status": {"phase": "Released"}})
+    cluster.delete("pvc", "c")
     cluster.settle()
     assert names(cluster, "pv", "") == []
 

@@ -52,3 +52,21 @@ def all_ready(cluster: simkit.Cluster) -> None:
     """Every pod runs and is ready."""
     for name in names(cluster, "pods"):
         say(cluster, name)
+
+
+def volume(name: str, size: str = "5Gi", **spec: Any) -> dict[str, Any]:
+    """A volume that one node at a time may write."""
+    wanted = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/x"}, **spec}
+    return obj("v1", "PersistentVolume", name, spec=wanted)
+
+
+def wish(name: str, size: str = "1Gi", **spec: Any) -> dict[str, Any]:
+    """A claim of storage without a class."""
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, "storageClassName": ""}
+    return obj("v1", "PersistentVolumeClaim", name, spec={**wanted, **spec})
+
+
+def told(cluster: simkit.Cluster, name: str, namespace: str = "default") -> list[tuple[str, str, str, int]]:
+    """Type, reason, message and count of the events about an object, sorted."""
+    events = [each for each in cluster.list("events", namespace) if each["involvedObject"]["name"] == name]
+    return sorted((each["type"], each["reason"], each["message"], each["count"]) for each in events)

@@ -1,0 +1,68 @@
+"""Makes the claims of the volumes that live and die with a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simkit.engine.controllers.events import Events
+from simkit.engine.controllers.kinds import CLAIMS, PODS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, expect, keys_of
+from simkit.engine.controllers.view import View, controller_of, going, uid_of
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.logic.workloads.pods import owner_reference
+from simkit.meta.clock import Clock
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at, name_of
+
+
+class EphemeralVolumes(Watching):
+    """A claim is named after pod and volume, and belongs to the pod."""
+
+    name = account = "ephemeral-volume-controller"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(PODS, CLAIMS)
+        self._events = Events(clock, "ephemeral_volume")
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key, obj = change.entry.key, change.entry.object
+        if key.resource == PODS:
+            return [key] if any(_template(each) for each in at(obj, "spec", "volumes") or ()) else ()
+        owner = controller_of(obj)
+        gone = change.type == "DELETED" and owner is not None and owner.get("kind") == "Pod"
+        return [Key(PODS, key.namespace, owner["name"])] if gone and owner is not None else ()
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(PODS, view.scan(PODS))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        pod = view.get(key)
+        if pod is None or going(pod):
+            return
+        for volume in at(pod, "spec", "volumes") or ():
+            if _template(volume):
+                self._claim(client, view, pod, volume)
+
+    def _claim(self, client: Client, view: View, pod: Object, volume: Object) -> None:
+        name, namespace = f"{name_of(pod)}-{volume['name']}", pod["metadata"]["namespace"]
+        present = view.get(Key(CLAIMS, namespace, name))
+        if present is not None:
+            if (controller_of(present) or {}).get("uid") != uid_of(pod):
+                whose = f'was not created for pod "{namespace}/{name_of(pod)}" (pod is not owner)'
+                text = f'ephemeral volume {volume["name"]}: PVC "{namespace}/{name}" {whose}'
+                self._events.tell(client, pod, "FailedBinding", text, warning=True)
+            return
+        template = _template(volume) or {}
+        given = template.get("metadata") or {}
+        meta = {part: given[part] for part in ("labels", "annotations") if given.get(part)}
+        meta |= {"name": name, "ownerReferences": [owner_reference("v1", "Pod", pod)]}
+        spec = template.get("spec") or {}
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec}
+        expect(create(client, CLAIMS, namespace, claim), 409)
+
+
+def _template(volume: Object) -> Object | None:
+    found: Object | None = at(volume, "ephemeral", "volumeClaimTemplate")
+    return found

@@ -1,0 +1,88 @@
+"""Taints nodes as their conditions say, and notes on the pods of a node in trouble that they are not ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from simkit.engine.controllers.kinds import NODES, PODS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import expect, keys_of, merge
+from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.logic.workloads.conditions import find
+from simkit.logic.workloads.nodes import conditional_taints, is_conditional
+from simkit.meta.clock import Clock, timestamp
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at, labels_of, metadata
+
+_OLD_LABELS: Final[Mapping[str, str]] = {label(name): label(name, "beta") for name in ("os", "arch")}
+"""Labels that have another name from before, which is kept."""
+
+
+class NodeLifecycle(Watching):
+    """Looks at a node when it changes.
+
+    Notes
+    -----
+    There are no kubelets here: that nothing is heard of a node for a while is no reason to call it unreachable.
+    """
+
+    name = "node-lifecycle-controller"
+    account = "node-controller"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(NODES, PODS)
+        self._clock = clock
+
+    def concerns(self, change: Change) -> bool:
+        return change.entry.key.resource == NODES
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        return [change.entry.key]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(NODES, view.scan(NODES))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        node = view.get(key)
+        if node is None or going(node):
+            return
+        self._label(client, node)
+        self._taint(client, node)
+        ready = find(at(node, "status", "conditions"), "Ready")
+        if ready is not None and ready.get("status") != "True":
+            self._unready_pods(client, view, key.name)
+
+    def _label(self, client: Client, node: Object) -> None:
+        present = labels_of(node)
+        missing = {old: present[new] for new, old in _OLD_LABELS.items() if new in present}
+        if not missing.items() <= present.items():
+            expect(merge(client, NODES, node, {"metadata": {"labels": missing}}), 404, 409)
+
+    def _taint(self, client: Client, node: Object) -> None:
+        taints: list[Mapping[str, Any]] = list(at(node, "spec", "taints") or ())
+        wanted = conditional_taints(node)
+        kept = [each for each in taints if not is_conditional(each) or (each.get("key"), each.get("effect")) in wanted]
+        present = {(each.get("key"), each.get("effect")) for each in kept}
+        now = timestamp(self._clock.now())
+        new = [{"key": key, "effect": effect, "timeAdded": now} for key, effect in sorted(wanted - present)]
+        if new or len(kept) < len(taints):
+            change = {"resourceVersion": metadata(node)["resourceVersion"]}
+            expect(
+                merge(client, NODES, node, {"metadata": change, "spec": {"taints": [*kept, *new] or None}}), 404, 409
+            )
+
+    def _unready_pods(self, client: Client, view: View, node: str) -> None:
+        now = timestamp(self._clock.now())
+        for pod in view.scan(PODS):
+            conditions = at(pod, "status", "conditions") or ()
+            ready = find(conditions, "Ready")
+            if at(pod, "spec", "nodeName") != node or ready is None or ready.get("status") != "True":
+                continue
+            told = [
+                {**each, "status": "False", "lastTransitionTime": now} if each is ready else each for each in conditions
+            ]
+            expect(merge(client, PODS, pod, {"status": {"conditions": told}}, "status"), 404, 409)

@@ -1,0 +1,45 @@
+"""Notes on nodes for how long their kubelets may keep what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from simkit.engine.controllers.kinds import NODES
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import expect, keys_of, merge
+from simkit.engine.controllers.view import View
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import annotations_of
+
+_TIME: Final = label("ttl", "node.alpha")
+_STEPS: Final = ((100, 0), (500, 15), (1000, 30), (2000, 60))
+_LONGEST: Final = 300
+"""Up to how many nodes for how many seconds, and for how many beyond."""
+
+
+class NodeTimes(Watching):
+    """The more nodes there are, the longer."""
+
+    name = account = "ttl-controller"
+
+    def __init__(self) -> None:
+        super().__init__(NODES)
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        return self.everything(view) if change.type != "MODIFIED" else [change.entry.key]
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(NODES, view.scan(NODES))
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        node = view.get(key)
+        if node is None:
+            return
+        count = len(view.scan(NODES))
+        seconds = str(next((seconds for most, seconds in _STEPS if count <= most), _LONGEST))
+        if annotations_of(node).get(_TIME) != seconds:
+            expect(merge(client, NODES, node, {"metadata": {"annotations": {_TIME: seconds}}}), 404, 409)

@@ -1,0 +1,80 @@
+"""Removes pods from nodes whose taints they do not tolerate, at once or when their time is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import isinf
+from typing import Any
+
+from simkit.engine.controllers.events import Events
+from simkit.engine.controllers.kinds import NODES, PODS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import expect, keys_of, merge, remove
+from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.logic.workloads.conditions import with_condition
+from simkit.logic.workloads.nodes import endured
+from simkit.meta.clock import Clock, timestamp
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at, name_of, namespace_of
+
+_REASON = "DeletionByTaintManager"
+
+
+class TaintEviction(Watching):
+    """Looks at a pod when it or the taints of its node change, and when the time that it endures them is over."""
+
+    name = "taint-eviction-controller"
+    account = "node-controller"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(NODES, PODS)
+        self._clock = clock
+        self._events = Events(clock, self.name)
+        self._since: dict[Key, float] = {}
+        """When a pod was first seen on a node that it cannot stay on for ever."""
+
+    def adopt(self, other: Any) -> None:
+        self._since = dict(other._since)
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key = change.entry.key
+        if key.resource == PODS:
+            return [key] if at(change.entry.object, "spec", "nodeName") else ()
+        before = change.previous.object if change.previous is not None else None
+        if at(change.entry.object, "spec", "taints") == at(before, "spec", "taints"):
+            return ()
+        return keys_of(PODS, [pod for pod in view.scan(PODS) if at(pod, "spec", "nodeName") == key.name])
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return keys_of(PODS, [pod for pod in view.scan(PODS) if at(pod, "spec", "nodeName")])
+
+    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+        pod = view.get(key)
+        node = view.get(Key(NODES, "", at(pod, "spec", "nodeName") or "")) if pod is not None else None
+        if pod is None or node is None or going(pod):
+            self._since.pop(key, None)
+            return None
+        taints = [each for each in at(node, "spec", "taints") or () if each.get("effect") == "NoExecute"]
+        seconds = endured(at(pod, "spec", "tolerations") or (), taints)
+        if seconds is not None and isinf(seconds):
+            if self._since.pop(key, None) is not None:
+                text = f"Cancelling deletion of Pod {namespace_of(pod)}/{name_of(pod)}"
+                self._events.tell(client, pod, "TaintManagerEviction", text)
+            return None
+        end = self._since.setdefault(key, self._clock.now()) + (seconds or 0.0)
+        if end > self._clock.now():
+            return end
+        del self._since[key]
+        self._evict(client, pod)
+        return None
+
+    def _evict(self, client: Client, pod: Object) -> None:
+        text = f"Marking for deletion Pod {namespace_of(pod)}/{name_of(pod)}"
+        self._events.tell(client, pod, "TaintManagerEviction", text)
+        message = "Taint manager: deleting due to NoExecute taint"
+        wanted = {"type": "DisruptionTarget", "status": "True", "reason": _REASON, "message": message}
+        conditions = with_condition(at(pod, "status", "conditions"), wanted, timestamp(self._clock.now()))
+        expect(merge(client, PODS, pod, {"status": {"conditions": conditions}}, "status"), 404, 409)
+        remove(client, PODS, pod)

@@ -1,0 +1,213 @@
+"""Binds claims to the volumes that there are, and says in both how they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from simkit.engine.controllers.events import Events
+from simkit.engine.controllers.kinds import CLAIMS, PODS, STORAGE_CLASSES, VOLUMES
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import expect, keys_of, replace
+from simkit.engine.controllers.view import View, going, uid_of
+from simkit.engine.controllers.watching import Watching
+from simkit.engine.seams import Change
+from simkit.logic.workloads.volumes import best, class_of, is_for
+from simkit.meta.clock import Clock
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, annotations_of, at, metadata, name_of, namespace_of, with_metadata
+
+_NAME: Final = "persistentvolume-binder-controller"
+_ACCOUNT: Final = "persistent-volume-binder"
+_COMPLETED: Final = label("bind-completed", "pv")
+_BY_CONTROLLER: Final = label("bound-by-controller", "pv")
+_SELECTED: Final = label("selected-node", "volume")
+_PROVISIONERS: Final = (
+    label("storage-provisioner", "volume.beta"),
+    label("storage-provisioner", "volume"),
+)
+_INTERNAL: Final = label("")
+"""Provisioners under this domain were part of the controllers once; none is left."""
+_WAITING: Final = (
+    "Waiting for a volume to be created either by the external provisioner '{}' or manually by the system "
+    "administrator. If volume creation is delayed, please verify that the provisioner is running and correctly "
+    "registered."
+)
+
+
+class VolumeBinder(Watching):
+    """Looks at claims, and at the volumes that they name or that name them. Nothing is provisioned."""
+
+    name, account = _NAME, _ACCOUNT
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(CLAIMS, VOLUMES, STORAGE_CLASSES, PODS)
+        self._events = Events(clock, "persistentvolume-controller")
+
+    def concerns(self, change: Change) -> bool:
+        resource = change.entry.key.resource
+        if resource == PODS:
+            return change.type == "ADDED" and any(map(_claim_name, at(change.entry.object, "spec", "volumes") or ()))
+        return resource in self.watches
+
+    def affected(self, change: Change, view: View) -> Iterable[Key]:
+        key, obj = change.entry.key, change.entry.object
+        if key.resource == PODS:
+            names = filter(None, map(_claim_name, at(obj, "spec", "volumes") or ()))
+            return [Key(CLAIMS, key.namespace, name) for name in names]
+        if key.resource == CLAIMS:
+            volume = at(obj, "spec", "volumeName")
+            named = [each for each in view.scan(VOLUMES) if is_for(each, obj)]
+            return [key, *([Key(VOLUMES, "", volume)] if volume else []), *keys_of(VOLUMES, named)]
+        waiting = [each for each in view.scan(CLAIMS) if at(each, "status", "phase") != "Bound"]
+        concerned = keys_of(CLAIMS, waiting)
+        if key.resource == VOLUMES:
+            holders = [each for each in view.scan(CLAIMS) if at(each, "spec", "volumeName") == key.name]
+            concerned += [key, *keys_of(CLAIMS, holders)]
+        return concerned
+
+    def everything(self, view: View) -> Iterable[Key]:
+        return [*keys_of(CLAIMS, view.scan(CLAIMS)), *keys_of(VOLUMES, view.scan(VOLUMES))]
+
+    def reconcile(self, client: Client, view: View, key: Key) -> None:
+        obj = view.get(key)
+        if obj is None:
+            return
+        if key.resource == VOLUMES:
+            self._look_at_volume(client, view, obj)
+        elif _COMPLETED in annotations_of(obj):
+            self._look_at_bound(client, view, obj)
+        else:
+            self._look_at_waiting(client, view, obj)
+
+    # Volumes
+
+    def _look_at_volume(self, client: Client, view: View, volume: Object) -> None:
+        reference = at(volume, "spec", "claimRef")
+        if not reference:
+            _set_phase(client, volume, "Available")
+            return
+        if not reference.get("uid"):
+            _set_phase(client, volume, "Available")  # kept for a claim that is still to come
+            return
+        claim = view.get(Key(CLAIMS, reference.get("namespace", ""), reference.get("name", "")))
+        if claim is None or uid_of(claim) != reference["uid"]:
+            _set_phase(client, volume, "Released")
+        elif at(claim, "spec", "volumeName") == name_of(volume):
+            _set_phase(client, volume, "Bound")
+
+    # Claims
+
+    def _look_at_bound(self, client: Client, view: View, claim: Object) -> None:
+        volume = view.get(Key(VOLUMES, "", at(claim, "spec", "volumeName") or ""))
+        if volume is None:
+            text = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+            self._lose(client, claim, "ClaimLost", text)
+        elif not at(volume, "spec", "claimRef") or at(volume, "spec", "claimRef", "uid") == uid_of(claim):
+            _bind(client, volume, claim)
+        else:
+            text = "Two claims are bound to the same volume, this one is bound incorrectly"
+            self._lose(client, claim, "ClaimMisbound", text)
+
+    def _lose(self, client: Client, claim: Object, reason: str, message: str) -> None:
+        if at(claim, "status", "phase") != "Lost":
+            expect(replace(client, CLAIMS, {**claim, "status": {"phase": "Lost"}}, "status"), 404, 409)
+            self._events.tell(client, claim, reason, message, warning=True)
+
+    def _look_at_waiting(self, client: Client, view: View, claim: Object) -> None:
+        named = at(claim, "spec", "volumeName")
+        if named:
+            volume = view.get(Key(VOLUMES, "", named))
+            if volume is not None and (not at(volume, "spec", "claimRef") or is_for(volume, claim)):
+                _bind(client, volume, claim)
+            return
+        if going(claim):
+            return
+        volumes = view.scan(VOLUMES)
+        kept = any(is_for(each, claim) for each in volumes)
+        storage = view.get(Key(STORAGE_CLASSES, "", class_of(claim))) if class_of(claim) else None
+        delayed = at(storage, "volumeBindingMode") == "WaitForFirstConsumer" and _SELECTED not in annotations_of(claim)
+        found = None if delayed and not kept else best(claim, volumes)
+        if found is not None:
+            _bind(client, found, claim)
+        elif delayed:
+            self._wait(client, view, claim)
+        else:
+            self._ask(client, claim, storage)
+
+    def _wait(self, client: Client, view: View, claim: Object) -> None:
+        """Say what a claim waits for that is bound when a pod that uses it is placed."""
+        users = [
+            pod
+            for pod in view.scan(PODS, namespace_of(claim))
+            if not at(pod, "spec", "nodeName") and name_of(claim) in map(_claim_name, at(pod, "spec", "volumes") or ())
+        ]
+        if users:
+            text = f"waiting for pod {name_of(users[0])} to be scheduled"
+            self._events.tell(client, claim, "WaitForPodScheduled", text)
+        else:
+            text = "waiting for first consumer to be created before binding"
+            self._events.tell(client, claim, "WaitForFirstConsumer", text)
+
+    def _ask(self, client: Client, claim: Object, storage: Object | None) -> None:
+        """Say what stands in the way of a claim that no volume fits, or who is to make one."""
+        name = class_of(claim)
+        if not name:
+            text = "no persistent volumes available for this claim and no storage class is set"
+            self._events.tell(client, claim, "FailedBinding", text)
+        elif storage is None:
+            text = f'{STORAGE_CLASSES.resource.removesuffix("es")}.{STORAGE_CLASSES.group} "{name}" not found'
+            self._events.tell(client, claim, "ProvisioningFailed", text, warning=True)
+        elif storage.get("provisioner", "").startswith(_INTERNAL):
+            text = f"no volume plugin matched name: {storage['provisioner']}"
+            self._events.tell(client, claim, "ProvisioningFailed", text, warning=True)
+        else:
+            wanted = {name: str(storage["provisioner"]) for name in _PROVISIONERS}
+            if not wanted.items() <= annotations_of(claim).items():
+                expect(replace(client, CLAIMS, _annotated(claim, wanted)), 404, 409)
+            self._events.tell(client, claim, "ExternalProvisioning", _WAITING.format(storage["provisioner"]))
+
+
+def _claim_name(volume: Any) -> str:
+    return (volume.get("persistentVolumeClaim") or {}).get("claimName") or ""
+
+
+def _annotated(obj: Object, notes: dict[str, str]) -> Object:
+    return with_metadata(obj, annotations={**annotations_of(obj), **notes})
+
+
+def _set_phase(client: Client, volume: Object, phase: str) -> None:
+    if at(volume, "status", "phase") != phase:
+        status = {**(volume.get("status") or {}), "phase": phase}
+        expect(replace(client, VOLUMES, {**volume, "status": status}, "status"), 404, 409)
+
+
+def _bind(client: Client, volume: Object, claim: Object) -> None:
+    """One step of binding at a time, each seen before the next: the volume first, then the claim, then its status."""
+    if at(volume, "spec", "claimRef", "uid") != uid_of(claim):
+        reference = {
+            "kind": "PersistentVolumeClaim",
+            "namespace": namespace_of(claim),
+            "name": name_of(claim),
+            "uid": uid_of(claim),
+            "apiVersion": "v1",
+            "resourceVersion": metadata(claim)["resourceVersion"],
+        }
+        kept = bool(at(volume, "spec", "claimRef"))
+        taken = {**volume, "spec": {**volume["spec"], "claimRef": reference}}
+        expect(replace(client, VOLUMES, taken if kept else _annotated(taken, {_BY_CONTROLLER: "yes"})), 404, 409)
+        return
+    if at(claim, "spec", "volumeName") != name_of(volume) or _COMPLETED not in annotations_of(claim):
+        notes = {_COMPLETED: "yes"} | ({} if at(claim, "spec", "volumeName") else {_BY_CONTROLLER: "yes"})
+        wanted = _annotated({**claim, "spec": {**claim["spec"], "volumeName": name_of(volume)}}, notes)
+        expect(replace(client, CLAIMS, wanted), 404, 409)
+        return
+    status: dict[str, Any] = {
+        **(claim.get("status") or {}),
+        "phase": "Bound",
+        "accessModes": at(volume, "spec", "accessModes"),
+        "capacity": at(claim, "status", "capacity") or at(volume, "spec", "capacity"),
+    }
+    if status != claim.get("status"):
+        expect(replace(client, CLAIMS, {**claim, "status": status}, "status"), 404, 409)

@@ -1,0 +1,96 @@
+"""Taints of nodes by their conditions, and what becomes of the pods there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import simkit
+from tests.engine.controllers.worlds import names, obj, patch, told
+
+
+def ready(cluster: simkit.Cluster, status: str, **more: str) -> None:
+    """What a kubelet, or nobody, says of the node."""
+    conditions = [{"type": kind, "status": value} for kind, value in {"Ready": status, **more}.items()]
+    patch(cluster, "/api/v1/nodes/n/status", {"status": {"conditions": conditions}})
+    cluster.settle()
+
+
+def taints(cluster: simkit.Cluster) -> list[str]:
+    """The node's taints in short."""
+    return [f"{each['key']}:{each['effect']}" for each in cluster.get("node", "n")["spec"].get("taints", ())]
+
+
+def pod(name: str, **spec: Any) -> dict[str, Any]:
+    """A pod on the node."""
+    return obj("v1", "Pod", name, spec={"nodeName": "n", "containers": [{"name": "c", "image": "i"}], **spec})
+
+
+def test_taints_follow_conditions(cluster: simkit.Cluster) -> None:
+    """They come and go with the conditions; those of others stay."""
+    own = {"key": "own", "effect": "NoSchedule"}
+    cluster.create(obj("v1", "Node", "n", meta={"labels": {"kubernetes.io/os": "linux"}}, spec={"taints": [own]}))
+    assert taints(cluster) == ["own:NoSchedule", "node.kubernetes.io/not-ready:NoSchedule"]
+    ready(cluster, "True")
+    assert taints(cluster) == ["own:NoSchedule"]
+    ready(cluster, "False", DiskPressure="True")
+    assert taints(cluster)[1:] == [
+        "node.kubernetes.io/disk-pressure:NoSchedule",
+        "node.kubernetes.io/not-ready:NoExecute",
+        "node.kubernetes.io/not-ready:NoSchedule",
+    ]
+    ready(cluster, "Unknown")
+    assert {each.partition(":")[0] for each in taints(cluster)} == {"own", "node.kubernetes.io/unreachable"}
+    ready(cluster, "True")
+    patch(cluster, "/api/v1/nodes/n", {"spec": {"unschedulable": True}})
+    cluster.settle()
+    assert taints(cluster) == ["own:NoSchedule", "node.kubernetes.io/unschedulable:NoSchedule"]
+    found = cluster.get("node", "n")["metadata"]
+    assert found["labels"] == {"kubernetes.io/os": "linux", "beta.kubernetes.io/os": "linux"}
+    assert found["annotations"] == {"node.alpha.kubernetes.io/ttl": "0"}
+
+
+def test_pods_of_a_node_in_trouble_are_not_ready(cluster: simkit.Cluster) -> None:
+    """Services stop sending to them before they are removed."""
+    cluster.create(obj("v1", "Node", "n"))
+    cluster.create(pod("p"))
+    body = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+    patch(cluster, "/api/v1/namespaces/default/pods/p/status", body)
+    ready(cluster, "Unknown")
+    assert [each["status"] for each in cluster.get("pod", "p")["status"]["conditions"]] == ["False"]
+
+
+def test_pods_go_when_they_have_endured_enough(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """At once without a toleration, after the tolerated time with one, never with one for ever."""
+    cluster.create(obj("v1", "Node", "n"))
+    ready(cluster, "True")
+    forever = {"operator": "Exists"}
+    cluster.create(pod("stays", tolerations=[forever]))
+    cluster.create(pod("waits"))
+    cluster.settle()
+    patch(cluster, "/api/v1/nodes/n", {"spec": {"taints": [{"key": "gone", "effect": "NoExecute"}]}})
+    cluster.settle()
+    going = [name for name in names(cluster, "pods") if "deletionTimestamp" in cluster.get("pod", name)["metadata"]]
+    assert going == ["waits"]
+    assert told(cluster, "waits") == [("Normal", "TaintManagerEviction", "Marking for deletion Pod default/waits", 1)]
+    [condition] = cluster.get("pod", "waits")["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "DeletionByTaintManager")
+
+
+def test_an_outage_may_pass(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """Five minutes are tolerated by default, counted from the beginning of each outage."""
+    cluster.create(obj("v1", "Node", "n"))
+    ready(cluster, "True")
+    cluster.create(pod("p"))
+    ready(cluster, "Unknown")
+    clock.advance(seconds=200)
+    ready(cluster, "True")
+    assert told(cluster, "p")[0][2] == "Cancelling deletion of Pod default/p"
+    ready(cluster, "Unknown")
+    clock.advance(seconds=200)
+    cluster.settle()
+    assert "deletionTimestamp" not in cluster.get("pod", "p")["metadata"]
+    fork = cluster.fork()
+    for each in (cluster, fork):
+        clock.advance(seconds=101)
+        each.settle()
+        assert "deletionTimestamp" in each.get("pod", "p")["metadata"]
