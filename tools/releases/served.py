@@ -201,8 +201,9 @@ def _corrected(said: dict[str, dict[str, Any]], overrides: Facts) -> dict[str, d
                 if tag.get("replacement") == entry["element"]:
                     del tag["replacement"]
             continue
-        tag = said[entry["element"]]
-        assert tag[entry["field"]] == entry["says"], f"{entry['element']}: the source says {tag[entry['field']]} now"
+        tag = said.setdefault(entry["element"], {})
+        says = tag.get(entry["field"])
+        assert says == entry["says"], f"{entry['element']}: the source says {says} now"
         tag[entry["field"]] = entry["is"]
     return said
 

@@ -12,11 +12,12 @@ from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import negotiate
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.target import Target
-from simkit.engine.pipeline.verbs import patch, read, remove, watch, write
+from simkit.engine.pipeline.verbs import components, patch, read, remove, watch, write
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
 from simkit.meta.format import path_segment
 from simkit.meta.message import Response
+from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Resource
 
 Handler = Callable[[Engine, Exchange, Served], Response]
@@ -35,6 +36,13 @@ VERBS: Final[Mapping[str, Handler]] = {
 
 PARTS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update_part, "patch": patch.patch}
 """What verbs do to a subresource that is a view of its object."""
+
+
+UNSTORED: Final[Mapping[GroupResource, Handler]] = {
+    **reviews.HANDLERS,
+    GroupResource("", "componentstatuses"): components.answer,
+}
+"""What answers for resources that are not stored, whatever the verb."""
 
 
 def dispatch(engine: Engine, exchange: Exchange) -> Response:
@@ -57,9 +65,9 @@ def dispatch(engine: Engine, exchange: Exchange) -> Response:
         return _part(engine, exchange, served)
     if target.verb not in resource.verbs:
         raise method_not_allowed()
-    review = reviews.HANDLERS.get(resource.group_resource)
-    if review is not None:
-        return review(engine, exchange, served)
+    handler = UNSTORED.get(resource.group_resource)
+    if handler is not None:
+        return handler(engine, exchange, served)
     if served.custom is not None:
         refuse_new(served.custom, target)
     response = VERBS[target.verb](engine, exchange, served)
@@ -122,7 +130,7 @@ def _check_route(target: Target, resource: Resource) -> None:
     wrong = path_segment(target.name) if on_item and target.verb != "create" else ()
     if wrong:
         raise bad_request(f'Name parameter invalid: "{target.name}": {", ".join(wrong)}')
-    if on_item and not resource.stored and not target.subresource:
+    if on_item and not (resource.stored or target.subresource or target.verb in resource.verbs):
         raise no_route()
     if resource.namespaced and not target.namespace and (on_item or target.verb not in ("list", "watch")):
         raise method_not_allowed() if not on_item else no_route()

@@ -1,0 +1,50 @@
+"""get and list of component statuses, which are found out and not stored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from simkit.engine.pipeline import options as opt
+from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs.read import include_option
+from simkit.engine.pipeline.verbs.select import selection
+from simkit.engine.seams import Entry
+from simkit.meta.errors import not_found
+from simkit.meta.message import Response
+from simkit.meta.names import Key, Revision
+from simkit.meta.objects import Object
+
+_NOBODY: Final = 'Get "https://127.0.0.1:{port}/healthz": dial tcp 127.0.0.1:{port}: connect: connection refused'
+_PARTS: Final[Mapping[str, tuple[str, str]]] = {
+    "controller-manager": ("True", "ok"),
+    "etcd-0": ("True", "ok"),
+    "scheduler": ("False", _NOBODY.format(port=10259)),
+}
+"""Controllers and store are parts of this server; a scheduler there is none, which a real server words so."""
+
+
+def answer(engine: Engine, exchange: Exchange, served: Served) -> Response:
+    """One of them, or all that are selected. Raises 404."""
+    name, now = exchange.target.name, engine.clock.now()
+    if name:
+        if name not in _PARTS:
+            raise not_found(served.resource.group_resource, name)
+        return represent.single(served, _found(served, name), exchange.wanted, now=now)
+    chosen = selection(served, opt.list_options(exchange.request, watch=False))
+    entries = [entry for entry in (_found(served, each) for each in _PARTS) if chosen.matches(entry)]
+    return represent.many(served, entries, {}, exchange.wanted, now=now, include=include_option(exchange))
+
+
+def _found(served: Served, name: str) -> Entry:
+    status, message = _PARTS[name]
+    obj: Object = {
+        "kind": served.resource.kind,
+        "apiVersion": served.resource.api_version,
+        "metadata": {"name": name, "creationTimestamp": None},
+        "conditions": [{"type": "Healthy", "status": status, "message": message}],
+    }
+    return Entry(Key(served.resource.storage, "", name), Revision(0), obj)

@@ -1,0 +1,22 @@
+"""ComponentStatus: how a part of the control plane is doing, as the server finds when it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from simkit.kinds.rules import KindRules
+from simkit.meta.objects import Object, name_of
+
+_WORDS: Final = {"True": "Healthy"}
+
+
+def _row(obj: Object, now: float) -> Sequence[Any]:
+    health = next((each for each in obj.get("conditions") or () if each.get("type") == "Healthy"), None)
+    if health is None:
+        return [name_of(obj), "Unknown", "", ""]
+    status = _WORDS.get(health.get("status") or "", "Unhealthy")
+    return [name_of(obj), status, health.get("message") or "", health.get("error") or ""]
+
+
+RULES = KindRules(row=_row)
