@@ -13,9 +13,9 @@ from simkit.cluster.controllers import Means, controllers
 from simkit.cluster.extensions import Extensions, performing
 from simkit.cluster.options import Options
 from simkit.cluster.plugin_settings import read_settings
-from simkit.cluster.plugins import PLUGINS, Needs, plugins
+from simkit.cluster.plugins import Needs, plugins
 from simkit.cluster.recording import audit_of
-from simkit.cluster.releases import absent_plugins, catalogue_of, migrate
+from simkit.cluster.releases import catalogue_of, migrate
 from simkit.cluster.view import StoreSnapshot
 from simkit.engine.admission.chain import Chain, Plugin
 from simkit.engine.admission.matching import LiveWorld
@@ -97,7 +97,7 @@ class Assembled:
                 authentication=self._authentication(),
                 authorizer=authorizer,
                 guard=RoleGuard(self.roles.index, authorizer),
-                admission=Chain(self._plugins(authorizer, chance)),
+                admission=Chain(self._plugins(authorizer, chance, gates.values)),
                 clock=self.clock,
                 chance=chance,
                 allocation=allocation or _allocation(options, store, chance),
@@ -145,7 +145,7 @@ class Assembled:
             self._snapshot = StoreSnapshot(self.store, self.catalogue, self.captured)
         return self._snapshot
 
-    def _plugins(self, authorizer: Authorizer, chance: Chance) -> list[Plugin]:
+    def _plugins(self, authorizer: Authorizer, chance: Chance, gates: Mapping[str, bool]) -> list[Plugin]:
         settings = self.options.admission_control_config_file
         needs = Needs(
             self.store,
@@ -162,8 +162,7 @@ class Assembled:
             (self.options.default_not_ready_toleration_seconds, self.options.default_unreachable_toleration_seconds),
         )
         on, off = self.options.enable_admission_plugins, self.options.disable_admission_plugins
-        later = [name for name in absent_plugins(self.options.release) if name in PLUGINS and name not in on]
-        return plugins(needs, on, (*later, *off))
+        return plugins(needs, self.options.release, gates, on, off)
 
     def _means(self) -> Means:
         def issue(claims: Mapping[str, Any]) -> str:

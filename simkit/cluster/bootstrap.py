@@ -60,7 +60,7 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
         resource = engine.catalogue.lookup(str(key.resource))
         scope = f"/namespaces/{key.namespace}" if key.namespace else ""
         _send(engine, "DELETE", f"{resource.path}{scope}/{resource.resource}/{quote(key.name, safe=':')}", None)
-    for obj, exists in reconcile(snapshot()):
+    for obj, exists in reconcile(snapshot(), engine.gates):
         _write(engine, obj, exists=exists)
 
 

@@ -45,6 +45,7 @@ from simkit.engine.admission.webhook_call import Caller
 from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import SimkitError
+from simkit.schema.admissionplugins import on_by_default, plugins_of, span
 from simkit.schema.catalogue import Catalogue
 
 
@@ -110,71 +111,75 @@ def _validating_webhooks(needs: Needs) -> Plugin:
     return ValidatingAdmissionWebhook(needs.world, needs.extensions.hooks, caller, needs.chance)
 
 
-PLUGINS: Final[Mapping[str, tuple[bool, Maker]]] = {
-    "AlwaysAdmit": (False, lambda _: AlwaysAdmit()),
-    "NamespaceAutoProvision": (False, lambda needs: NamespaceAutoProvision(needs.store, needs.provide)),
-    "NamespaceLifecycle": (True, lambda needs: NamespaceLifecycle(needs.store)),
-    "NamespaceExists": (False, lambda needs: NamespaceExists(needs.store)),
-    "LimitPodHardAntiAffinityTopology": (False, lambda _: LimitPodHardAntiAffinityTopology()),
-    "LimitRanger": (True, lambda needs: LimitRanger(needs.store)),
-    "ServiceAccount": (True, lambda needs: ServiceAccount(needs.store, needs.chance)),
-    "NodeRestriction": (False, lambda needs: NodeRestriction(needs.store)),
-    "TaintNodesByCondition": (True, lambda _: TaintNodesByCondition()),
-    "AlwaysPullImages": (False, lambda _: AlwaysPullImages()),
-    "PodSecurity": (True, lambda needs: PodSecurity(needs.store, *read.pod_security(needs.of("PodSecurity")))),
-    "PodNodeSelector": (False, _pod_node_selector),
-    "Priority": (True, lambda needs: Priority(needs.store)),
-    "DefaultTolerationSeconds": (True, lambda needs: DefaultTolerationSeconds(needs.toleration_seconds)),
-    "PodTolerationRestriction": (False, _pod_toleration_restriction),
-    "EventRateLimit": (
-        False,
-        lambda needs: EventRateLimit(needs.clock, read.event_limits(needs.of("EventRateLimit"))),
-    ),
-    "ExtendedResourceToleration": (False, lambda _: ExtendedResourceToleration()),
-    "DefaultStorageClass": (True, lambda needs: DefaultStorageClass(needs.store)),
-    "StorageObjectInUseProtection": (True, lambda _: StorageObjectInUseProtection()),
-    "OwnerReferencesPermissionEnforcement": (False, _owner_references),
-    "PersistentVolumeClaimResize": (True, lambda needs: PersistentVolumeClaimResize(needs.store)),
-    "RuntimeClass": (True, lambda needs: RuntimeClass(needs.store)),
-    "CertificateApproval": (True, lambda needs: CertificateApproval(needs.authorizer)),
-    "CertificateSigning": (True, lambda needs: CertificateSigning(needs.authorizer)),
-    "ClusterTrustBundleAttest": (True, lambda needs: ClusterTrustBundleAttest(needs.authorizer)),
-    "CertificateSubjectRestriction": (True, lambda _: CertificateSubjectRestriction()),
-    "DefaultIngressClass": (True, lambda needs: DefaultIngressClass(needs.store)),
-    "DenyServiceExternalIPs": (False, lambda _: DenyServiceExternalIPs()),
-    "MutatingAdmissionWebhook": (True, _mutating_webhooks),
-    "ValidatingAdmissionPolicy": (
-        True,
-        lambda needs: ValidatingAdmissionPolicy(needs.world, needs.extensions.policies),
-    ),
-    "ValidatingAdmissionWebhook": (True, _validating_webhooks),
-    "ResourceQuota": (True, _resource_quota),
-    "AlwaysDeny": (False, lambda _: AlwaysDeny()),
+PLUGINS: Final[Mapping[str, Maker]] = {
+    "AlwaysAdmit": lambda _: AlwaysAdmit(),
+    "NamespaceAutoProvision": lambda needs: NamespaceAutoProvision(needs.store, needs.provide),
+    "NamespaceLifecycle": lambda needs: NamespaceLifecycle(needs.store),
+    "NamespaceExists": lambda needs: NamespaceExists(needs.store),
+    "LimitPodHardAntiAffinityTopology": lambda _: LimitPodHardAntiAffinityTopology(),
+    "LimitRanger": lambda needs: LimitRanger(needs.store),
+    "ServiceAccount": lambda needs: ServiceAccount(needs.store, needs.chance),
+    "NodeRestriction": lambda needs: NodeRestriction(needs.store),
+    "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
+    "AlwaysPullImages": lambda _: AlwaysPullImages(),
+    "PodSecurity": lambda needs: PodSecurity(needs.store, *read.pod_security(needs.of("PodSecurity"))),
+    "PodNodeSelector": _pod_node_selector,
+    "Priority": lambda needs: Priority(needs.store),
+    "DefaultTolerationSeconds": lambda needs: DefaultTolerationSeconds(needs.toleration_seconds),
+    "PodTolerationRestriction": _pod_toleration_restriction,
+    "EventRateLimit": lambda needs: EventRateLimit(needs.clock, read.event_limits(needs.of("EventRateLimit"))),
+    "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
+    "DefaultStorageClass": lambda needs: DefaultStorageClass(needs.store),
+    "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
+    "OwnerReferencesPermissionEnforcement": _owner_references,
+    "PersistentVolumeClaimResize": lambda needs: PersistentVolumeClaimResize(needs.store),
+    "RuntimeClass": lambda needs: RuntimeClass(needs.store),
+    "CertificateApproval": lambda needs: CertificateApproval(needs.authorizer),
+    "CertificateSigning": lambda needs: CertificateSigning(needs.authorizer),
+    "ClusterTrustBundleAttest": lambda needs: ClusterTrustBundleAttest(needs.authorizer),
+    "CertificateSubjectRestriction": lambda _: CertificateSubjectRestriction(),
+    "DefaultIngressClass": lambda needs: DefaultIngressClass(needs.store),
+    "DenyServiceExternalIPs": lambda _: DenyServiceExternalIPs(),
+    "MutatingAdmissionWebhook": _mutating_webhooks,
+    "ValidatingAdmissionPolicy": lambda needs: ValidatingAdmissionPolicy(needs.world, needs.extensions.policies),
+    "ValidatingAdmissionWebhook": _validating_webhooks,
+    "ResourceQuota": _resource_quota,
+    "AlwaysDeny": lambda _: AlwaysDeny(),
 }
-"""Every plugin in the order in which it is asked: whether it is on by default, and how it is made."""
+"""How each plugin is made, in the order in which they are asked."""
 
 
-def plugins(needs: Needs, enable: Sequence[str] = (), disable: Sequence[str] = ()) -> list[Plugin]:
-    """The plugins that are on, in order. Raises SimkitError for a name that is not known, or in both lists."""
+def plugins(
+    needs: Needs, release: str, gates: Mapping[str, bool], enable: Sequence[str] = (), disable: Sequence[str] = ()
+) -> list[Plugin]:
+    """The plugins that are on at a release, in order.
+
+    Raises SimkitError for a name that the release does not know, that is missing here, or that is in both lists.
+    """
     for flag, names in (("enable", enable), ("disable", disable)):
         for name in names:
-            _check(flag, name)
+            _check(flag, name, release)
     both = sorted(set(enable) & set(disable))
     if both:
         raise SimkitError(f"{', '.join(both)}: in --enable-admission-plugins and --disable-admission-plugins")
-    made: list[Plugin] = []
-    for name, (by_default, maker) in PLUGINS.items():
-        if name not in disable and (by_default or name in enable):
-            made.append(maker(needs))
+    on = {*on_by_default(release, gates), *enable} - {*disable}
+    made = [maker(needs) for name, maker in PLUGINS.items() if name in on]
     for index, plugin in enumerate(made):
         if isinstance(plugin, MutatingAdmissionWebhook):
             plugin.earlier = made[:index]
     return made
 
 
-def _check(flag: str, name: str) -> None:
-    if name in PLUGINS:
+def _check(flag: str, name: str, release: str) -> None:
+    known = plugins_of(release)
+    if name in known and (name in PLUGINS or flag == "disable"):
         return
-    near = difflib.get_close_matches(name, PLUGINS, n=2)
-    hint = f"; did you mean {' or '.join(near)}?" if near else f"; known are {', '.join(PLUGINS)}"
-    raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is unknown{hint}')
+    if name in known:
+        raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is known, but simkit does not have it')
+    first, last = span(name)
+    near = difflib.get_close_matches(name, known, n=2)
+    if first or last:
+        hint = f"it comes with {first}" if first and name not in known and not last else f"its last release is {last}"
+    else:
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(known)}"
+    raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is unknown; {hint}')

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
 from simkit.cluster.options import Options
+from simkit.cluster.plugins import PLUGINS
 from simkit.engine.pipeline.served import Served
 from simkit.engine.seams import Store
-from simkit.meta import data
+from simkit.logic.rbac.releases import assumed
 from simkit.meta.names import Key
+from simkit.schema.admissionplugins import plugins_of
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.gates import settable
+from simkit.schema.gates import known, settable
 from simkit.schema.releases import BASE, minor_of, release_name
 from simkit.schema.runtimeconfig import configured
 
@@ -24,7 +26,7 @@ class Limit(NamedTuple):
     text: str
 
 
-LIMITS: Final = (
+_LIMITS: Final = (
     Limit("versions", "as the release serves them, with its own warnings; discovery lists them in its order"),
     Limit(
         "schemas", "the release's fields; defaults, list markers and enumerations of fields that 1.30 has are 1.30's"
@@ -32,17 +34,36 @@ LIMITS: Final = (
     Limit("conversions", "those of the newest release that had both versions"),
     Limit("storage", "objects are kept in the newest stable version of their kind, whatever the release stored"),
     Limit("validation", "1.30's rules for all releases"),
-    Limit("default roles", "1.30's; what a release grants its controllers besides is not reproduced"),
-    Limit("admission plugins", "1.30's, without those that came to be on by default later than the release"),
-    Limit("feature gates", "1.30's names, stages and defaults"),
+    Limit("controllers", "1.30's, with the labels and fields that they write; pods get tokens as in 1.22 and later"),
     Limit("protocol", "1.30's: list semantics, watches, server-side apply, status messages"),
 )
-"""What holds of servers of other releases than 1.30."""
+"""What holds of servers of all other releases than 1.30."""
 
 
 def limits(release: str) -> tuple[Limit, ...]:
     """How a server of a release differs from a real one; nothing for 1.30, which is what simkit imitates."""
-    return () if release_name(release) == BASE else LIMITS
+    name = release_name(release)
+    return () if name == BASE else (*_LIMITS, _roles(name), _plugins(name), _gates(name))
+
+
+def _roles(release: str) -> Limit:
+    text = "the release's, told as differences to 1.30's; equal to the real policy at 1.20"
+    doubtful = sorted(set(assumed(release)))
+    if doubtful:
+        text += f"; whether the release had some rules of these is a guess: {', '.join(doubtful)}"
+    return Limit("default roles", text)
+
+
+def _plugins(release: str) -> Limit:
+    missing = [name for name in plugins_of(release) if name not in PLUGINS]
+    return Limit("admission plugins", f"the release's, on and off as there; missing are {', '.join(missing)}")
+
+
+def _gates(release: str) -> Limit:
+    text = f"the {len(known(release))} of the release with their stages, defaults and locks"
+    text += "; a gate opens its fields, what else a feature does is 1.30's"
+    after = minor_of(release) > minor_of(BASE)
+    return Limit("feature gates", text + ("; when a stable one went may be one release off" if after else ""))
 
 
 def catalogue_of(options: Options) -> Catalogue:
@@ -50,19 +71,23 @@ def catalogue_of(options: Options) -> Catalogue:
     return configured(options.release, options.runtime_config)
 
 
-def absent_plugins(release: str) -> tuple[str, ...]:
-    """Admission plugins that are on by default in 1.30 and were not yet in the release."""
-    since: Mapping[str, str] = data.load("api/releases/admission.json")
-    return tuple(name for name, first in sorted(since.items()) if minor_of(first) > minor_of(release))
-
-
 def at_release(options: Options, release: str) -> Options:
-    """The same options for another release; settings of versions and gates that it does not have go away."""
+    """The same options for another release; settings of versions, gates and plugins that it does not have go."""
     name = release_name(release)
     whole = Catalogue.for_release(name, everything=True)
     kept = {key: value for key, value in options.runtime_config.items() if _known(key, whole)}
     gates = {gate: value for gate, value in options.feature_gates.items() if settable(gate, value, name)}
-    return replace(options, release=name, runtime_config=kept, feature_gates=gates)
+    there = set(plugins_of(name))
+    on = [plugin for plugin in options.enable_admission_plugins if plugin in there]
+    off = [plugin for plugin in options.disable_admission_plugins if plugin in there]
+    return replace(
+        options,
+        release=name,
+        runtime_config=kept,
+        feature_gates=gates,
+        enable_admission_plugins=on,
+        disable_admission_plugins=off,
+    )
 
 
 def _known(key: str, whole: Catalogue) -> bool:

@@ -13,6 +13,8 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
 from simkit.meta.message import Request
+from simkit.schema.admissionplugins import on_by_default
+from simkit.schema.gates import chosen
 from tests.shared import SHARED, needs_shared
 
 FACTS = SHARED / "facts"
@@ -148,7 +150,7 @@ def test_field_selectors_take_the_measured_names_and_no_others(everything: Clust
 
 def test_admission_plugins_are_asked_in_the_measured_order() -> None:
     table = facts("admission-1.30.json")
-    assert [name for name, (by_default, _) in PLUGINS.items() if by_default] == table["defaultEnabled"]
+    assert on_by_default("1.30", chosen({}).values) == table["defaultEnabled"]
     assert list(PLUGINS) == [name for name in table["orderAll"] if name in PLUGINS]
 
 

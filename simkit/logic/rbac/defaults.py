@@ -7,36 +7,38 @@ from typing import Any, Final
 
 from simkit.logic.rbac.binding import RESOURCES_OF_KINDS
 from simkit.logic.rbac.cover import uncovered
+from simkit.logic.rbac.releases import of_release
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta import data
 from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of, namespace_of, with_metadata
+from simkit.schema.releases import BASE
 from simkit.snapshot.protocol import Snapshot
 
 AUTOUPDATE: Final = label("autoupdate", "rbac.authorization")
 """The annotation that, with the value ``false``, keeps an object from being reconciled."""
 
 
-def default_objects(release: str) -> list[Object]:
+def default_objects(release: str, gates: Mapping[str, bool] | None = None) -> list[Object]:
     """The default roles and bindings of a release, in the order in which a server makes them.
 
-    A release without a table of its own gets the latest one before it, or the earliest there is.
+    Parameters
+    ----------
+    gates
+        The values of the release's feature gates, since some roles hang on them; None: their defaults.
     """
-    tables = {_number(path.stem): path.name for path in data.path("rbac").glob("default-objects-*.json")}
-    wanted = _number(release)
-    chosen = max((number for number in tables if number <= wanted), default=min(tables))
-    objects: list[Object] = data.load(f"rbac/{tables[chosen]}")
-    return objects
+    objects: list[Object] = data.load(f"rbac/default-objects-{BASE}.json")
+    return of_release(objects, release, gates)
 
 
-def reconcile(snapshot: Snapshot) -> Iterator[tuple[Object, bool]]:
+def reconcile(snapshot: Snapshot, gates: Mapping[str, bool] | None = None) -> Iterator[tuple[Object, bool]]:
     """What a server writes at its start: objects to create (False) or to replace what exists (True), in order.
 
     Permissions, subjects, labels and annotations that are missing come back; what was added stays. A binding in
     ``outdated_bindings`` has to be deleted first: here it is one to create.
     """
-    for wanted in default_objects(snapshot.release):
+    for wanted in default_objects(snapshot.release, gates):
         existing = _existing(snapshot, wanted)
         if existing is None:
             yield wanted, False
@@ -103,8 +105,3 @@ def _reference(binding: Object) -> Mapping[str, Any]:
 def _subject(subject: Object) -> Mapping[str, Any]:
     group = "" if subject.get("kind") == "ServiceAccount" else RBAC_GROUP
     return {"apiGroup": group, **{key: value for key, value in subject.items() if value}}
-
-
-def _number(release: str) -> tuple[int, int]:
-    major, _, minor = release.rpartition("-")[2].partition(".")
-    return int(major), int(minor.partition(".")[0])

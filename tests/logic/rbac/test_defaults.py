@@ -94,9 +94,3 @@ def test_protected(fields: dict[str, Any]) -> None:
     world = World(changed("system:discovery", "ClusterRoleBinding", metadata=metadata, **fields))
     assert list(reconcile(world)) == []
     assert list(outdated_bindings(world)) == []
-
-
-def test_other_releases() -> None:
-    """A release without a table of its own has the nearest one's defaults."""
-    assert default_objects("1.37") == FRESH
-    assert default_objects("1.20") == FRESH

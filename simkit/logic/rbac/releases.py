@@ -1,0 +1,120 @@
+"""The default roles of each release, told as what differs from those of 1.30.
+
+Most differences hang on a feature gate: a server grants a controller what it needs when the feature is on. So the
+roles follow ``--feature-gates`` too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+from simkit.meta import data
+from simkit.meta.domain import RBAC_GROUP, label
+from simkit.meta.objects import Draft, Object, name_of
+from simkit.schema.gates import chosen, in_force
+from simkit.schema.releases import BASE, minor_of
+
+_METADATA: Final[Mapping[str, Any]] = {
+    "labels": {label("bootstrapping"): "rbac-defaults"},
+    "annotations": {label("autoupdate", "rbac.authorization"): "true"},
+}
+
+
+@cache
+def changes() -> Sequence[Mapping[str, Any]]:
+    """What came or went: a role (``whole``) or some of its rules, since when or until when, or with which gates."""
+    found: Sequence[Mapping[str, Any]] = data.load("rbac/changes.json")
+    return found
+
+
+def assumed(release: str) -> Iterator[str]:
+    """The roles of which it is a guess whether a release has some of their rules."""
+    for change in changes():
+        first, last = change.get("assumed", ("", ""))
+        if first and minor_of(first) <= minor_of(release) <= minor_of(last):
+            yield change["role"]
+
+
+def of_release(base: Sequence[Object], release: str, gates: Mapping[str, bool] | None = None) -> list[Object]:
+    """The default roles and bindings of a release, made of those of 1.30.
+
+    Parameters
+    ----------
+    gates
+        The values of the release's feature gates; None: their defaults.
+    """
+    values = chosen({}, release).values if gates is None else gates
+    usual = chosen({}, BASE).values
+    objects: dict[tuple[str, str, str], Object] = {_key(obj): obj for obj in base}
+    for change in sorted(changes(), key=lambda change: not change.get("whole")):
+        wanted, there = _holds(change, release, values), _holds(change, BASE, usual)
+        if wanted != there:
+            _carry_out(objects, change, wanted=wanted)
+    return list(objects.values())
+
+
+def _key(obj: Object) -> tuple[str, str, str]:
+    return obj["kind"], (obj.get("metadata") or {}).get("namespace", ""), name_of(obj)
+
+
+def _holds(change: Mapping[str, Any], release: str, gates: Mapping[str, bool]) -> bool:
+    at = minor_of(release)
+    if "since" in change and at < minor_of(change["since"]):
+        return False
+    if "last" in change and at > minor_of(change["last"]):
+        return False
+    return all(in_force(gate, release, gates) for gate in change.get("gates", ()))
+
+
+def _carry_out(objects: dict[tuple[str, str, str], Object], change: Mapping[str, Any], *, wanted: bool) -> None:
+    name = change["role"]
+    role, binding = ("ClusterRole", "", name), ("ClusterRoleBinding", "", name)
+    if not change.get("whole"):
+        if role in objects:
+            changed = _with if wanted else _without
+            objects[role] = {**objects[role], "rules": changed(objects[role]["rules"], change["rules"])}
+    elif wanted:
+        objects |= {_key(obj): obj for obj in _made(change)}
+    else:
+        objects.pop(role, None)
+        objects.pop(binding, None)
+
+
+def _made(change: Mapping[str, Any]) -> Iterator[Object]:
+    version, name = f"{RBAC_GROUP}/v1", change["role"]
+    metadata = {"name": name, **_METADATA}
+    yield {"kind": "ClusterRole", "apiVersion": version, "metadata": metadata, "rules": change["rules"]}
+    if "subject" in change:
+        reference = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": name}
+        head = {"kind": "ClusterRoleBinding", "apiVersion": version, "metadata": metadata}
+        yield {**head, "roleRef": reference, "subjects": [change["subject"]]}
+
+
+def _with(rules: Sequence[Object], more: Sequence[Object]) -> list[Object]:
+    return [*rules, *more]
+
+
+def _without(rules: Sequence[Object], fewer: Sequence[Object]) -> list[Object]:
+    """The rules with some permissions less; a rule is taken apart where only a part of it goes."""
+    left = list(rules)
+    for gone in fewer:
+        left = [part for rule in left for part in _less(rule, gone)]
+    return left
+
+
+def _less(rule: Object, gone: Object) -> Iterator[Draft]:
+    if "nonResourceURLs" in gone or "nonResourceURLs" in rule:
+        kept = [url for url in rule.get("nonResourceURLs", ()) if url not in gone.get("nonResourceURLs", ())]
+        if kept or "nonResourceURLs" not in rule:
+            yield {**rule, "nonResourceURLs": kept} if "nonResourceURLs" in rule else dict(rule)
+        return
+    same = rule["apiGroups"] == gone["apiGroups"] and rule.get("resourceNames") == gone.get("resourceNames")
+    hit = [each for each in rule["resources"] if same and each in gone["resources"]]
+    verbs = [verb for verb in rule["verbs"] if verb not in gone["verbs"]]
+    kept = [each for each in rule["resources"] if each not in hit]
+    if kept:
+        yield {**rule, "resources": kept}
+    if hit and verbs:
+        yield {**rule, "resources": hit, "verbs": verbs}

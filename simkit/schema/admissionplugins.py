@@ -1,0 +1,47 @@
+"""Which admission plugins a release has, and which of them are on unless somebody says otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from simkit.meta import data
+from simkit.schema.gates import in_force
+from simkit.schema.releases import minor_of
+
+
+@cache
+def _table() -> Mapping[str, Mapping[str, Any]]:
+    table: Mapping[str, Mapping[str, Any]] = data.load("api/releases/admission.json")
+    return table
+
+
+def plugins_of(release: str) -> Sequence[str]:
+    """The names of all plugins of a release, in the order in which they are asked.
+
+    Examples
+    --------
+    >>> "PodSecurity" in plugins_of("1.21"), "PodSecurityPolicy" in plugins_of("1.21")
+    (False, True)
+    """
+    at = minor_of(release)
+    return [name for name, row in _table().items() if _has(row, at)]
+
+
+def _has(row: Mapping[str, Any], at: int) -> bool:
+    first, last = row.get("since"), row.get("last")
+    return (first is None or minor_of(first) <= at) and (last is None or at <= minor_of(last))
+
+
+def on_by_default(release: str, gates: Mapping[str, bool]) -> Sequence[str]:
+    """The plugins that are on unless flags say otherwise, without those whose feature gate is off."""
+    table = _table()
+    ready = [name for name in plugins_of(release) if table[name]["on"]]
+    return [name for name in ready if "gate" not in table[name] or in_force(table[name]["gate"], release, gates)]
+
+
+def span(name: str) -> tuple[str, str]:
+    """The first and the last release that has a plugin; empty where there is none before or after."""
+    row = _table().get(name, {})
+    return row.get("since", ""), row.get("last", "")

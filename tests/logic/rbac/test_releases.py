@@ -1,0 +1,148 @@
+"""The default roles of every release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.logic.rbac.defaults import default_objects
+from simkit.logic.rbac.releases import changes
+from simkit.schema.gates import chosen
+from simkit.schema.releases import RELEASES
+
+POLICY_1_20 = Path(__file__).resolve().parents[3] / "tools" / "releases" / "roles-1.20.json"
+"""What the bootstrap policy of 1.20 grants, role by role, distilled from its own test data."""
+Permission = tuple[str, str, str, str]
+
+
+def permissions(rules: list[Mapping[str, Any]] | None) -> Iterator[Permission]:
+    """Every single permission: group, resource or path, name, verb."""
+    for rule in rules or ():
+        for verb in rule["verbs"]:
+            yield from (("", url, "", verb) for url in rule.get("nonResourceURLs", ()))
+            for group in rule.get("apiGroups", ()):
+                for resource in rule.get("resources", ()):
+                    yield from ((group, resource, name, verb) for name in rule.get("resourceNames", ("",)))
+
+
+def told(text: str) -> Iterator[Permission]:
+    """The permissions in one line of the table: ``apps: deployments,pods[name] get/list``."""
+    group, _, rest = text.partition(": ")
+    what, _, verbs = rest.rpartition(" ")
+    resources, bracket, name = what.partition("[")
+    named = name.removesuffix("]") if bracket else ""
+    for verb in verbs.split("/"):
+        for resource in resources.split(","):
+            yield ("" if group in ("core", "URL") else group, resource, named, verb)
+
+
+def granted(release: str, role: str, **gates: bool) -> set[Permission]:
+    values = chosen(gates, release).values
+    found = [obj for obj in default_objects(release, values) if obj["kind"] == "ClusterRole"]
+    return {each for obj in found if obj["metadata"]["name"] == role for each in permissions(obj.get("rules"))}
+
+
+def test_the_roles_of_1_20_are_those_of_its_policy() -> None:
+    """Made of 1.30's by the table of changes, and equal permission by permission, binding by binding."""
+    wanted = json.loads(POLICY_1_20.read_text())
+    found: dict[str, set[Any]] = {}
+    for obj in default_objects("1.20"):
+        metadata = obj["metadata"]
+        name = "/".join(filter(None, (obj["kind"], metadata.get("namespace", ""), metadata["name"])))
+        if "subjects" in obj:
+            found[name] = {"/".join(filter(None, (s["kind"], s.get("namespace"), s["name"]))) for s in obj["subjects"]}
+        else:
+            found[name] = set(permissions(obj.get("rules")))
+    assert found.keys() == wanted.keys()
+    for name, lines in wanted.items():
+        is_binding = name.partition("/")[0].endswith("Binding")
+        assert found[name] == (set(lines) if is_binding else {each for line in lines for each in told(line)}), name
+
+
+def test_1_30_is_left_as_it_is() -> None:
+    """The table says nothing against the release that it starts from."""
+    assert default_objects("1.30") == default_objects("1.30", chosen({}).values)
+    names = [obj["metadata"]["name"] for obj in default_objects("1.30") if obj["kind"] == "ClusterRole"]
+    assert len(names) == 64
+
+
+def test_every_binding_refers_to_a_role_that_is_there() -> None:
+    """At every release."""
+    for release in RELEASES:
+        objects = default_objects(release)
+        roles = {(obj["kind"], obj["metadata"]["name"]) for obj in objects if "roleRef" not in obj}
+        bound = {(obj["roleRef"]["kind"], obj["roleRef"]["name"]) for obj in objects if "roleRef" in obj}
+        assert bound <= roles, release
+
+
+@pytest.mark.parametrize(
+    ("role", "permission", "first", "last"),
+    [
+        ("system:aggregate-to-edit", ("", "endpoints", "", "update"), "1.16", "1.21"),
+        ("system:aggregate-to-edit", ("", "events", "", "create"), "1.22", "1.37"),
+        ("system:aggregate-to-edit", ("coordination.k8s.io", "leases", "", "create"), "1.24", "1.37"),
+        ("system:aggregate-to-view", ("discovery.k8s.io", "endpointslices", "", "get"), "1.22", "1.37"),
+        ("system:basic-user", ("authentication.k8s.io", "selfsubjectreviews", "", "create"), "1.27", "1.37"),
+        ("system:node-proxier", ("discovery.k8s.io", "endpointslices", "", "watch"), "1.18", "1.37"),
+        ("system:kube-scheduler", ("storage.k8s.io", "volumeattachments", "", "list"), "1.32", "1.37"),
+        ("system:controller:ttl-after-finished-controller", ("batch", "jobs", "", "delete"), "1.21", "1.37"),
+        (
+            "system:controller:service-cidrs-controller",
+            ("networking.k8s.io", "servicecidrs", "", "get"),
+            "1.33",
+            "1.37",
+        ),
+        ("system:csi-external-provisioner", ("", "persistentvolumes", "", "create"), "1.16", "1.16"),
+    ],
+)
+def test_what_was_granted_when(role: str, permission: Permission, first: str, last: str) -> None:
+    """From its first release to its last, and at no other."""
+    there = [release for release in RELEASES if permission in granted(release, role)]
+    assert there == list(RELEASES[RELEASES.index(first) : RELEASES.index(last) + 1])
+
+
+def test_gates_bring_their_roles() -> None:
+    """An alpha of 1.30 that is switched on, and a beta that is switched off."""
+    name = "system:controller:service-cidrs-controller"
+    assert not granted("1.30", name)
+    assert granted("1.30", name, MultiCIDRServiceAllocator=True)
+    pods = ("", "pods/status", "", "patch")
+    assert pods in granted("1.30", "system:controller:disruption-controller")
+    assert pods not in granted("1.30", "system:controller:disruption-controller", PodDisruptionConditions=False)
+
+
+def test_changes_that_are_guessed_say_so() -> None:
+    """Every change names its basis; one whose release is not known for sure is marked."""
+    for change in changes():
+        assert change["basis"]
+        assert {"since", "last", "gates"} & change.keys()
+        if change["basis"].startswith(("between", "before")):
+            assert change["assumed"]
+
+
+def test_servers_hold_the_roles_of_their_release() -> None:
+    """As objects, and with the flag."""
+    old, new = Cluster("1.20", seed=1), Cluster("1.30", seed=1)
+    name = "system:controller:ttl-after-finished-controller"
+    assert name not in {role["metadata"]["name"] for role in old.list("clusterroles")}
+    assert new.get("clusterrole", name)["rules"]
+    gated = Cluster(options=Options(seed=1, feature_gates={"MultiCIDRServiceAllocator": True}))
+    assert gated.get("clusterrolebinding", "system:controller:service-cidrs-controller")["subjects"]
+    endpoints = {"verb": "update", "resource": "endpoints", "namespace": "default"}
+    for cluster, may in ((old, True), (new, False)):
+        cluster.create(
+            {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "RoleBinding",
+                "metadata": {"name": "e", "namespace": "default"},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "edit"},
+                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "ann"}],
+            }
+        )
+        assert bool(cluster.can("ann", **endpoints)) is may
