@@ -49,6 +49,17 @@ DEBUGGER: Final = {
         "seccompProfile": {"type": "RuntimeDefault"},
     },
 }
+COMMAND: Final = "the kubelet would run the command in the container"
+BEHIND: Final = {
+    "pods/exec": ("inside pod {pod}", COMMAND),
+    "pods/attach": ("inside pod {pod}", "the kubelet would pass on what is typed to the container"),
+    "pods/portforward": ("at a port of pod {pod}", "the kubelet would pass the bytes on"),
+    "pods/proxy": ("at a port of pod {pod}", "the server would pass the request on"),
+    "pods/log": ("at the log of pod {pod}", "the kubelet would send what the container has written"),
+    "services/proxy": ("at service {name}", "the server would pass the request on to a pod of the service"),
+    "nodes/proxy": ("inside pod {pod}", COMMAND),
+}
+"""Where one is after the authorizer's yes, and what the other side does."""
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 
 
@@ -205,14 +216,15 @@ class Actor:
             raise Unable("there is no running pod")
         path = fill(act.connect, self.words)
         plural, _, subresource = permission.resource.partition("/")
-        name = self.words["node"] if plural == "nodes" else self.words["pod"]
-        where = "" if plural == "nodes" else self.words["namespace"]
+        name = path.partition(f"/{plural}/")[2].partition("/")[0]
+        where = "" if plural == "nodes" else path.partition("/namespaces/")[2].partition("/")[0]
         self.review(Access(permission.verb, plural, permission.group, where, name, subresource))
         answer = self.session.attempt("GET" if permission.verb == "get" else "POST", path, None)
         self.session.keep(answer, f"{'GET' if permission.verb == 'get' else 'POST'} {path}", message_of(answer))
         if answer.status in REFUSALS:
             raise Refused(message_of(answer))
-        self.session.note(f"inside pod {self.words['pod']}", "the kubelet would run the command in the container")
+        at, why = BEHIND[permission.resource]
+        self.session.note(at.format(name=name, pod=self.words["pod"]), why)
 
     def review(self, access: Access) -> None:
         """Ask whether oneself may do something. Raises Refused for a no."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from simkit.analysis.escalation.holdings import EVERYWHERE, matched
+from simkit.analysis.escalation.holdings import EVERYWHERE, Held, Hold, matched
 from simkit.analysis.escalation.need import Permission
 from simkit.analysis.escalation.primitive import needs_of, primitives
-from simkit.analysis.escalation.solution import Holder, Solution
+from simkit.analysis.escalation.solution import Holder, Solution, solutions
 from simkit.analysis.escalation.world import CONFIG_MAPS, PERSISTENT_VOLUMES, World
 from simkit.analysis.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, USER
@@ -103,13 +103,13 @@ def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Var
     for role in world.scan(CLUSTER_ROLES):
         name = name_of(role)
         rules = world.index.rules(Key(CLUSTER_ROLES, "", name)) or ()
-        if not solution.allows("role", name) or not _opens(rules, world.release):
+        if not solution.allows("role", name) or not opens(rules, world.release):
             continue
         for aggregated, labels, binding, have in targets:
-            if aggregated == name or _has(labels_of(role), labels) or not _opens(rules, world.release, have):
+            if aggregated == name or _has(labels_of(role), labels) or not opens(rules, world.release, have):
                 continue
             widest = min(binding.subjects, key=lambda one: (one.kind != GROUP, one))
-            if widest == holder.place.subject or not _dangerous(rules, world.release) <= everywhere:
+            if widest == holder.place.subject or not _needed(rules, world.release) <= everywhere:
                 continue
             if not covers(holder.wide_rules, rules):
                 continue
@@ -118,13 +118,29 @@ def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Var
             return
 
 
-def _opens(rules: tuple[Rule, ...], release: str, have: tuple[Rule, ...] = ()) -> bool:
-    """Whether rules allow something that some escalation needs, and that the other rules do not allow."""
-    return bool(_dangerous(rules, release) - _dangerous(have, release))
+def opens(rules: tuple[Rule, ...], release: str, have: tuple[Rule, ...] = ()) -> bool:
+    """Whether rules are enough for some escalation that other rules alone are not enough for."""
+    return bool(_escalations((*have, *rules), release) - _escalations(have, release))
 
 
 @lru_cache(maxsize=4096)
-def _dangerous(rules: tuple[Rule, ...], release: str) -> frozenset[Permission]:
+def _escalations(rules: tuple[Rule, ...], release: str) -> frozenset[str]:
+    """The primitives that give more access, all of whose needs the rules meet where they hold everywhere."""
+    held: Held = {}
+    for permission, _, names in matched(rules, release):
+        held.setdefault(permission, []).append(Hold("", names, None))
+    return frozenset(
+        one.id
+        for one in primitives().primitives
+        if one.kind == "escalation" and one.holds_in(release)
+        for number, way in enumerate(one.ways)
+        if way.needs and any(solutions(one, number, held, release))
+    )
+
+
+@lru_cache(maxsize=4096)
+def _needed(rules: tuple[Rule, ...], release: str) -> frozenset[Permission]:
+    """What rules grant of the permissions that primitives need which give more access."""
     return frozenset(one for one, _, _ in matched(rules, release)) & _escalating(release)
 
 

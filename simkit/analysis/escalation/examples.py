@@ -41,7 +41,9 @@ def fitting(schema: Mapping[str, Any], given: Any = None) -> Any:
     if isinstance(given, Mapping) or (given is None and kind == "object"):
         properties = schema.get("properties") or {}
         made = {key: fitting(properties.get(key) or {}, value) for key, value in (given or {}).items()}
-        missing = (key for key in schema.get("required") or () if key not in made)
+        missing = [key for key in schema.get("required") or () if key not in made]
+        lacking = (schema.get("minProperties") or 0) - len(made) - len(missing)
+        missing += [key for key in properties if key not in made and key not in missing][: max(lacking, 0)]
         return {**made, **{key: fitting(properties.get(key) or {}) for key in missing}}
     if isinstance(given, list):
         return [fitting(schema.get("items") or {}, one) for one in given]

@@ -238,6 +238,7 @@ def _enough(edge: Edge, closure: frozenset[Subject]) -> bool:
 
 def _edge(source: Place, target: Place, solution: Solution, variables: dict[str, str]) -> Edge:
     variables.setdefault("namespace", solution.namespace)
+    variables.update(solution.unlabelled(variables["namespace"]))
     return Edge(
         source,
         target,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Final, NamedTuple
 
-from simkit.analysis.escalation.need import Need, Permission
+from simkit.analysis.escalation.need import ANY_SUBRESOURCE, Need, Permission
 from simkit.analysis.escalation.primitive import needs_of, primitives
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.rule import ALL, Rule
@@ -69,11 +69,19 @@ def matched(rules: Iterable[Rule], release: str) -> Matched:
         candidates: Iterable[Permission] = (
             every
             if ALL in rule.resources
-            else dict.fromkeys(one for resource in rule.resources for one in by_resource.get(resource, ()))
+            else dict.fromkeys(
+                one for resource in rule.resources for key in _keys(resource) for one in by_resource.get(key, ())
+            )
         )
         names = rule.resource_names or None
         found += [(one, index, names) for one in candidates if one.granted_by(rule)]
     return tuple(found)
+
+
+def _keys(resource: str) -> tuple[str, ...]:
+    """Under which names the permissions on a resource are watched."""
+    plural, slash, _ = resource.partition("/")
+    return (resource, f"{plural}/{ANY_SUBRESOURCE}") if slash else (resource,)
 
 
 class RoleMatches:

@@ -13,6 +13,8 @@ from simkit.schema.catalogue import Catalogue
 
 ANY_NAMESPACE: Final = "namespace"
 CLUSTER: Final = "cluster"
+ANY_SUBRESOURCE: Final = "?"
+"""Stands for whatever a rule names behind the slash, as in ``userextras/?``."""
 WITHOUT_NAME: Final = ("create", "deletecollection")
 """Verbs of requests that carry no name, so that rules for single names never meet them."""
 
@@ -39,11 +41,15 @@ class Permission(NamedTuple):
             return False
         if self.verb == ALL and (ALL not in rule.verbs or rule.resource_names):
             return False
-        return (
-            verb_matches(rule, self.verb)
-            and group_matches(rule, self.group)
-            and resource_matches(rule, self.resource, self.subresource)
-        )
+        if not (verb_matches(rule, self.verb) and group_matches(rule, self.group)):
+            return False
+        if self.subresource == ANY_SUBRESOURCE:
+            return any(self.stands_for(resource) for resource in rule.resources)
+        return resource_matches(rule, self.resource, self.subresource)
+
+    def stands_for(self, resource: str) -> bool:
+        """Whether a resource as a rule names it is one of those that an open subresource stands for."""
+        return resource == ALL or resource.startswith((f"{self.resource.partition('/')[0]}/", "*/"))
 
     def __str__(self) -> str:
         return f"{self.verb} {self.resource}" + (f".{self.group}" if self.group else "")

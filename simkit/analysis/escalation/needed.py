@@ -8,9 +8,10 @@ from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.examples import fitting, schema_of
 from simkit.analysis.escalation.filling import body_of, collection, merged
 from simkit.analysis.escalation.goal import Access
-from simkit.analysis.escalation.need import Permission
+from simkit.analysis.escalation.need import ANY_SUBRESOURCE, Permission
 from simkit.analysis.escalation.primitive import Act, needs_of, primitives
 from simkit.analysis.escalation.session import Unable
+from simkit.analysis.escalation.solution import ONLY
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at, name_of, namespace_of
 from simkit.schema.catalogue import Resource
@@ -21,22 +22,37 @@ if TYPE_CHECKING:
 MERGE: Final = "application/merge-patch+json"
 ASKED_ONLY: Final = ("impersonate", "bind", "escalate", "approve", "sign", "attest", "use")
 """Verbs that no request has: whether they are granted is asked by a review."""
-STREAMS: Final = ("/proxy", "/portforward", "/exec", "/attach")
+ANYTHING: Final = "anything"
+"""What an open subresource is asked for as, where the rule does not name one."""
+STREAMS: Final = ("/proxy", "/portforward", "/exec", "/attach", "/log")
 
 
 def make_needed_requests(actor: Actor) -> None:
     """Make, as the attacker, each request that the step's primitive needs."""
     step = actor.step
     assert step is not None
-    for need, permission in zip(
-        needs_of(step.primitive.id, step.edge.way, actor.finding.world.release), step.edge.permissions
-    ):
-        name = step.variables.get(need.label, "") or next(iter(need.names), "")
+    needs = needs_of(step.primitive.id, step.edge.way, actor.finding.world.release)
+    for number, (need, permission) in enumerate(zip(needs, step.edge.permissions)):
+        only = tuple(filter(None, step.variables.get(f"{ONLY}{number}", "").split(",")))
+        name = step.variables.get(need.label, "") or next(iter(only), "")
         if permission.verb in ASKED_ONLY or _is_asked_elsewhere(actor, permission):
             plural, _, behind = permission.resource.partition("/")
+            if behind == ANY_SUBRESOURCE:
+                behind = _named_subresource(actor, number, permission)
             actor.review(Access(permission.verb, plural, permission.group, "", name, behind))
         else:
-            _make_request(actor, permission, name)
+            _make_request(actor, permission, (name,) if need.label and name else only)
+
+
+def _named_subresource(actor: Actor, number: int, permission: Permission) -> str:
+    """What the rule that meets an open need names behind the slash."""
+    assert actor.step is not None
+    for source in actor.step.edge.needs[number]:
+        for rule in (actor.finding.world.index.rules(source.role) or ())[source.rule :][:1]:
+            for resource in rule.resources:
+                if permission.stands_for(resource):
+                    return resource.partition("/")[2] or ANYTHING
+    return ANYTHING
 
 
 def _is_asked_elsewhere(actor: Actor, permission: Permission) -> bool:
@@ -45,7 +61,7 @@ def _is_asked_elsewhere(actor: Actor, permission: Permission) -> bool:
     return bool(permission.subresource) and not resource.custom and permission.subresource not in resource.subresources
 
 
-def _make_request(actor: Actor, permission: Permission, name: str) -> None:
+def _make_request(actor: Actor, permission: Permission, names: tuple[str, ...]) -> None:
     resource = actor.finding.served(permission)
     act = Act.model_validate({"as": "attacker"})
     if permission.nameless and permission.verb == "create":
@@ -56,7 +72,7 @@ def _make_request(actor: Actor, permission: Permission, name: str) -> None:
         method = "DELETE" if permission.verb == "deletecollection" else "GET"
         actor.ask(act, method, collection(resource, actor.words["namespace"]), None)
         return
-    path = _existing(actor, resource, name)
+    path = _existing(actor, resource, names)
     behind = f"/{permission.subresource}" if permission.subresource else ""
     _touch(actor, act, permission, path, behind)
 
@@ -90,26 +106,29 @@ def _new(actor: Actor, resource: Resource) -> Any:
     if resource.resource == "pods" and not resource.group:
         return body_of("plain-pod", actor.words)
     known = resource.resource in primitives().bodies
-    if not known and not resource.custom:
-        raise Unable(f"no example of {resource} is in the table")
     given = body_of(resource.resource, actor.words) if known else {"spec": {}}
-    schema = schema_of(actor.session.sandbox.snapshot(), resource) if resource.custom else {}
+    if not resource.custom:
+        if not known:
+            raise Unable(f"no example of {resource} is in the table")
+        return {**given, "apiVersion": resource.api_version}
+    schema = schema_of(actor.session.sandbox.snapshot(), resource)
     if not known and "serviceAccountName" in (at(schema, "properties", "spec", "properties") or {}):
         given = {"spec": {"serviceAccountName": actor.words["account"]}}
     whole = {**given, "kind": resource.kind, "metadata": {"name": actor.words["fresh"], **given.get("metadata", {})}}
     return {**fitting(schema, whole), "apiVersion": resource.api_version}
 
 
-def _existing(actor: Actor, resource: Resource, name: str) -> str:
-    """The path of an object that is there: of the name, or any. Raises Unable where there is none."""
+def _existing(actor: Actor, resource: Resource, names: tuple[str, ...]) -> str:
+    """The path of an object that is there: of one of the names, or any. Raises Unable where there is none."""
     where = actor.words["namespace"] if resource.namespaced else None
-    name = name or actor.words.get("object", "")
+    wanted = names or tuple(filter(None, (actor.words.get("object", ""),)))
     snapshot = actor.session.sandbox.snapshot()
     key = GroupResource(resource.group, resource.resource)
     if key in snapshot.captured():
         anywhere = actor.step is not None and actor.step.edge.value("namespace") in ("", at_place.ALL)
         for place in (where, None) if anywhere else (where,):
             for obj in snapshot.scan(key, place):
-                if not name or name_of(obj) == name:
+                if not wanted or name_of(obj) in wanted:
                     return f"{collection(resource, namespace_of(obj))}/{name_of(obj)}"
-    raise Unable(f"there is no {resource} to change")
+    named = f" named {' or '.join(wanted)}" if wanted else ""
+    raise Unable(f"there is no object of {resource.group_resource}{named} to use it on")

@@ -12,6 +12,7 @@ from simkit.analysis.access import NO_MEMBERS
 from simkit.analysis.escalation.closure import nowhere, place_of
 from simkit.analysis.escalation.goal import Goal
 from simkit.analysis.escalation.graph import IMPERSONATION, EscalationGraph, graph_of
+from simkit.analysis.escalation.harmless import why_harmless
 from simkit.analysis.escalation.path import Path, source_text
 from simkit.analysis.escalation.place import PODS
 from simkit.analysis.escalation.primitive import Primitive
@@ -49,7 +50,8 @@ def powers(
     -------
     DataFrame
         One row per primitive: primitive (its id), class, severity, title; namespaces where its needs are met (``*``:
-        everywhere); flagged, False for what gives and harms nothing by itself; verdict (``unproven`` without a
+        everywhere); flagged, False for what gives and harms nothing by itself: also where the grant is for single names
+        that are not there, or leads to roles only that give nothing that matters; verdict (``unproven`` without a
         sandbox) and the reason where it is not proven; leads_to; granted_by, the first source of each need;
         mitigation.
     """
@@ -59,12 +61,12 @@ def powers(
         raise SimkitError(f"{subject} holds no grants of its own; name a user, a group or a service account")
     holder = replace(holder, own=None)
     rows = [
-        _row(primitive, found, _path(graph, holder, primitive), sandbox, members, graph.release)
+        _row(graph, holder, primitive, found, sandbox, members)
         for primitive in graph.candidates(holder, of_other_releases=True)
         for found in (list(_met(graph, holder, primitive)),)
         if found
     ]
-    return table(rows, COLUMNS)
+    return table(rows, COLUMNS).astype({"flagged": bool})
 
 
 def _met(graph: EscalationGraph, holder: Holder, primitive: Primitive) -> Iterator[Solution]:
@@ -86,32 +88,36 @@ def _path(graph: EscalationGraph, holder: Holder, primitive: Primitive) -> Path 
 
 
 def _row(
+    graph: EscalationGraph,
+    holder: Holder,
     primitive: Primitive,
     found: list[Solution],
-    path: Path | None,
     sandbox: Sandbox | None,
     members: Members,
-    release: str,
 ) -> tuple[Any, ...]:
-    verdict, reason = _verdict(primitive, path, sandbox, members)
+    harmless = primitive.mitigation if primitive.kind in HARMLESS else why_harmless(graph, holder, primitive, found)
+    path = _path(graph, holder, primitive)
+    verdict, reason = _verdict(primitive, path, harmless, sandbox, members)
     granted = [source_text(some[0]) for some in found[0].sources({"namespace": found[0].namespace}) if some]
     return (
         *(primitive.id, primitive.kind, primitive.severity, primitive.title),
         tuple(dict.fromkeys(one.namespace for one in found)),
-        primitive.kind not in HARMLESS and primitive.holds_in(release),
+        not harmless and primitive.holds_in(graph.release),
         *(verdict, reason, str(path.steps[-1].target) if path else ""),
         *(tuple(dict.fromkeys(granted)), primitive.mitigation),
     )
 
 
-def _verdict(primitive: Primitive, path: Path | None, sandbox: Sandbox | None, members: Members) -> tuple[str, str]:
+def _verdict(
+    primitive: Primitive, path: Path | None, harmless: str, sandbox: Sandbox | None, members: Members
+) -> tuple[str, str]:
     if primitive.why_not:
         return "not executed", primitive.why_not
     if path is None:
-        if primitive.kind in HARMLESS:
-            return "harmless", primitive.mitigation
+        if harmless:
+            return "harmless", harmless
         return "not executed", "there is nothing in the cluster to use it on"
     if sandbox is None:
-        return "unproven", ""
+        return "unproven", harmless
     proof = path.prove(sandbox, members=members)
-    return proof.verdict, proof.reason
+    return proof.verdict, proof.reason or harmless

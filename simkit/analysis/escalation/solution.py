@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
 from simkit.analysis.escalation.holdings import Held, Met, Source, common_namespaces, meet
 from simkit.analysis.escalation.need import Permission
@@ -12,6 +13,9 @@ from simkit.analysis.escalation.primitive import Primitive, Way, needs_of
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.names import Key
+
+ONLY: Final = "only-"
+"""How the variables begin that hold the names a need is limited to."""
 
 
 @dataclass(slots=True)
@@ -52,6 +56,16 @@ class Solution:
                     found = names
                 elif names is not None:
                     found = tuple(name for name in found if name in names)
+        return found
+
+    def unlabelled(self, namespace: str) -> dict[str, str]:
+        """The names that needs without a label are met for, by the number of the need; only where they are limited."""
+        found = {}
+        for number, met in enumerate(self.mets):
+            if not met.need.label:
+                names = met.names(namespace)
+                if names is not None:
+                    found[f"{ONLY}{number}"] = ",".join(names)
         return found
 
     def allows(self, label: str, name: str) -> bool:

@@ -12,7 +12,7 @@ from simkit.analysis.custom import catalogue_of
 from simkit.analysis.escalation.escapes import Escape, escapes_of
 from simkit.analysis.rbacobjects import NAMESPACES, PODS, SERVICE_ACCOUNTS
 from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, SERVICE_ACCOUNT, Binding, Subject
-from simkit.meta.domain import label
+from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
 from simkit.snapshot.protocol import Snapshot
@@ -25,6 +25,7 @@ ENFORCE: Final = label("enforce", "pod-security")
 CONTROL_PLANE: Final = (label("control-plane", "node-role"), label("master", "node-role"))
 TOKEN_TYPE: Final = label("service-account-token")
 ACCOUNT_ANNOTATION: Final = label("service-account.name")
+OF_EVERY_NAMESPACE: Final = (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt"))
 UNRESTRICTED: Final = ("", "privileged")
 
 
@@ -157,6 +158,26 @@ class World:
         for obj in self.scan(SECRETS):
             found[namespace_of(obj)].append(name_of(obj))
         return {namespace: tuple(names) for namespace, names in found.items()}
+
+    def may_have_secret(self, namespace: str, name: str = "") -> bool:
+        """Whether a namespace has a secret (of a name), as far as is known."""
+        if SECRETS not in self.snapshot.captured():
+            return True
+        found = self.secrets.get(namespace, ())
+        return name in found if name else bool(found)
+
+    def is_empty(self, namespace: str) -> bool:
+        """Whether nothing lives in a namespace but what every namespace has, and rules of access."""
+        return namespace in self.enforced and NAMESPACES in self.snapshot.captured() and not self._inhabited(namespace)
+
+    def _inhabited(self, namespace: str) -> bool:
+        captured = self.snapshot.captured()
+        for resource in self.catalogue.stored():
+            if resource.namespaced and resource.group != RBAC_GROUP and resource.storage in captured:
+                for obj in self.snapshot.scan(resource.storage, namespace):
+                    if (resource.resource, name_of(obj)) not in OF_EVERY_NAMESPACE:
+                        return True
+        return False
 
     @cached_property
     def token_secrets(self) -> Mapping[tuple[str, str], Subject]:

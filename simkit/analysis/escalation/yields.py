@@ -186,10 +186,13 @@ def _node_identities(world: World, holder: Holder, solution: Solution, known: Va
 def _secrets(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
     names = solution.names("secret")
     if names is None:
-        yield Place(at_place.SECRETS, namespace=solution.namespace), {}
+        if solution.namespace == EVERYWHERE or world.may_have_secret(solution.namespace):
+            yield Place(at_place.SECRETS, namespace=solution.namespace), {}
         return
     for namespace in _places(world, solution):
         for name in names:
+            if not world.may_have_secret(namespace, name):
+                continue
             variables = {"namespace": namespace, "secret": name}
             yield Place(at_place.SECRETS, name, namespace), variables
 

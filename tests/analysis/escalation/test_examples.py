@@ -53,6 +53,7 @@ def definition(spec: dict[str, Any]) -> dict[str, Any]:
         ({"type": "array", "items": {"type": "string"}}, None, []),
         ({"type": "array", "items": {"required": ["a"], "type": "object"}}, [{}], [{"a": {}}]),
         ({"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}, {"a": "kept"}, {"a": "kept"}),
+        ({"type": "object", "minProperties": 1, "properties": {"a": {"type": "boolean"}}}, {}, {"a": False}),
         (SPEC, None, {"interval": "1m", "engine": "fast", "steps": [{"name": {}}]}),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from simkit.analysis.escalation.conditions import CONDITIONS
@@ -12,6 +14,7 @@ from simkit.analysis.escalation.yields import YIELDS
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
+from tests.shared import SHARED, needs_shared
 
 ROWS = {"A": 14, "B": 7, "C": 11, "D": 19, "E": 9, "F": 5, "G": 12, "H": 8, "I": 10, "J": 10}
 AROUND = ("pod", "node", "outside", "cloud")
@@ -26,6 +29,14 @@ def test_every_row_is_there() -> None:
     assert len(set(found)) == len(found)
     assert {f"{group}{number}" for group, count in ROWS.items() for number in range(1, count + 1)} <= set(found)
     assert sum(not one.startswith("K") for one in found) == 105
+
+
+@needs_shared
+def test_every_row_of_the_union_is_there() -> None:
+    """What all tools and papers together know, row by row."""
+    text = (SHARED / "research" / "rbac-peers.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([A-J]\d+) \|", text, re.MULTILINE)
+    assert set(rows) == {one.id for one in EVERY if not one.id.startswith("K")}
 
 
 @pytest.mark.parametrize("primitive", EVERY, ids=lambda one: one.id)

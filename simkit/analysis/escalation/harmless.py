@@ -1,0 +1,80 @@
+"""Grants that look like an escalation and are none: nothing is there to use them on, or they give nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from simkit.analysis.escalation import place as at_place
+from simkit.analysis.escalation.conditions import opens
+from simkit.analysis.escalation.edge import Edge
+from simkit.analysis.escalation.graph import EscalationGraph
+from simkit.analysis.escalation.holdings import EVERYWHERE, Met
+from simkit.analysis.escalation.need import Permission
+from simkit.analysis.escalation.place import ALL, role_of
+from simkit.analysis.escalation.primitive import Primitive
+from simkit.analysis.escalation.solution import Holder, Solution
+from simkit.analysis.escalation.world import World
+from simkit.analysis.target import VIRTUAL
+from simkit.meta.names import GroupResource
+
+BINDING: Final = "A4"
+LABELLING: Final = "A8"
+
+
+def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, found: Iterable[Solution]) -> str:
+    """Why a primitive whose needs are met gives and harms nothing; empty where it does."""
+    reasons = [_missing(graph.world, one) or _empty(graph.world, one) for one in found]
+    if reasons and all(reasons):
+        return reasons[0]
+    edges = list(graph.uses(holder, primitive)) if primitive.id in (BINDING, LABELLING) else []
+    if primitive.id == LABELLING and not edges:
+        return "there is no role whose rules are held and that an aggregated role would give to others"
+    if primitive.id == BINDING and edges and not any(_opens(graph, edge) for edge in edges):
+        return "the roles that may be bound give nothing that leads further"
+    return ""
+
+
+def _opens(graph: EscalationGraph, edge: Edge) -> bool:
+    """Whether a step leads to more than the rules of a role, or to rules that lead further."""
+    place = edge.target
+    if place.kind != at_place.RULES or place.namespace == ALL:
+        return True
+    return opens(graph.world.index.rules(role_of(place)) or (), graph.release)
+
+
+def _missing(world: World, solution: Solution) -> str:
+    """The objects that a need is limited to by the rules that meet it, if none of them is there."""
+    for met in solution.mets:
+        names = None if met.need.names else met.names(solution.namespace)
+        if names is not None and not any(_is_there(world, met, solution.namespace, name) for name in names):
+            what = met.need.any_of[0].permission.resource.partition("/")[0]
+            return f"the grant is for {what} by name, and none of these is there: {', '.join(names)}"
+    return ""
+
+
+def _empty(world: World, solution: Solution) -> str:
+    """The namespace, if what is granted is about objects that are there, and nothing is there."""
+    namespace = solution.namespace
+    makes = (one.permission.nameless for met in solution.mets for one in met.need.any_of)
+    if namespace == EVERYWHERE or any(makes) or not world.is_empty(namespace):
+        return ""
+    return f"namespace {namespace} is empty"
+
+
+def _is_there(world: World, met: Met, namespace: str, name: str) -> bool:
+    """Whether some object of the name is there, or could be and is not in the snapshot."""
+    return any(
+        _has(world, permission, namespace, name)
+        for permission, hold in met.holds(namespace)
+        if hold.names is not None and name in hold.names
+    )
+
+
+def _has(world: World, permission: Permission, namespace: str, name: str) -> bool:
+    plural = permission.resource.partition("/")[0]
+    resource = GroupResource(permission.group, plural)
+    if plural in VIRTUAL or resource not in world.snapshot.captured():
+        return True
+    places = ("", *world.enforced) if namespace in ("", EVERYWHERE) else ("", namespace)
+    return any(world.get(resource, name, place) is not None for place in places)
