@@ -22,6 +22,7 @@ from simkit.engine.controllers.finished_jobs import FinishedJobs
 from simkit.engine.controllers.garbage import GarbageCollector
 from simkit.engine.controllers.job import Jobs
 from simkit.engine.controllers.keyed import Keyed, Reconciler
+from simkit.engine.controllers.mirrored_slices import MirroredSlices
 from simkit.engine.controllers.namespace import NamespaceEmptying
 from simkit.engine.controllers.node_lifecycle import NodeLifecycle
 from simkit.engine.controllers.node_times import NodeTimes
@@ -75,6 +76,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "namespace-controller": (True, lambda means: NamespaceEmptying(means.catalogue, means.clock)),
     "endpoints-controller": (True, lambda _: ServiceEndpoints()),
     "endpointslice-controller": (True, lambda _: ServiceSlices()),
+    "endpointslice-mirroring-controller": (True, lambda _: MirroredSlices()),
     "replicationcontroller-controller": (True, lambda means: Replicas.controllers(means.clock)),
     "replicaset-controller": (True, lambda means: Replicas.sets(means.clock)),
     "deployment-controller": (True, lambda means: Deployments(means.clock)),

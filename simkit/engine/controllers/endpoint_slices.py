@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 from simkit.engine.controllers.endpoints import services_of
 from simkit.engine.controllers.kinds import NODES, PODS, SERVICES, SLICES
 from simkit.engine.controllers.runner import Client
-from simkit.engine.controllers.sending import create, expect, keys_of, remove, replace
+from simkit.engine.controllers.sending import keys_of
+from simkit.engine.controllers.slices import Group, Keeper, slices_of
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.backends import Backend
-from simkit.logic.workloads.pods import by_age, owner_reference
+from simkit.logic.workloads.pods import owner_reference
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of, with_metadata
+from simkit.meta.objects import Object, at, labels_of, name_of
 
 MANAGER: Final = f"endpointslice-controller.{API_DOMAIN}"
 _MOST: Final = 100
-Group = tuple[str, tuple[Any, ...]]
-"""An address family and a set of ports: what all endpoints of a slice share."""
 
 
 class ServiceSlices(Watching):
@@ -58,21 +57,16 @@ class ServiceSlices(Watching):
             return  # slices of a service that is gone go with it, as its dependents
         if at(service, "spec", "type") == "ExternalName":
             return
-        slices = [
-            each
-            for each in view.scan(SLICES, key.namespace)
-            if labels_of(each).get(behind.SERVICE_NAME) == key.name
-            and labels_of(each).get(behind.MANAGED_BY) == MANAGER
-            and not going(each)
-        ]
-        wanted = self._wanted(view, service)
-        left = list(by_age(slices))
-        for group, endpoints in wanted.items():
-            own = [each for each in left if _group_of(each) == group]
-            left = [each for each in left if each not in own]
-            self._fill(client, service, group, endpoints, own)
-        for each in left:
-            remove(client, SLICES, each)
+        keeper = Keeper(
+            client,
+            key.namespace,
+            key.name,
+            labels={**behind.inherited(service), behind.SERVICE_NAME: key.name, behind.MANAGED_BY: MANAGER},
+            annotations={behind.CHANGED: behind.triggered(service, [])},
+            owner=owner_reference("v1", "Service", service),
+            most=_MOST,
+        )
+        keeper.keep(self._wanted(view, service), slices_of(view, key.namespace, key.name, MANAGER))
 
     def _wanted(self, view: View, service: Object) -> dict[Group, list[dict[str, Any]]]:
         """The endpoints by what slices have in common; a family without any has one empty group."""
@@ -88,72 +82,6 @@ class ServiceSlices(Watching):
                 groups.setdefault((family, each.ports), []).append(_endpoint(service, each, nodes.get(node)))
             wanted |= groups or {(family, ()): []}
         return wanted
-
-    def _fill(
-        self, client: Client, service: Object, group: Group, endpoints: Sequence[dict[str, Any]], own: Sequence[Object]
-    ) -> None:
-        """Spread endpoints over the slices that there are; more are made where they do not fit."""
-        waiting = {tuple(each["addresses"]): each for each in endpoints}
-        contents: list[list[dict[str, Any]]] = []
-        for each in own:
-            kept = [tuple(one["addresses"]) for one in each.get("endpoints") or ()]
-            contents.append([waiting.pop(addresses) for addresses in kept if addresses in waiting])
-        rest = list(waiting.values())
-        for part in contents:
-            room = _MOST - len(part)
-            part.extend(rest[:room])
-            rest = rest[room:]
-        first = True
-        for each, part in zip(own, contents, strict=True):
-            if not part and (endpoints or not first):
-                remove(client, SLICES, each)
-            else:
-                first = False
-                self._update(client, service, each, part)
-        if not endpoints and not own:
-            self._create(client, service, group, [])
-        while rest:
-            self._create(client, service, group, rest[:_MOST])
-            rest = rest[_MOST:]
-
-    def _update(self, client: Client, service: Object, each: Object, part: Sequence[dict[str, Any]]) -> None:
-        labels = _labels(service)
-        if list(part) == list(each.get("endpoints") or ()) and labels == labels_of(each):
-            return
-        notes = {**annotations_of(each), behind.CHANGED: behind.triggered(service, [])}
-        wanted = {**with_metadata(each, labels=labels, annotations=notes), "endpoints": list(part)}
-        expect(replace(client, SLICES, wanted), 404, 409)
-
-    def _create(self, client: Client, service: Object, group: Group, part: Sequence[dict[str, Any]]) -> None:
-        family, ports = group
-        meta = {
-            "generateName": f"{name_of(service)}-",
-            "labels": _labels(service),
-            "annotations": {behind.CHANGED: behind.triggered(service, [])},
-            "ownerReferences": [owner_reference("v1", "Service", service)],
-        }
-        made: dict[str, Any] = {
-            "apiVersion": f"{SLICES.group}/v1",
-            "kind": "EndpointSlice",
-            "metadata": meta,
-            "addressType": family,
-            "endpoints": list(part),
-            "ports": [dict(port) for port in ports],
-        }
-        expect(create(client, SLICES, service["metadata"]["namespace"], made), 403, 404, 409)
-
-
-def _labels(service: Object) -> dict[str, str]:
-    own = {behind.SERVICE_NAME: name_of(service), behind.MANAGED_BY: MANAGER}
-    return {**behind.inherited(service), **own}
-
-
-def _group_of(each: Object) -> Group:
-    ports = tuple(
-        tuple((name, port[name]) for name in ("name", "protocol", "port", "appProtocol") if name in port)
-        for port in each.get("ports") or ()
-    )
-    return each.get("addressType", ""), ports
 
 
 def _endpoint(service: Object, each: Backend, node: Object | None) -> dict[str, Any]:

@@ -297,3 +297,38 @@ def test_bootstrap_tokens_expire_and_sign(making: Any, clock: simkit.SimulatedCl
     cluster.settle()
     assert names(cluster, "secrets", "kube-system") == []
     assert cluster.get("cm", "cluster-info", "kube-public")["data"] == {"kubeconfig": "text"}
+
+
+def test_endpoints_that_people_write_are_mirrored(cluster: simkit.Cluster) -> None:
+    """In slices by address family, as long as the service has no selector and nobody objects."""
+    cluster.create(obj("v1", "Service", "db", spec={"ports": [{"port": 5432}]}))
+    ports = [{"name": "pg", "port": 5432, "protocol": "TCP"}]
+    subset = {"addresses": [{"ip": "192.0.2.7"}, {"ip": "2001:db8::7"}], "ports": ports}
+    subset["notReadyAddresses"] = [{"ip": "192.0.2.8", "hostname": "second"}]
+    cluster.create(obj("v1", "Endpoints", "db", meta={"labels": {"team": "a"}}, subsets=[subset]))
+    cluster.settle()
+    made = [each for each in cluster.list("endpointslices", "default") if each["metadata"]["name"] != "kubernetes"]
+    assert {each["addressType"]: each["endpoints"] for each in made} == {
+        "IPv4": [
+            {"addresses": ["192.0.2.7"], "conditions": {"ready": True}},
+            {"addresses": ["192.0.2.8"], "conditions": {"ready": False}, "hostname": "second"},
+        ],
+        "IPv6": [{"addresses": ["2001:db8::7"], "conditions": {"ready": True}}],
+    }
+    assert made[0]["metadata"]["labels"] == {
+        "team": "a",
+        "kubernetes.io/service-name": "db",
+        "endpointslice.kubernetes.io/managed-by": "endpointslicemirroring-controller.k8s.io",
+    }
+    assert made[0]["metadata"]["ownerReferences"][0]["kind"] == "Endpoints"
+    versions = [each["metadata"]["resourceVersion"] for each in made]
+    cluster.settle()
+    assert versions == [
+        each["metadata"]["resourceVersion"]
+        for each in cluster.list("endpointslices", "default")
+        if each["metadata"]["name"] != "kubernetes"
+    ]
+    labels = {"endpointslice.kubernetes.io/skip-mirror": "true"}
+    patch(cluster, "/api/v1/namespaces/default/endpoints/db", {"metadata": {"labels": labels}})
+    cluster.settle()
+    assert names(cluster, "endpointslices") == ["kubernetes"]

@@ -1,0 +1,111 @@
+"""Keeps endpoints in as few slices as will do, and leaves slices alone in which nothing changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simkit.engine.controllers.kinds import SLICES
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, expect, remove, replace
+from simkit.engine.controllers.view import View, going
+from simkit.logic.workloads import backends as behind
+from simkit.logic.workloads.pods import by_age
+from simkit.meta.objects import Object, annotations_of, labels_of, with_metadata
+
+Group = tuple[str, tuple[Any, ...]]
+"""An address family and a set of ports: what all endpoints of a slice share."""
+
+
+def slices_of(view: View, namespace: str, service: str, manager: str) -> list[Object]:
+    """The slices of a service that a manager keeps."""
+    return [
+        each
+        for each in view.scan(SLICES, namespace)
+        if labels_of(each).get(behind.SERVICE_NAME) == service
+        and labels_of(each).get(behind.MANAGED_BY) == manager
+        and not going(each)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """Writes the slices of one owner; all have these in common."""
+
+    client: Client
+    namespace: str
+    service: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    owner: Mapping[str, Any]
+    most: int
+    """How many endpoints a slice may hold."""
+
+    def keep(self, wanted: Mapping[Group, Sequence[dict[str, Any]]], present: Sequence[Object]) -> None:
+        """Make the present slices hold the wanted endpoints. A group without any has one empty slice."""
+        left = list(by_age(present))
+        for group, endpoints in wanted.items():
+            own = [each for each in left if _group_of(each) == group]
+            left = [each for each in left if each not in own]
+            self._fill(group, endpoints, own)
+        for each in left:
+            remove(self.client, SLICES, each)
+
+    def _fill(self, group: Group, endpoints: Sequence[dict[str, Any]], own: Sequence[Object]) -> None:
+        """Spread endpoints over the slices that there are; more are made where they do not fit."""
+        waiting = {tuple(each["addresses"]): each for each in endpoints}
+        contents: list[list[dict[str, Any]]] = []
+        for each in own:
+            kept = [tuple(one["addresses"]) for one in each.get("endpoints") or ()]
+            contents.append([waiting.pop(addresses) for addresses in kept if addresses in waiting])
+        rest = list(waiting.values())
+        for part in contents:
+            room = self.most - len(part)
+            part.extend(rest[:room])
+            rest = rest[room:]
+        first = True
+        for each, part in zip(own, contents, strict=True):
+            if not part and (endpoints or not first):
+                remove(self.client, SLICES, each)
+            else:
+                first = False
+                self._update(each, part)
+        if not endpoints and not own:
+            self._create(group, [])
+        while rest:
+            self._create(group, rest[: self.most])
+            rest = rest[self.most :]
+
+    def _update(self, each: Object, part: Sequence[dict[str, Any]]) -> None:
+        if list(part) == list(each.get("endpoints") or ()) and self.labels == labels_of(each):
+            return
+        notes = {**annotations_of(each), **self.annotations}
+        wanted = {**with_metadata(each, labels=dict(self.labels), annotations=notes), "endpoints": list(part)}
+        expect(replace(self.client, SLICES, wanted), 404, 409)
+
+    def _create(self, group: Group, part: Sequence[dict[str, Any]]) -> None:
+        family, ports = group
+        meta = {
+            "generateName": f"{self.service}-",
+            "labels": dict(self.labels),
+            "annotations": dict(self.annotations),
+            "ownerReferences": [dict(self.owner)],
+        }
+        made: dict[str, Any] = {
+            "apiVersion": f"{SLICES.group}/v1",
+            "kind": "EndpointSlice",
+            "metadata": meta,
+            "addressType": family,
+            "endpoints": list(part),
+            "ports": [dict(port) for port in ports],
+        }
+        expect(create(self.client, SLICES, self.namespace, made), 403, 404, 409)
+
+
+PORT_FIELDS = ("name", "protocol", "port", "appProtocol")
+
+
+def _group_of(each: Object) -> Group:
+    ports = tuple(tuple((name, port[name]) for name in PORT_FIELDS if name in port) for port in each.get("ports") or ())
+    return each.get("addressType", ""), ports
