@@ -30,6 +30,8 @@ class ServiceAccount:
 
     def __init__(self, store: Store, chance: Chance) -> None:
         self._store, self._chance = store, chance
+        self._trials = Chance(0)
+        """For writes that are only tried: they leave no trace, not even in the names of what comes after."""
 
     def handles(self, operation: Operation) -> bool:
         return operation in WRITES
@@ -46,7 +48,7 @@ class ServiceAccount:
         account = self._account(review, name)
         pod = with_spec(pod, serviceAccountName=name, serviceAccount=name)
         if _automounts(account, pod):
-            pod = self._mounted(pod)
+            pod = self._mounted(pod, self._trials if review.dry_run else self._chance)
         if not at(pod, "spec", "imagePullSecrets") and account.get("imagePullSecrets"):
             pod = with_spec(pod, imagePullSecrets=[{"name": each["name"]} for each in account["imagePullSecrets"]])
         return pod
@@ -78,11 +80,11 @@ class ServiceAccount:
             raise refusal(review, f'error looking up service account {where}: serviceaccount "{name}" not found')
         return found.object
 
-    def _mounted(self, pod: Object) -> Object:
+    def _mounted(self, pod: Object, chance: Chance) -> Object:
         """The pod with the token in every container that has nothing else mounted at its place."""
         volumes = list(at(pod, "spec", "volumes") or ())
         present = next((each["name"] for each in volumes if each["name"].startswith(_VOLUME_PREFIX)), "")
-        name = present or _VOLUME_PREFIX + self._chance.suffix()
+        name = present or _VOLUME_PREFIX + chance.suffix()
         mount = {"name": name, "readOnly": True, "mountPath": _MOUNT_PATH}
         changed: dict[str, Any] = {}
         for field, _ in _CONTAINERS:

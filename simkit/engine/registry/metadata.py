@@ -105,15 +105,16 @@ def _owner_errors(owners: Sequence[Mapping[str, Any]]) -> list[FieldError]:
     controller = ""
     for owner in owners:
         errors += _one_owner_errors(owner, field)
+        shown = f"{owner.get('kind', '')}/{owner.get('name', '')}"
         if owner.get("controller"):
             if controller:
                 detail = (
                     "Only one reference can have Controller set to true. "
-                    f'Found "true" in references for {controller} and {owner.get("name", "")}'
+                    f'Found "true" in references for {controller} and {shown}'
                 )
                 errors.append(invalid_value(field, _go_owners(owners), detail))
             else:
-                controller = owner.get("name", "")
+                controller = shown
     return errors
 
 
