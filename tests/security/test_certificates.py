@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simkit.engine.authn.config import Settings, build
 from simkit.engine.authn.union import Union
@@ -97,3 +99,27 @@ def test_a_client_may_not_sign_others() -> None:
     forged = eve.sign_client("admin", ("system:masters",), SPAN)
     chain = (forged.certificate.public_bytes(Encoding.DER), eve.certificate.public_bytes(Encoding.DER))
     assert who(authenticator(), Credentials(certificates=chain)) == 401
+
+
+LEAF = CLIENTS.sign_client("eve", ("devs",), SPAN).certificate.public_bytes(Encoding.DER)
+KNOWN = authenticator()
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, len(LEAF) - 1), st.integers(0, 255)), min_size=1, max_size=4))
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::cryptography.utils.CryptographyDeprecationWarning")
+def test_no_altered_certificate_is_good(changes: list[tuple[int, int]]) -> None:
+    """A certificate in which any byte is another one is refused, however strange it has become."""
+    altered = bytearray(LEAF)
+    for place, value in changes:
+        altered[place] = value
+    expected: object = 401 if bytes(altered) != LEAF else ("eve", ("devs", "system:authenticated"))
+    assert who(KNOWN, Credentials(certificates=(bytes(altered),))) == expected
+
+
+@pytest.mark.parametrize("version", [1, 7, 43])
+def test_versions_that_there_are_not(version: int) -> None:
+    """A certificate of a version that does not exist is refused like any other that cannot be read."""
+    place = LEAF.index(bytes.fromhex("a003020102")) + 4
+    altered = LEAF[:place] + bytes([version]) + LEAF[place + 1 :]
+    assert who(KNOWN, Credentials(certificates=(altered,))) == 401

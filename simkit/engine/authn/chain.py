@@ -19,6 +19,14 @@ _UNDERSTOOD: Final = {
     ExtensionOID.SUBJECT_ALTERNATIVE_NAME,
     ExtensionOID.CERTIFICATE_POLICIES,
 }
+_UNREADABLE: Final = (
+    ValueError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
+"""What the library raises for certificates that somebody made up."""
 _ANY_USE: Final = {ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE}
 
 
@@ -63,7 +71,7 @@ def verify_client(chain: Sequence[bytes], trusted: Iterable[x509.Certificate], n
         moment = datetime.fromtimestamp(now, UTC)
         _check(leaf, moment)
         return _climb((leaf,), others, tuple(trusted), moment)
-    except (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType) as error:
+    except _UNREADABLE as error:
         raise Untrusted(f"the certificate cannot be read: {error}") from error
 
 

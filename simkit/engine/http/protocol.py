@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from http import HTTPStatus
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import httptools
@@ -152,7 +153,14 @@ class Conversation(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._arrived()
-        self._head_size = None
+        size, self._head_size = self._head_size or 0, None
+        if (
+            size > HEAD_LIMIT
+            and len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_LIMIT
+        ):
+            self._refuse(431)
+            self._collecting, self._body_size = True, 0  # what follows is dropped
+            return
         idle = self.cycle is None or self.cycle.response_complete
         waits = self.expect_100_continue or self.flow.write_paused or self.parser.should_upgrade()
         if idle and not self.pipeline and not waits:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from simkit.engine.http.anypeer import accept_any
 from simkit.meta.errors import SimkitError
 
 _NO_CHECK_TIME: Final = 0x200000
@@ -21,10 +22,9 @@ def server_context(certificate: Path, key: Path, authorities: Sequence[bytes] = 
     Notes
     -----
     A client may come without a certificate. One that it sends is judged by the authenticators, on the cluster's clock
-    and for each authority apart, so that the handshake does not look at times. Two things the ssl module cannot leave
-    to us: a certificate of an authority that is in none of the bundles, or one not made for clients, ends the
-    connection in the handshake, where the real server answers 401. Sessions are not resumed, since a resumed one would
-    come without the intermediate certificates.
+    and for each authority apart; the handshake takes any. Where that cannot be had (see ``anypeer``), a certificate of
+    an authority that is in none of the bundles, or one not made for clients, ends the connection in the handshake.
+    Sessions are not resumed, since a resumed one would come without the intermediate certificates.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -40,4 +40,5 @@ def server_context(certificate: Path, key: Path, authorities: Sequence[bytes] = 
     if authorities:
         context.verify_mode = ssl.CERT_OPTIONAL
         context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME) | ssl.VERIFY_X509_PARTIAL_CHAIN
+        accept_any(context)
     return context

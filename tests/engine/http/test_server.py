@@ -18,6 +18,7 @@ import orjson
 import pytest
 
 from simkit.engine.authn.certificate import ClientCertificates
+from simkit.engine.http import anypeer
 from simkit.engine.http.certificates import Identities
 from simkit.engine.http.server import Server, Serving
 from simkit.engine.http.signing import Pair, make_authority
@@ -226,15 +227,35 @@ def test_intermediate_authorities(server: Server, identities: Identities, shelf:
     ]
 
 
-def test_unknown_authorities_end_the_handshake(server: Server, identities: Identities, tmp_path: Path) -> None:
-    """A certificate of an authority that nobody named is refused by TLS itself (the real server says 401)."""
-    context = offering(
-        identities.authority, make_authority("other", span(-1, 1)).sign_client("ann", [], span(-1, 1)), tmp_path
-    )
-    client = Client(server.url, context)
-    with pytest.raises((ssl.SSLError, ConnectionError)):
-        client.ask("GET", "/a")
+def test_unknown_authorities_reach_the_engine(
+    server: Server, identities: Identities, shelf: Shelf, tmp_path: Path
+) -> None:
+    """A certificate of an authority that nobody named is not refused by TLS: authenticators answer 401."""
+    other = make_authority("other", span(-1, 1)).sign_client("ann", [], span(-1, 1))
+    client = Client(server.url, offering(identities.authority, other, tmp_path))
+    assert client.ask("GET", "/a").status == 200
     client.close()
+    [seen] = shelf.requests[0].certificates
+    assert ssl.DER_cert_to_PEM_cert(seen).encode() == other.certificate_pem()
+
+
+def test_where_openssl_cannot_be_reached(
+    monkeypatch: pytest.MonkeyPatch, shelf: Shelf, folder: Path, identities: Identities, tmp_path: Path
+) -> None:
+    """Where its switch cannot be had, OpenSSL itself ends the handshake with such a certificate, and no other."""
+    monkeypatch.setattr(anypeer, "_OLDEST_UNTRIED", (3, 0))
+    authority = Pair.load(identities.authority.read_bytes(), identities.authority.with_name("ca.key").read_bytes())
+    with Server(shelf, Serving(certificate_folder=folder)) as server:
+        known = Client(
+            server.url, offering(identities.authority, authority.sign_client("a", [], span(-1, 1)), tmp_path)
+        )
+        assert known.ask("GET", "/a").status == 200
+        known.close()
+        other = make_authority("other", span(-1, 1)).sign_client("ann", [], span(-1, 1))
+        client = Client(server.url, offering(identities.authority, other, tmp_path))
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            client.ask("GET", "/a")
+        client.close()
 
 
 def test_kubeconfig(server: Server, shelf: Shelf, tmp_path: Path) -> None:
