@@ -212,8 +212,8 @@ def test_wrongly_signed(served: Served, robot: str) -> None:
         assert served.who(token=jwt.encode(claims, own, "RS256", headers=head)) == 401
     curve = ec.generate_private_key(ec.SECP256R1())
     assert served.who(token=jwt.encode(claims, curve, "ES256", headers={"kid": kid})) == 401
-    head, body, mark = robot.split(".")
-    assert served.who(token=f"{head}.{body}.{mark[:-4]}AAAA") == 401
+    first, body, mark = robot.split(".")
+    assert served.who(token=f"{first}.{body}.{mark[:-4]}AAAA") == 401
 
 
 def test_wrong_audience(served: Served) -> None:

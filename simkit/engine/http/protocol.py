@@ -11,7 +11,6 @@ import ssl
 from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from http import HTTPStatus
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import httptools
