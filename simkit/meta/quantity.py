@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 
@@ -14,6 +15,8 @@ SUFFIX_RULE: Final = "unable to parse quantity's suffix"
 
 _TEXT: Final = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)", re.ASCII)
 _EXPONENT: Final = re.compile(r"[eE]([-+]?\d+)", re.ASCII)
+_LONGEST_EXPONENT: Final = 19
+"""Digits that an exponent may have; more do not fit into 64 bits."""
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX: Final[Mapping[int, str]] = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
@@ -97,7 +100,7 @@ def parse(text: str) -> Quantity:
         raise QuantityError(FORMAT_RULE)
     sign, number, fraction, suffix = match.groups(default="")
     family, factor, exponent = _suffix(suffix)
-    digits = int((number + fraction) or "0")
+    digits = int(Decimal((number + fraction) or "0"))  # int by itself refuses texts of thousands of digits
     scaled = digits * factor
     # Beyond these bounds the result is the cap or one billionth anyway; a power of ten stays computable.
     shift = max(-60 - len(number), min(9 + exponent - len(fraction), 40))
@@ -113,7 +116,7 @@ def _suffix(suffix: str) -> tuple[Format, int, int]:
     if suffix in _BINARY:
         return "BinarySI", 1 << _BINARY[suffix], 0
     exponent = _EXPONENT.fullmatch(suffix)
-    if exponent is None:
+    if exponent is None or len(exponent[1]) > _LONGEST_EXPONENT:
         raise QuantityError(SUFFIX_RULE)
     return "DecimalExponent", 1, int(exponent[1])
 

@@ -30,7 +30,9 @@ class Repeated(dict[str, Any]):
 
 
 def parse(text: bytes | str) -> Any:
-    """The value of a JSON text; objects with repeated keys are ``Repeated``. Raises ``orjson.JSONDecodeError``.
+    """The value of a JSON text; objects with repeated keys are ``Repeated``.
+
+    Raises ``orjson.JSONDecodeError``, and RecursionError for a value that nests too deeply to be written again.
 
     Examples
     --------
@@ -41,7 +43,11 @@ def parse(text: bytes | str) -> Any:
     """
     value = orjson.loads(text)
     raw = text.encode() if isinstance(text, str) else text
-    if not may_repeat(raw, value):
+    try:
+        repeated = may_repeat(raw, value)
+    except orjson.JSONEncodeError:
+        raise RecursionError("the value nests too deeply") from None
+    if not repeated:
         return value
     return json.loads(text, object_pairs_hook=_object)
 

@@ -54,6 +54,8 @@ def parse_json(body: bytes) -> Any:
     """The value of a JSON text, which remembers repeated keys. Raises MalformedBody."""
     try:
         return jsontext.parse(body)
+    except RecursionError:
+        raise MalformedBody("exceeded max depth") from None
     except orjson.JSONDecodeError:
         pass
     # The slower parser tells where it stopped, and takes what the real server's parser takes: bytes that are no

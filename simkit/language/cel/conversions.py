@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ from simkit.language.cel.values import (
     timestamp,
 )
 
+_DIGITS: Final = 1000
+"""Digits of a number that is read at all; Python itself refuses some thousands."""
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 TYPE_NAMES: Final = {
@@ -53,8 +56,8 @@ def to_int(value: Any) -> int:
         return int(value.nanos // 10**9)
     if kind == "duration":
         return int(value.nanos)
-    if kind == "string" and _digits(value):
-        return checked_int(int(value))
+    if kind == "string" and _digits(value) and len(value) <= _DIGITS and -(2**63) <= int(value) < 2**63:
+        return int(value)
     raise _impossible(value, "int")
 
 
@@ -67,8 +70,8 @@ def to_uint(value: Any) -> UInt:
         if not 0 <= value < 2.0**64:
             raise EvaluationError("unsigned integer overflow")
         return UInt(int(value))
-    if kind == "string" and value.isascii() and value.isdigit():
-        return checked_uint(int(value))
+    if kind == "string" and value.isascii() and value.isdigit() and len(value) <= _DIGITS and int(value) < 2**64:
+        return UInt(int(value))
     raise _impossible(value, "uint")
 
 
@@ -79,9 +82,10 @@ def to_double(value: Any) -> float:
         return float(value)
     if kind == "string":
         try:
-            return float(value) if value == value.strip() and "_" not in value else _refused(value)
+            found = float(value) if value == value.strip() and "_" not in value else _refused(value)
         except ValueError:
             return _refused(value)
+        return _refused(value) if math.isinf(found) and "n" not in value.lower() else found  # not written as infinite
     raise _impossible(value, "double")
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 _WIDE_DOT = "．"
 _WIDE_CARET = "＾"
+
+
+NOWHERE: Final = -1
+"""The position of an error that is about the expression as a whole."""
 
 
 class EvaluationError(Exception):
@@ -44,13 +49,15 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One compile error: the offset it points at, and its text."""
+    """One compile error: the offset it points at (NOWHERE: at none), and its text."""
 
     position: int
     text: str
 
     def rendered(self, source: str) -> str:
         """The error as the real server prints it: place, text, the line, a caret under the column."""
+        if self.position == NOWHERE:
+            return f"ERROR: <input>:-1:0: {self.text}"
         line_start = source.rfind("\n", 0, self.position) + 1
         line = source.count("\n", 0, self.position) + 1
         line_end = source.find("\n", line_start)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.language.cel import syntax_errors
 from simkit.language.cel.build import Builder
-from simkit.language.cel.errors import CompileError, Issue
+from simkit.language.cel.errors import NOWHERE, CompileError, Issue
 from simkit.language.cel.tree import Node
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 250
 """How deeply the real server lets expressions nest."""
 
+LONGEST: Final = 100_000
+"""How many letters the real server lets an expression have."""
+_BRACKETS: Final = re.compile(r"""[\[\](){}]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
 _COMMON_DEPTH: Final = 30
 _DEEP_STACK: Final = 10_000
 """Python's limit of calls inside of calls, raised when the first deep expression comes."""
@@ -99,6 +102,11 @@ def parse(source: str) -> Node:
     """
     from lark.exceptions import UnexpectedInput, VisitError
 
+    if len(source) > LONGEST:
+        text = f"expression code point size exceeds limit: size: {len(source)}, limit {LONGEST}"
+        raise CompileError(source, [Issue(NOWHERE, text)])
+    if _brackets(source) >= MAX_DEPTH:
+        raise _too_deep(source)
     try:
         found: Any = parser().parse(source)
     except UnexpectedInput:
@@ -111,11 +119,30 @@ def parse(source: str) -> Node:
         raise CompileError(source, error.issues) from None
     depth = _depth(found)
     if depth > MAX_DEPTH:
-        raise CompileError(source, [Issue(0, f"expression recursion limit exceeded: {MAX_DEPTH}")])
+        raise _too_deep(source)
     if depth > _COMMON_DEPTH and sys.getrecursionlimit() < _DEEP_STACK:
         sys.setrecursionlimit(_DEEP_STACK)
     assert isinstance(found, Node)
     return found
+
+
+def _too_deep(source: str) -> CompileError:
+    return CompileError(source, [Issue(NOWHERE, f"expression recursion limit exceeded: {MAX_DEPTH}")])
+
+
+def _brackets(source: str) -> int:
+    """How deeply brackets nest outside of strings; cheap for expressions with few."""
+    if sum(map(source.count, "([{")) < MAX_DEPTH:
+        return 0
+    depth = deepest = 0
+    for found in _BRACKETS.finditer(source):
+        letter = found[0]
+        if letter in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif letter in ")]}":
+            depth -= 1
+    return deepest
 
 
 def _depth(node: Node) -> int:

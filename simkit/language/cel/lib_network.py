@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
@@ -12,6 +13,7 @@ from simkit.language.cel.types import parsed
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+_PREFIX: Final = re.compile(r"0|[1-9]\d{0,2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def is_ip(text: str) -> bool:
 def cidr(text: str) -> CidrValue:
     """The range that a text writes."""
     address, slash, length = text.partition("/")
-    if not slash or not length.isdigit() or (length != "0" and length.startswith("0")):
+    if not slash or not _PREFIX.fullmatch(length):
         raise EvaluationError(f'network address parse error during conversion from string: "{text}"')
     try:
         found = _address(address)

@@ -7,6 +7,7 @@ from typing import Final
 
 from simkit.language.cel.declarations import Library, Overload, declared
 from simkit.language.cel.errors import EvaluationError
+from simkit.language.cel.limits import LONGEST_TEXT
 from simkit.language.cel.text_format import format_text
 
 _BLANK: Final = (
@@ -77,7 +78,16 @@ def substring(text: str, start: int, end: int | None = None) -> str:
 
 def replace(text: str, old: str, new: str, limit: int = -1) -> str:
     """The text with occurrences replaced: all, or the first so many."""
+    if len(new) > len(old):
+        count = text.count(old)
+        _check_length(len(text) + (count if limit < 0 else min(count, limit)) * (len(new) - len(old)))
     return text.replace(old, new, limit)
+
+
+def _check_length(length: int) -> None:
+    """Raises EvaluationError for a text that would be too large to make."""
+    if length > LONGEST_TEXT:
+        raise EvaluationError(f"a text of {length} letters is larger than {LONGEST_TEXT}")
 
 
 def split(text: str, separator: str, limit: int = -1) -> list[str]:
@@ -93,6 +103,7 @@ def split(text: str, separator: str, limit: int = -1) -> list[str]:
 
 def join(parts: Sequence[str], separator: str = "") -> str:
     """The parts with a separator between them."""
+    _check_length(sum(map(len, parts)) + len(separator) * max(0, len(parts) - 1))
     return separator.join(parts)
 
 

@@ -16,6 +16,8 @@ SCHEMA_ESTIMATE: Final = 100_000_000
 """What all rules of one schema may be estimated at together."""
 MESSAGE_BYTES: Final = 5_120
 """The longest text that a message expression may give."""
+LONGEST_TEXT: Final = 64 * 1024 * 1024
+"""The longest text that a function gives, in letters. The real server has no such limit, and may run out of memory."""
 
 _ADVICE: Final = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "

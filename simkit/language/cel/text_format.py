@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_HALF_EVEN, Decimal
+from decimal import Decimal
 from typing import Any, Final
 
 from simkit.language.cel.conversions import type_of
@@ -16,6 +16,10 @@ _STRING_CLAUSE: Final = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and "
     "timestamps"
 )
+_WHOLE: Final = 1e20
+"""From here on numbers are written without digits after the point."""
+_LONGEST_PRECISION: Final = 4
+"""How many digits a precision may have."""
 _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
@@ -51,7 +55,10 @@ def _clause(template: str, position: int, value: Any) -> tuple[str, int]:
             end += 1
         if end >= len(template):
             raise EvaluationError("could not find end of precision specifier")
-        precision = int(template[position + 1 : end] or 0)
+        digits = template[position + 1 : end]
+        if len(digits) > _LONGEST_PRECISION:
+            raise EvaluationError(f"could not parse precision: {digits[:20]} is too large")
+        precision = int(digits or 0)
         position = end
     work = _CLAUSES.get(template[position])
     if work is None:
@@ -140,9 +147,9 @@ def _fixed(value: Any, precision: int | None) -> str:
     number = _double(value, "fixed-point")
     if isinstance(number, str):
         return number
-    places = Decimal(1).scaleb(-(6 if precision is None else precision))
-    rounded = Decimal(number).quantize(places, rounding=ROUND_HALF_EVEN) if number < 1e20 else Decimal(number)
-    return f"{rounded:f}"
+    if number < _WHOLE:
+        return f"{number:.{6 if precision is None else precision}f}"
+    return f"{Decimal(number):f}"
 
 
 def _scientific(value: Any, precision: int | None) -> str:

@@ -121,6 +121,8 @@ _UNITS: Final = {
     "m": 60 * _BILLION,
     "h": 3600 * _BILLION,
 }
+_LONGEST_PART = 1000
+"""Letters of one part of a duration: longer ones are out of range, or more precise than anything."""
 _DURATION_PART = re.compile(r"(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)")
 
 
@@ -147,7 +149,7 @@ def parsed_duration(text: str) -> Duration | None:
     total, position = 0, 0
     while position < len(rest):
         part = _DURATION_PART.match(rest, position)
-        if part is None or not (part[1] or part[2]):
+        if part is None or not (part[1] or part[2]) or len(part[0]) > _LONGEST_PART:
             return None
         unit = _UNITS[part[3]]
         total += int(part[1] or 0) * unit

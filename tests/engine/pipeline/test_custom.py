@@ -115,6 +115,20 @@ def test_deprecated_versions_warn(cluster: simkit.Cluster) -> None:
     assert ("Warning", '299 - "example.com/v1beta1 Widget is deprecated; use example.com/v1 Widget"') in answer.headers
 
 
+def test_deep_and_exploding_schemas_end_in_a_clear_failure(cluster: simkit.Cluster) -> None:
+    """Too deep a body is malformed; a pattern that would be too large is refused, one that would explode is matched."""
+    inner = '{"a":' * 400 + "1" + "}" * 400
+    cluster.create(_definition(_version(spec={"a": {"type": "string", "pattern": "^(a+)+$"}})))
+    deep = f'{{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {{"name": "w"}}, "spec": {inner}}}'
+    answer = _ask(cluster, "POST", WIDGETS, deep.encode())
+    assert (answer.status, "exceeded max depth" in answer.object["message"]) == (400, True)
+    answer = _ask(cluster, "POST", WIDGETS, _widget(a="a" * 50_000 + "b"))
+    assert (answer.status, "should match" in answer.object["message"]) == (422, True)
+    huge = _version(spec={"a": {"type": "string", "pattern": "((a{1000}){1000}){1000}"}})
+    answer = _ask(cluster, "POST", CRDS, _definition(huge, plural="gadgets", kind="Gadget"))
+    assert (answer.status, "must be a valid regular expression" in answer.object["message"]) == (422, True)
+
+
 def test_names_are_given_once(cluster: simkit.Cluster) -> None:
     """A second definition of a kind waits, and is served when the first one goes."""
     cluster.create(_definition())
