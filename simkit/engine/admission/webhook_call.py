@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from simkit.engine.admission.webhook_hooks import Hook
 from simkit.engine.admission.webhook_review import (
+    FIELDS,
     Answer,
     BadAnswer,
     answer_of,
@@ -16,7 +17,7 @@ from simkit.engine.admission.webhook_review import (
 )
 from simkit.engine.outside.address import Unreachable
 from simkit.engine.outside.gateway import Function, Gateway, Uncalled
-from simkit.engine.outside.webhook import BadReview, address, post, review
+from simkit.engine.outside.webhook import BadReview, address, check_types, post, review
 from simkit.logic.policy.attempt import Attempt, World
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupResource
@@ -70,6 +71,7 @@ class Caller:
         body = encoded(request_of(attempt, matched, self._world, uid), version)
         try:
             found = review(post(self._gateway, hook.client, body, hook.seconds, self._is_service))
+            check_types(found, "AdmissionResponse", FIELDS)
         except (Unreachable, BadReview) as error:
             raise CallFailed(hook, f"failed to call webhook: {error}") from None
         try:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.webhook_hooks import Hook
+from simkit.engine.outside.webhook import Fields
 from simkit.logic.policy.attempt import Attempt, World
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError
@@ -20,6 +21,18 @@ _GROUP: Final = api_group("admission")
 VERSIONS: Final = ("v1", "v1beta1")
 _KIND: Final = "AdmissionReview"
 _JSON_PATCH: Final = "JSONPatch"
+
+
+FIELDS: Final[Fields] = {
+    "uid": (str, "types.UID"),
+    "allowed": (bool, "bool"),
+    "status": (dict, "v1.Status"),
+    "patch": (str, "[]uint8"),
+    "patchType": (str, "v1.PatchType"),
+    "auditAnnotations": (dict, "map[string]string"),
+    "warnings": (list, "[]string"),
+}
+"""What a response may hold."""
 
 
 class BadAnswer(Exception):

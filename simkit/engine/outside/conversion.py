@@ -9,7 +9,7 @@ import orjson
 
 from simkit.engine.outside.address import Unreachable
 from simkit.engine.outside.gateway import Converting, Gateway, Uncalled
-from simkit.engine.outside.webhook import BadReview, IsService, address, post, review
+from simkit.engine.outside.webhook import BadReview, Fields, IsService, address, check_types, post, review
 from simkit.kinds.apiextensions.converting import ConversionFailed, kind_text
 from simkit.kinds.apiextensions.definition import Definition
 from simkit.meta.domain import EXTENSIONS_GROUP
@@ -18,6 +18,11 @@ from simkit.meta.objects import Object, at, copied, name_of, namespace_of
 VERSIONS: Final = ("v1", "v1beta1")
 SECONDS: Final = 30
 """How long a webhook may take to convert."""
+_FIELDS: Final[Fields] = {
+    "uid": (str, "types.UID"),
+    "convertedObjects": (list, "[]runtime.RawExtension"),
+    "result": (dict, "v1.Status"),
+}
 _KIND: Final = "ConversionReview"
 _WHAT: Final = "conversion webhook for /, Kind="
 """What the real server calls the objects that it sends: a list that was not given a kind."""
@@ -88,20 +93,17 @@ def _objects(found: Mapping[str, Any], uid: str, version: str) -> Sequence[Any]:
         raise BadReview(f'no kind {name} in scheme "pkg/runtime/scheme.go:100"')
     if given != version:
         raise BadReview(f"converting ({given}.{_KIND}) to ({version}.{_KIND}): unknown conversion")
-    response = found.get("response")
-    if not isinstance(response, Mapping):
+    check_types(found, "ConversionResponse", _FIELDS)
+    response: Mapping[str, Any] | None = found.get("response")
+    if response is None:
         raise BadReview("no response provided")
     if version == "v1" and response.get("uid") != uid:
         raise BadReview(f'expected response.uid="{uid}", got "{response.get("uid") or ""}"')
-    result = response.get("result")
-    result = result if isinstance(result, Mapping) else {}
+    result = response.get("result") or {}
     if result.get("status") != "Success":
         told = f"response.result.status was '{result.get('status') or ''}', not 'Success'"
         raise BadReview(str(result.get("message") or told))
-    answered = response.get("convertedObjects") or ()
-    if not isinstance(answered, list | tuple):
-        text = "json: cannot unmarshal object into Go struct field ConversionResponse.response.convertedObjects"
-        raise BadReview(f"{text} of type []runtime.RawExtension")
+    answered: Sequence[Any] = response.get("convertedObjects") or ()
     return answered
 
 

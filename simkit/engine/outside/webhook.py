@@ -12,6 +12,7 @@ import orjson
 
 from simkit.engine.outside.address import Peer, Unreachable
 from simkit.engine.outside.gateway import Gateway
+from simkit.language.merge.gotext import json_type
 
 _HEADERS: Final = {
     "Accept": "application/json, */*",
@@ -138,3 +139,24 @@ def review(content: bytes) -> Mapping[str, Any]:
         if not found.get(field):
             raise BadReview(f"Object '{shown}' is missing in '{content.decode(errors='replace').strip()}'")
     return found
+
+
+Fields = Mapping[str, tuple[type, str]]
+"""Of each field the type that it must have here, and what the real server calls it."""
+
+
+def check_types(found: Mapping[str, Any], struct: str, fields: Fields) -> None:
+    """Raises BadReview for a response with fields of wrong types, as the real server's decoder does."""
+    response = found.get("response")
+    if response is None:
+        return
+    if not isinstance(response, Mapping):
+        raise BadReview(_wrong(response, f"{struct.replace('Response', 'Review')}.response", f"v1.{struct}"))
+    for name, (wanted, shown) in fields.items():
+        given = response.get(name)
+        if given is not None and not isinstance(given, wanted):
+            raise BadReview(_wrong(given, f"{struct}.response.{name}", shown))
+
+
+def _wrong(given: Any, field: str, shown: str) -> str:
+    return f"json: cannot unmarshal {json_type(given)} into Go struct field {field} of type {shown}"

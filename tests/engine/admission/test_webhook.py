@@ -143,6 +143,26 @@ def test_other_statuses_fail_the_write(tmp_path: Path, status: int, text: str) -
     assert error.message.endswith(f"failed to call webhook: {text}")
 
 
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"warnings": True}, "bool into Go struct field AdmissionResponse.response.warnings of type []string"),
+        (
+            {"auditAnnotations": ["a"]},
+            "array into Go struct field AdmissionResponse.response.auditAnnotations of type map[string]string",
+        ),
+        ({"allowed": "yes"}, "string into Go struct field AdmissionResponse.response.allowed of type bool"),
+        ({"status": 7}, "number into Go struct field AdmissionResponse.response.status of type v1.Status"),
+        ({"patch": {"a": 1}}, "object into Go struct field AdmissionResponse.response.patch of type []uint8"),
+    ],
+)
+def test_fields_of_wrong_types_fail_the_write(tmp_path: Path, fields: dict[str, Any], text: str) -> None:
+    """What the real server's decoder refuses is refused in its words."""
+    with serving(tmp_path, lambda _, body: (200, review(body, **fields))) as service:
+        error = refusal(made(configuration(hook(service), mutating=True)), config_map())
+    assert error.message.endswith(f"failed to call webhook: json: cannot unmarshal {text}")
+
+
 def test_failure_policy_ignore_passes_by_what_cannot_be_called() -> None:
     """Nothing listens: under Fail a 500 names the connection, under Ignore the write passes."""
     error = refusal(made(configuration(hook())), config_map())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -183,7 +184,14 @@ LIES: list[tuple[Callable[[str, Body], tuple[int, Any]], str]] = [
     (noted(labels=["a"]), _METADATA + "invalid metadata.labels of type []interface {} in converted object"),
     (noted(labels={"a": "-"}), _METADATA + 'metadata.labels: Invalid value: "-"'),
     (lambda _, sent: (200, answer(sent, [{"apiVersion": "example.com/v2"}])), "failed: Object 'Kind' is missing in"),
-    (lambda _, sent: (200, answer(sent, {"a": 1})), _CALLED + "json: cannot unmarshal object"),
+    (
+        lambda _, sent: (200, answer(sent, {"a": 1})),
+        _CALLED + "json: cannot unmarshal object into Go struct field ConversionResponse.response.convertedObjects",
+    ),
+    (
+        lambda _, sent: (200, {**answer(sent, []), "response": [1]}),
+        _CALLED + "json: cannot unmarshal array into Go struct field ConversionReview.response of type",
+    ),
     (lambda _, sent: (200, b"<html>"), _CALLED + "couldn't get version/kind; json parse error"),
     (lambda _, sent: (200, {"response": {}}), _CALLED + "Object 'Kind' is missing in"),
     (
@@ -212,6 +220,17 @@ def test_a_webhook_that_lies_fails_the_request(
         got, listed = ask(cluster, "GET", f"{V2}/w"), ask(cluster, "GET", V2)
     assert (got.status, listed.status) == (500, 500)
     assert got.object["message"].startswith(f"{FAILED} {text}")
+
+
+def test_a_webhook_that_hangs_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that accepts and says nothing costs no more than the time that conversions have."""
+    monkeypatch.setattr("simkit.engine.outside.conversion.SECONDS", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        cluster = Cluster(seed=1)
+        cluster.create(definition({"url": f"https://127.0.0.1:{silent.getsockname()[1]}/x"}))
+        cluster.create(widget(size=3))
+        got = ask(cluster, "GET", f"{V2}/w")
+    assert (got.status, got.object["message"].endswith("context deadline exceeded")) == (500, True)
 
 
 def test_labels_and_annotations_may_change_and_nothing_else(tmp_path: Path) -> None:
