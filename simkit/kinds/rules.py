@@ -111,6 +111,8 @@ class KindRules:
     """Like ``prepare`` and after it, for kinds that keep who wrote, or when."""
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
     """All that is wrong, in the real server's order; with ``old`` also what may not change."""
+    canonicalize: Callable[[Draft], None] = _nothing
+    """After validation, before the last word of admission: bring into the form that is stored."""
     generation: Callable[[Object, Object], bool] | None = None
     """Whether an update raises ``metadata.generation``; None: the kind has no generation."""
     fields: Callable[[Object], Mapping[str, str]] = _no_fields

@@ -78,6 +78,7 @@ class Registry:
         errors += self._held_against(place.rules.validate(draft, None))
         if errors:
             raise invalid(place.kind, name_of(draft), errors)
+        place.rules.canonicalize(draft)
         write.validate(draft, None)
         key = place.key(draft["metadata"].get("namespace", ""), name_of(draft))
         generated = bool(draft["metadata"].get("generateName"))
@@ -151,6 +152,7 @@ class Registry:
         with self._allocated(write, draft, seen):
             self._finish(write, draft, seen)
             self._check(write, draft, seen)
+            place.rules.canonicalize(draft)
             write.validate(draft, seen)
             if removable(draft) and not place.rules.deletion.held(draft) and not write.dry_run:
                 return self._remove(draft, live)

@@ -26,6 +26,9 @@ def _default(draft: Draft) -> None:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     without_empty(draft, ("subsets",))
+
+
+def _canonicalize(draft: Draft) -> None:
     if "subsets" in draft:
         draft["subsets"] = repacked(draft["subsets"])
 
@@ -137,4 +140,4 @@ def _pairs(subset: Object) -> Iterator[str]:
             yield f"{ip}:{port.get('port', 0)}"
 
 
-RULES = KindRules(default=_default, prepare=_prepare, validate=_validate, row=_row, put_creates=True)
+RULES = KindRules(default=_default, prepare=_prepare, validate=_validate, canonicalize=_canonicalize, row=_row, put_creates=True)
