@@ -140,4 +140,11 @@ def _pairs(subset: Object) -> Iterator[str]:
             yield f"{ip}:{port.get('port', 0)}"
 
 
-RULES = KindRules(default=_default, prepare=_prepare, validate=_validate, canonicalize=_canonicalize, row=_row, put_creates=True)
+RULES = KindRules(
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    canonicalize=_canonicalize,
+    row=_row,
+    put_creates=True,
+)
