@@ -27,7 +27,8 @@ from simkit.snapshot.protocol import Snapshot
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from simkit.analysis.escalation import Escalations
+    from simkit.analysis.escalation import BlastRadius, Cut, Escalations
+    from simkit.analysis.leastprivilege import Proposal
     from simkit.cluster.admit import Admitted
     from simkit.cluster.history import History
     from simkit.engine.http.server import Server
@@ -247,6 +248,25 @@ class Cluster:
         from simkit.analysis.escalation import escalations
 
         return escalations(self.snapshot(), subject, sandbox=self, **more)
+
+    def blast_radius(self, subject: str, **more: Any) -> BlastRadius:
+        """All that somebody, or code in a pod, gets to; ``.plot()``: see ``simkit.analysis.escalation``."""
+        from simkit.analysis.escalation import blast_radius
+
+        return blast_radius(self.snapshot(), subject, **more)
+
+    def cut(self, goal: str = "cluster-admin", **more: Any) -> Cut:
+        """The cheapest changes that close all paths to a goal; ``.verify()`` makes them on a fork."""
+        from simkit.analysis.escalation import cut
+
+        return cut(self.snapshot(), goal, sandbox=self, **more)
+
+    def least_privilege(self, log: Any = None, subjects: Any = None, **more: Any) -> Proposal:
+        """Roles that allow what an audit log, by default the cluster's own, shows in use; ``.verify()`` replays it."""
+        from simkit.analysis.leastprivilege import least_privilege
+
+        used = self.audit_log() if log is None else log
+        return least_privilege(self.snapshot(), used, subjects, sandbox=self, **more)
 
     def authorize(self, question: Any) -> Decision:
         """The authorizer's decision about Attributes, with its evidence."""

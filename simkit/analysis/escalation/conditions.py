@@ -169,8 +169,12 @@ def _has(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
     return all(labels.get(key) == value for key, value in wanted.items())
 
 
-def _orphans(cluster: bool) -> Condition:
+def _orphans(*, cluster: bool, by_name: bool) -> Condition:
+    """Bindings whose role is gone and may be made: by creation, which carries no name, or by an update that does."""
+
     def found(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+        if by_name == (solution.names("role") is None):
+            return
         for binding in world.orphans:
             role = binding.role
             wide = role.resource == CLUSTER_ROLES
@@ -297,8 +301,10 @@ CONDITIONS: Final[Mapping[str, Condition]] = {
     "bound-to-role": _bound_to_role,
     "role-of-others": _role_of_others,
     "may-label": _may_label,
-    "orphan-cluster-role": _orphans(cluster=True),
-    "orphan-role": _orphans(cluster=False),
+    "orphan-cluster-role": _orphans(cluster=True, by_name=False),
+    "orphan-role": _orphans(cluster=False, by_name=False),
+    "orphan-cluster-role-by-name": _orphans(cluster=True, by_name=True),
+    "orphan-role-by-name": _orphans(cluster=False, by_name=True),
     "workload-exists": _workload_exists,
     "unrestricted-namespace": _unrestricted,
     "restricted-namespace": _restricted,

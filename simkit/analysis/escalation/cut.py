@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,10 +23,11 @@ from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.proposal import Change
 from simkit.analysis.leastprivilege.usage import default_bindings, usage
 from simkit.analysis.leastprivilege.use import Action
-from simkit.analysis.shown import html_lines
+from simkit.analysis.shown import amount, html_lines
 from simkit.analysis.subject import Members, normal, parse
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED, Identity
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Sandbox, Snapshot
@@ -60,6 +61,8 @@ class Cut:
     members: Members = field(repr=False, compare=False, default_factory=dict)
     ways: Mapping[Path, frozenset[Removal]] = field(repr=False, compare=False, default_factory=dict)
     """What would close each of the paths."""
+    sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
+    """Where it is verified unless another place is said."""
 
     @property
     def cost(self) -> float:
@@ -113,15 +116,18 @@ class Cut:
         """The snapshot as it would be."""
         return after(self.snapshot, self.changes)
 
-    def verify(self, sandbox: Sandbox) -> Verified:
+    def verify(self, sandbox: Sandbox | None = None) -> Verified:
         """Make the changes on a fork, and see that no path is left and nothing in use is lost."""
         from simkit.analysis.escalation.verify import verify
 
-        return verify(self, sandbox)
+        where = sandbox or self.sandbox
+        if where is None:
+            raise SimkitError("a cut is verified on a cluster: cut.verify(simkit.load(...))")
+        return verify(self, where)
 
     def lines(self) -> Iterator[str]:
         how = "the cheapest cut" if self.exact else "a cut"
-        yield f"{how} of all paths to {self.goal}: {len(self.removals)} changes, cost {self.cost:g}"
+        yield f"{how} of all paths to {self.goal}: {amount(len(self.removals), 'change')}, cost {self.cost:g}"
         for one in self.removals:
             yield f"{one} (cost {self.costs[one]:g})"
         for path in self.left:
@@ -171,6 +177,7 @@ def cut(
     keep: Iterable[Subject | str] = (),
     direct: bool = False,
     members: Members = NO_MEMBERS,
+    sandbox: Sandbox | None = None,
 ) -> Cut:
     """The cheapest set of changes after which nobody gets to a goal who should not.
 
@@ -187,6 +194,8 @@ def cut(
         Subjects whose access is not touched.
     direct
         Whether those who have the goal without a step are to lose it too.
+    sandbox
+        Where the cut shall be verified: ``cluster.cut`` gives the cluster itself.
 
     Returns
     -------
@@ -200,7 +209,8 @@ def cut(
     for again, until none is left. Each step of a path may be closed at any of its needs, and a need that several
     grants meet is closed when all of them are.
     """
-    return _Cutter(snapshot, parse_goal(goal), log, frozenset(map(parse, keep)), members).run(sources, direct=direct)
+    cutter = _Cutter(snapshot, parse_goal(goal), log, frozenset(map(parse, keep)), members)
+    return replace(cutter.run(sources, direct=direct), sandbox=sandbox)
 
 
 class _Cutter:

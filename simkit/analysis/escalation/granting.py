@@ -21,7 +21,7 @@ from simkit.snapshot.protocol import Sandbox
 if TYPE_CHECKING:
     from simkit.analysis.escalation.acting import Actor
 
-READING: Final = ("get", "list", "watch")
+READING: Final = ("get", "list", "watch", "patch", "deletecollection")
 Question = tuple[Access, Identity | None]
 """What is asked, and about whom: the attacker itself where it is None."""
 

@@ -20,11 +20,18 @@ from simkit.meta.names import GroupResource
 
 BINDING: Final = "A4"
 LABELLING: Final = "A8"
+MAKING: Final = ("A10", "A11")
+"""Primitives that make what is not there."""
+NOT_MISSED: Final = "no binding misses a role of these names, or it cannot be made under one"
 
 
 def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, found: Iterable[Solution]) -> str:
     """Why a primitive whose needs are met gives and harms nothing; empty where it does."""
-    reasons = [_missing(graph.world, one) or _empty(graph.world, one) for one in found]
+    solutions = list(found)
+    if primitive.id in MAKING:
+        named = all(one.names("role") is not None for one in solutions)
+        return NOT_MISSED if named and not any(graph.uses(holder, primitive)) else ""
+    reasons = [_missing(graph.world, one) or _empty(graph.world, one) for one in solutions]
     if reasons and all(reasons):
         return reasons[0]
     edges = list(graph.uses(holder, primitive)) if primitive.id in (BINDING, LABELLING) else []

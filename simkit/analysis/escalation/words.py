@@ -27,7 +27,7 @@ FRESH: Final = "proof"
 """How the names of objects begin that a proof makes."""
 
 
-BY_NAME: Final = ("C1", "C6")
+BY_NAME: Final = ("C1", "C4", "C6")
 """Primitives that have to know the name of a secret."""
 
 

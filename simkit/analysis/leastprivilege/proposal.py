@@ -18,7 +18,7 @@ from simkit.analysis.leastprivilege.roles import Names, minimal_rules
 from simkit.analysis.leastprivilege.unused import unused_grants
 from simkit.analysis.leastprivilege.usage import Usage, default_bindings, usage
 from simkit.analysis.leastprivilege.use import Action
-from simkit.analysis.shown import html_lines
+from simkit.analysis.shown import amount, html_lines
 from simkit.analysis.subject import normal, parse, text_of
 from simkit.logic.rbac.binding import (
     CLUSTER_ROLE_BINDINGS,
@@ -36,6 +36,7 @@ from simkit.logic.rbac.binding import (
 from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, MASTERS
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
@@ -73,6 +74,8 @@ class Proposal:
     rules: Mapping[Subject, Mapping[str, tuple[Rule, ...]]] = field(repr=False)
     reused: Mapping[Subject, tuple[Key, ...]] = field(repr=False)
     changes: tuple[Change, ...] = field(repr=False)
+    sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
+    """Where it is verified unless another place is said."""
 
     def frame(self) -> pd.DataFrame:
         """One row per subject: subject, before and after, roles, reused, new (names).
@@ -109,14 +112,17 @@ class Proposal:
         lines = [f"# kubectl delete {key.resource.resource} {key.name}{_flag(key)}" for key in self.deletions()]
         return "\n".join(lines) + ("\n---\n" if lines else "") + text
 
-    def verify(self, sandbox: Sandbox) -> Replay:
+    def verify(self, sandbox: Sandbox | None = None) -> Replay:
         """Apply it on a fork and ask again for all that the log shows: see ``replay``."""
         from simkit.analysis.leastprivilege.replay import replay
 
-        return replay(self, sandbox)
+        where = sandbox or self.sandbox
+        if where is None:
+            raise SimkitError("a proposal is verified on a cluster: proposal.verify(simkit.load(...))")
+        return replay(self, where)
 
     def lines(self) -> Iterator[str]:
-        yield f"least privilege for {len(self.subjects)} subjects: {self.usage}"
+        yield f"least privilege for {amount(len(self.subjects), 'subject')}: {self.usage}"
         for row in self.frame().itertuples():
             yield f"{row.subject}: {row.before:,} permissions before, {row.after:,} after"
 
@@ -144,6 +150,7 @@ def least_privilege(
     *,
     names: Names = "repeated",
     reuse: bool = True,
+    sandbox: Sandbox | None = None,
 ) -> Proposal:
     """Roles and bindings that allow the subjects what a log shows in use, and nothing else.
 
@@ -157,6 +164,8 @@ def least_privilege(
         Whether rules name objects: see ``minimal_rules``.
     reuse
         Whether roles that are there and allow just the same are bound, instead of new ones made.
+    sandbox
+        Where the proposal shall be verified: ``cluster.least_privilege`` gives the cluster itself.
 
     Notes
     -----
@@ -168,7 +177,7 @@ def least_privilege(
     for subject in chosen:
         planned.add(subject)
     rules = {subject: planned.rules[subject] for subject in chosen}
-    return Proposal(snapshot, used, chosen, rules, dict(planned.reused), planned.changes(chosen))
+    return Proposal(snapshot, used, chosen, rules, dict(planned.reused), planned.changes(chosen), sandbox)
 
 
 def _is_plain(subject: Subject) -> bool:

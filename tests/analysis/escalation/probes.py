@@ -169,6 +169,14 @@ GRANTS: tuple[Probe, ...] = (
     Probe("watch of secrets in all groups", granted(rule("watch", "secrets", groups="*")), "C2", goal=ADMIN),
     Probe("create and read of secrets, split", split(rule("create", "secrets"), rule("watch", "secrets"), place="ops"),
         "C3", goal=ADMIN),
+    Probe("a patch that shows a secret", by_role("ops", rule("patch", "secrets", names="admin-token")), "C4", goal=ADMIN),
+    Probe("secrets in the answer to their deletion", by_role("ops", rule("deletecollection", "secrets")), "C2",
+        goal=ADMIN),
+    Probe("creation and patch of secrets", by_role("ops", rule("create,patch", "secrets")), "C3", goal=ADMIN),
+    Probe("the missing role of a binding, by an update", (
+        *granted(rule("create", "clusterroles", groups=RBAC),
+            rule("update,escalate", "clusterroles", groups=RBAC, names="gone")),
+        binding("lost", "gone", "group:system:serviceaccounts:lab")), "A10", goal=ADMIN),
     Probe("token requests by subresource wildcard", granted(rule("create", "*/token"), place="ops"), "C5", goal=ADMIN),
     Probe("token requests of one account", by_role("ops",
         rule("create", "serviceaccounts/token", names="admin,other")), "C5", goal=ADMIN),
@@ -245,6 +253,10 @@ LOOK_ALIKES: tuple[Probe, ...] = (
         never=("A4",)),
     Probe("roles without escalate", granted(rule("create,update", "roles,clusterroles", groups=RBAC)),
         never=("A5", "A8", "A9", "A10")),
+    Probe("the missing role of a binding, by a creation under escalate of one name", (
+        *granted(rule("create", "clusterroles", groups=RBAC), rule("escalate", "clusterroles", groups=RBAC, names="gone")),
+        binding("lost", "gone", "group:system:serviceaccounts:lab")), never=("A5", "A9")),
+    Probe("creation of secrets only", by_role("ops", rule("create", "secrets")), never=("C1", "C2", "C3", "C4")),
     Probe("bind of a weak role", granted(
         rule("bind", "clusterroles", groups=RBAC, names="weak"), rule("create", "clusterrolebindings", groups=RBAC)),
         never=("A4",)),

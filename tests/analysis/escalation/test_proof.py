@@ -118,6 +118,8 @@ def test_a_label_taken_off_lets_a_host_path_in() -> None:
         ("list", "secrets", "review of self: list secrets in kube-system"),
         ("watch", "secrets", "review of self: watch secrets in kube-system"),
         ("get", "secrets", "review of self: get secrets in kube-system"),
+        ("patch", "secrets", "review of self: patch secrets in kube-system"),
+        ("deletecollection", "secrets", "review of self: deletecollection secrets in kube-system"),
         ("create", "pods", "GET /api/v1/namespaces/dev/secrets/taken"),
     ],
 )
