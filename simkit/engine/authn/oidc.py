@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
 from simkit.engine.authn.claimmapping import ClaimMapping, Unacceptable
+from simkit.engine.authn.distributed import Ask, Distributed
 from simkit.engine.outside.call import Caller, CallFailed
 from simkit.engine.outside.clientfile import Endpoint
 from simkit.meta.clock import Clock
@@ -27,7 +28,9 @@ WAIT: Final = 10.0
 """Seconds between attempts to reach a provider, and between looks for new keys."""
 _LEEWAY: Final = 300.0
 """Seconds that a token may be from the future."""
-Fetch = Callable[[str], bytes]
+MOST_OTHERS: Final = 64
+"""Issuers of distributed claims whose keys are remembered."""
+Fetch = Ask
 """Gets a document by its address. Raises CallFailed."""
 
 
@@ -118,6 +121,8 @@ class ProviderTokens:
         How claims become an identity.
     algorithms
         By which tokens may be signed.
+    fetch
+        How a groups claim is got that a token says to be elsewhere; None: such tokens give no groups.
     """
 
     leaves_process: Final = True
@@ -130,9 +135,14 @@ class ProviderTokens:
         clock: Clock,
         *,
         algorithms: Sequence[str],
+        fetch: Fetch | None = None,
     ) -> None:
         self.provider, self._audiences, self._mapping = provider, frozenset(audiences), mapping
         self._clock, self._algorithms = clock, tuple(algorithms)
+        self._fetch, self._others = fetch, dict[str, Provider]()
+        self._distributed: Distributed | None = None
+        if fetch is not None and mapping.groups.claim:
+            self._distributed = Distributed(mapping.groups.claim, fetch, self._of_others)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
         """The identity behind a token of the issuer, None for any other credential. Raises a 401 StatusError."""
@@ -154,11 +164,33 @@ class ProviderTokens:
             return None
         if parsed.claims.get("iss") != self.provider.issuer:
             return None
+        self._verify(parsed, self.provider)
+        claims = parsed.claims if self._distributed is None else self._distributed.completed(parsed.claims)
+        return self._mapping.identity(claims)
+
+    def _verify(self, parsed: Parsed, provider: Provider) -> None:
         self._check_audience(parsed.claims)
         self._check_times(parsed.claims)
-        if not self.provider.verifies(parsed, self._algorithms):
+        if not provider.verifies(parsed, self._algorithms):
             raise Unacceptable("oidc: verify token: failed to verify signature")
-        return self._mapping.identity(parsed.claims)
+
+    def _of_others(self, token: str) -> Mapping[str, Any]:
+        """The claims of a token that another issuer may have signed, to whom ours has pointed."""
+        from simkit.engine.authn.jws import Malformed, parse
+
+        assert self._fetch is not None
+        try:
+            parsed = parse(token)
+        except Malformed as error:
+            raise Unacceptable(f"oidc: could not expand distributed claims: {error}") from error
+        issuer = parsed.claims.get("iss")
+        if not isinstance(issuer, str) or not issuer.startswith("https://"):
+            raise Unacceptable("oidc: could not expand distributed claims: the issuer is no https address")
+        if len(self._others) >= MOST_OTHERS:
+            self._others.clear()
+        provider = self._others.setdefault(issuer, Provider(issuer, self._fetch, self._clock))
+        self._verify(parsed, provider)
+        return parsed.claims
 
     def _check_audience(self, claims: Mapping[str, Any]) -> None:
         named = claims.get("aud")
@@ -179,7 +211,7 @@ class ProviderTokens:
 def over_https(authorities: bytes = b"", timeout: float = 30.0) -> Fetch:
     """Gets documents over HTTPS, trusting these authorities (PEM), or the machine's."""
 
-    def fetch(url: str) -> bytes:
-        return Caller(Endpoint(url, authorities), timeout).get()
+    def fetch(url: str, token: str = "") -> bytes:
+        return Caller(Endpoint(url, authorities, token=token), timeout).get()
 
     return fetch

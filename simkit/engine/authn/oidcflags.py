@@ -58,5 +58,6 @@ def tokens_by_flags(flags: Flags, clock: Clock) -> ProviderTokens:
         Source(flags.groups_claim, flags.groups_prefix),
         claim_rules=[ClaimRule(claim, value) for claim, value in (flags.required_claims or {}).items()],
     )
-    provider = Provider(flags.issuer_url, over_https(flags.authority), clock)
-    return ProviderTokens(provider, (flags.client_id,), mapping, clock, algorithms=flags.signing_algs)
+    fetch = over_https(flags.authority)
+    provider = Provider(flags.issuer_url, fetch, clock)
+    return ProviderTokens(provider, (flags.client_id,), mapping, clock, algorithms=flags.signing_algs, fetch=fetch)

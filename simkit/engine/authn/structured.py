@@ -383,4 +383,4 @@ def tokens_of(issuer: Issuer, mapping: ClaimMapping, clock: Clock) -> ProviderTo
     """The authenticator of one issuer."""
     fetch = over_https(issuer.authorities.encode())
     provider = Provider(issuer.url, fetch, clock, discovery_url=issuer.discovery_url)
-    return ProviderTokens(provider, issuer.audiences, mapping, clock, algorithms=ALGORITHMS)
+    return ProviderTokens(provider, issuer.audiences, mapping, clock, algorithms=ALGORITHMS, fetch=fetch)

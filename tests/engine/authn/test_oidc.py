@@ -46,6 +46,8 @@ class Issuer:
         self.keys = [published(RSA_KEY, "r1"), published(CURVE_KEY, "e1")]
         self.service: Service
         self.changes: dict[str, Any] = {}
+        self.elsewhere: Any = b""
+        """What is answered where tokens say that their groups are."""
 
     @property
     def url(self) -> str:
@@ -58,6 +60,8 @@ class Issuer:
     def reply(self, path: str, body: Any) -> tuple[int, Any]:
         if path == "/keys":
             return 200, {"keys": self.keys}
+        if path == "/groups":
+            return 200, self.elsewhere
         return 200, {"issuer": self.url, "jwks_uri": f"{self.url}/keys", **self.changes}
 
     def token(self, key: Any = RSA_KEY, *, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
@@ -147,6 +151,40 @@ def test_other_credentials_are_not_its_business(issuer: Issuer) -> None:
     for other in ("", "x", "a.b.c", issuer.token(iss="https://elsewhere.example")):
         assert who(tokens, other) is None
     assert issuer.service.requests == []
+
+
+def test_groups_elsewhere(issuer: Issuer) -> None:
+    """A token may say where its groups are; they are believed if they come in a token that is good itself."""
+    tokens = tokens_by_flags(issuer.flags(groups_claim="groups", groups_prefix="oidc:"), issuer.clock)
+    named = {"_claim_names": {"groups": "there"}, "_claim_sources": {"there": {"endpoint": f"{issuer.url}/groups"}}}
+
+    def groups_of(elsewhere: str, **claims: Any) -> Any:
+        issuer.elsewhere = elsewhere.encode()
+        found = who(tokens, issuer.token(**{**named, **claims}))
+        return found.groups if isinstance(found, Identity) else found
+
+    assert groups_of(issuer.token(groups=["devs", "ops"])) == ("oidc:devs", "oidc:ops")
+    assert groups_of(issuer.token(groups=["devs"]), groups=["mine"]) == ("oidc:mine",)
+    assert groups_of("", _claim_names={"other": "there"}) == ()
+    assert groups_of("", _claim_sources={"there": {"JWT": "x"}}) == ()
+    own = rsa.generate_private_key(65537, 2048)
+    for bad in (
+        "",
+        "no token",
+        issuer.token(other=["devs"]),
+        issuer.token(groups=["devs"], aud="another"),
+        issuer.token(groups=["devs"], exp=int(issuer.clock.now()) - 1),
+        issuer.token(groups=["devs"], iss="http://127.0.0.1"),
+        issuer.token(own, groups=["devs"], header={"alg": "RS256", "kid": "r1"}),
+        issuer.token(groups={"devs": 1}),
+    ):
+        assert groups_of(bad) == 401
+    good = issuer.token(groups=["devs"])
+    for sources in ({}, {"there": 7}, {"there": {"endpoint": "http://127.0.0.1/"}}, {"there": {"endpoint": 7}}):
+        assert groups_of(good, _claim_sources=sources) == 401
+    before = issuer.asked("/groups")
+    assert groups_of(good, _claim_sources={"there": {"endpoint": f"{issuer.url}/absent"}}) == 401
+    assert issuer.asked("/groups") == before
 
 
 def test_signatures(issuer: Issuer) -> None:
