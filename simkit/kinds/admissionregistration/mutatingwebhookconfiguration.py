@@ -2,26 +2,6 @@
 
 from __future__ import annotations
 
-from simkit.kinds.parts.webhook_configuration import (
-    default_webhooks,
-    prepare_webhooks,
-    webhook_faults,
-    webhook_row,
-    webhooks_differ,
-)
-from simkit.kinds.rules import KindRules
-from simkit.meta.objects import Draft
+from simkit.kinds.parts.webhook_configuration import webhook_rules
 
-
-def _default(draft: Draft) -> None:
-    default_webhooks(draft, reinvoked=True)
-
-
-RULES = KindRules(
-    default=_default,
-    prepare=prepare_webhooks,
-    validate=webhook_faults,
-    generation=webhooks_differ,
-    row=webhook_row,
-    needs_version=True,
-)
+RULES = webhook_rules(reinvoked=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Final
-from urllib.parse import urlsplit
 
 from simkit.kinds.parts.gotext import texts
+from simkit.kinds.parts.webhook_client import client_faults
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.format import dns1035_label
 from simkit.meta.objects import Object
@@ -15,7 +15,6 @@ _PATH: Final = "spec.conversion"
 _CLIENT: Final = f"{_PATH}.webhookClientConfig"
 _VERSIONS: Final = f"{_PATH}.conversionReviewVersions"
 _STRATEGIES: Final = ("None", "Webhook")
-_FORM: Final = "desired format: https://host[/path]"
 
 
 def conversion_faults(conversion: Object | None, *, recognized: bool) -> Iterator[FieldError]:
@@ -38,54 +37,8 @@ def conversion_faults(conversion: Object | None, *, recognized: bool) -> Iterato
     if client is None:
         yield required(_CLIENT, "required when strategy is set to Webhook")
     else:
-        yield from _client_faults(client)
+        yield from client_faults(_CLIENT, client)
     yield from _version_faults(versions, recognized)
-
-
-def _client_faults(client: Object) -> Iterator[FieldError]:
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        yield required(_CLIENT, "exactly one of url or service is required")
-    elif url is not None:
-        yield from _url_faults(url, f"{_CLIENT}.url")
-    else:
-        assert service is not None
-        yield from _service_faults(service, f"{_CLIENT}.service")
-
-
-def _url_faults(url: str, path: str) -> Iterator[FieldError]:
-    try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        yield required(path, f"url must be a valid URL: {error}; {_FORM}")
-        return
-    if parts.scheme != "https":
-        yield invalid_value(path, parts.scheme, f"'https' is the only allowed URL scheme; {_FORM}")
-    if not parts.hostname:
-        yield invalid_value(path, parts.netloc, f"host must be specified; {_FORM}")
-    if parts.username is not None:
-        yield invalid_value(path, parts.username, "user information is not permitted in the URL")
-    if parts.fragment:
-        yield invalid_value(path, parts.fragment, "fragments are not permitted in the URL")
-    if parts.query:
-        yield invalid_value(path, parts.query, "query parameters are not permitted in the URL")
-
-
-def _service_faults(service: Object, path: str) -> Iterator[FieldError]:
-    for name in ("name", "namespace"):
-        if not service.get(name):
-            yield required(f"{path}.{name}", f"service {name} is required")
-    port = service.get("port")
-    if port is not None and not 0 < port < 65536:
-        yield invalid_value(f"{path}.port", port, "port is not valid: must be between 1 and 65535, inclusive")
-    route = service.get("path")
-    if route is None:
-        return
-    if not route.startswith("/"):
-        yield invalid_value(f"{path}.path", route, "must start with a '/'")
-    for index, step in enumerate(route.removeprefix("/").removesuffix("/").split("/")):
-        if not step and route not in ("", "/"):
-            yield invalid_value(f"{path}.path", route, f"segment[{index}] may not be empty")
 
 
 def _version_faults(versions: Sequence[str], recognized: bool) -> Iterator[FieldError]:

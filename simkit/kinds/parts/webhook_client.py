@@ -45,9 +45,12 @@ def url_faults(path: str, url: str) -> Iterator[FieldError]:
 
 
 def service_faults(path: str, service: Object) -> Iterator[FieldError]:
-    """What is wrong with the service of a webhook."""
-    for name in ("name", "namespace"):
-        if not service.get(name):
+    """What is wrong with the service of a webhook.
+
+    The real server takes name and namespace for each other: it says of a missing name that the namespace is missing.
+    """
+    for name, other in (("name", "namespace"), ("namespace", "name")):
+        if not service.get(other):
             yield required(f"{path}.{name}", f"service {name} is required")
     if not 1 <= service["port"] <= 65535:
         yield invalid_value(f"{path}.port", service["port"], f"port is not valid: {PORT_RANGE}")

@@ -13,6 +13,7 @@ from simkit.kinds.parts.gotext import texts
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.policy_expressions import expressions_in, match_condition_faults
 from simkit.kinds.parts.webhook_client import client_faults
+from simkit.kinds.rules import KindRules
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
 from simkit.meta.format import dns1035_label
 from simkit.meta.objects import Draft, Object, name_of
@@ -23,7 +24,19 @@ _ALL_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
 _REINVOCATIONS: Final = ("IfNeeded", "Never")
 
 
-def default_webhooks(draft: Draft, *, reinvoked: bool) -> None:
+def webhook_rules(*, reinvoked: bool) -> KindRules:
+    """The rules of one of the two kinds; webhooks that change objects may be invoked again."""
+    return KindRules(
+        default=lambda draft: _default(draft, reinvoked=reinvoked),
+        prepare=_prepare,
+        validate=_validate,
+        generation=_differ,
+        row=_row,
+        needs_version=True,
+    )
+
+
+def _default(draft: Draft, *, reinvoked: bool) -> None:
     """Fill in what webhooks leave out."""
     for webhook in owned_items(draft, "webhooks"):
         webhook.setdefault("failurePolicy", "Fail")
@@ -38,19 +51,19 @@ def default_webhooks(draft: Draft, *, reinvoked: bool) -> None:
             owned(webhook, "clientConfig", "service").setdefault("port", 443)
 
 
-def prepare_webhooks(draft: Draft, old: Object | None) -> None:
+def _prepare(draft: Draft, old: Object | None) -> None:
     """Empty lists as they come back from the store."""
     without_empty(draft, ("webhooks",))
     for webhook in owned_items(draft, "webhooks"):
         null_where_empty(webhook, "admissionReviewVersions")
 
 
-def webhooks_differ(obj: Object, old: Object) -> bool:
+def _differ(obj: Object, old: Object) -> bool:
     """Whether the webhooks themselves have changed."""
     return obj.get("webhooks") != old.get("webhooks")
 
 
-def webhook_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """What is wrong with all webhooks; what the old ones have wrong already is let pass where the real server does."""
     before: Sequence[Object] = (old or {}).get("webhooks") or ()
     known = {text for webhook in before for text in expressions_in(webhook)}
@@ -106,6 +119,6 @@ def _version_faults(path: str, versions: Sequence[str]) -> Iterator[FieldError]:
         yield invalid_value(path, texts(versions), f"must include at least one of {', '.join(_VERSIONS)}")
 
 
-def webhook_row(obj: Object, now: float) -> Sequence[Any]:
+def _row(obj: Object, now: float) -> Sequence[Any]:
     """Name, number of webhooks, age."""
     return [name_of(obj), len(obj.get("webhooks") or ()), created(obj, now)]

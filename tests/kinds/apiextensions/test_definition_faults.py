@@ -226,3 +226,30 @@ def test_what_needs_unknown_fields_to_be_dropped() -> None:
         "spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-kubernetes-preserve-unknown-fields "
         "to true in spec.versions[*].schema instead",
     ]
+
+
+def test_the_way_to_a_conversion_webhook() -> None:
+    """It is checked as those of admission are; name and namespace are taken for each other, as on the real server."""
+
+    def faults(**client: Any) -> list[str]:
+        webhook = {"conversionReviewVersions": ["v1"], "clientConfig": client}
+        return _errors(_definition(conversion={"strategy": "Webhook", "webhook": webhook}))
+
+    path = "spec.conversion.webhookClientConfig"
+    assert faults(service={"name": "hook", "namespace": "ops", "path": "/a/b"}) == []
+    assert faults(service={"namespace": "ops"}) == [
+        f"{path}.service.namespace: Required value: service namespace is required"
+    ]
+    assert faults(service={"name": "hook", "namespace": "ops", "path": "/A", "port": 0}) == [
+        f"{path}.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive",
+        f'{path}.service.path: Invalid value: "/A": segment[0]: a lowercase RFC 1123 subdomain must consist of lower '
+        "case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. "
+        "'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
+    ]
+    assert faults(url="http://me@/x?a#b") == [
+        f"{path}.url: Invalid value: \"http\": 'https' is the only allowed URL scheme; desired format: https://host[/path]",
+        f'{path}.url: Invalid value: "": host must be specified; desired format: https://host[/path]',
+        f'{path}.url: Invalid value: "me": user information is not permitted in the URL',
+        f'{path}.url: Invalid value: "b": fragments are not permitted in the URL',
+        f'{path}.url: Invalid value: "a": query parameters are not permitted in the URL',
+    ]
