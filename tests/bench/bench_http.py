@@ -41,6 +41,8 @@ class Target:
     host: str
     port: int
     token: str
+    pid: int | None = None
+    """The server's process, where it is our own."""
 
     def request(self, method: str, path: str, body: bytes = b"") -> bytes:
         """The bytes of one request."""
@@ -241,7 +243,7 @@ def served() -> Iterator[Target]:
                 if not process.stdout.readline():
                     raise SystemExit("the server did not start")
                 print(f"start to ready line, new certificates included: {time.perf_counter() - started:.2f} s")
-                yield Target("127.0.0.1", port, TOKEN)
+                yield Target("127.0.0.1", port, TOKEN, process.pid)
             finally:
                 process.terminate()
 

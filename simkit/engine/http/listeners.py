@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import ipaddress
 import socket
@@ -33,6 +34,17 @@ def listen(host: str, port: int, holder: object) -> socket.socket:
     sock.setblocking(False)
     _HOLDERS[sock.getsockname()[1]] = holder
     return sock
+
+
+def allow_many_connections() -> None:
+    """Let this process have as many open files as it may: each connection is one."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    with contextlib.suppress(ValueError, OSError):  # some systems promise more than they give
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def release(port: int, holder: object) -> None:

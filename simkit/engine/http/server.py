@@ -18,7 +18,7 @@ from simkit.engine.http import certificates, clientconfig
 from simkit.engine.http.delivery import SHORTEST_WATCH
 from simkit.engine.http.door import Engine
 from simkit.engine.http.leaving import Departing, Farewell, Leaving
-from simkit.engine.http.listeners import listen, reachable, release
+from simkit.engine.http.listeners import allow_many_connections, listen, reachable, release
 from simkit.engine.http.tls import server_context
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
@@ -190,6 +190,7 @@ class Server:
 
     def run(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve in this thread until SIGINT or SIGTERM; ``ready`` is called once requests are answered."""
+        allow_many_connections()
         running = self._prepare(ready)
         leave = running.stop
         if self._departing is not None:

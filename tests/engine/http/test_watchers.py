@@ -1,0 +1,90 @@
+"""Many watchers of one cluster over real connections: a write reaches all, and those that do not read cost nothing."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import simkit
+from simkit.engine.http.server import Server, Serving
+from simkit.meta.message import Request, Response
+
+WATCHERS = 300
+SLOW = 20
+WRITES = 60
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.fixture
+def cluster() -> simkit.Cluster:
+    """A fresh cluster."""
+    return simkit.Cluster(seed=1)
+
+
+@pytest.fixture
+def port(cluster: simkit.Cluster, folder: Path, tmp_path: Path) -> Iterator[int]:
+    """The plain port of a server over the cluster; whoever asks is its administrator."""
+    serving = Serving(insecure_port=0, certificate_folder=folder, kubeconfig=tmp_path / "kubeconfig")
+    with Server(Administered(cluster), serving) as running:
+        yield int(str(running.insecure_url).rpartition(":")[2])
+
+
+class Administered:
+    """The engine of a cluster for callers who say not who they are."""
+
+    def __init__(self, cluster: simkit.Cluster) -> None:
+        self._cluster = cluster
+
+    def answer(self, request: Request) -> Response:
+        return self._cluster.perform(request)
+
+    def blocking(self, request: Request) -> bool:
+        return False
+
+
+def watching(port: int) -> socket.socket:
+    """A connection with a watch whose headers have arrived."""
+    connection = socket.create_connection(("127.0.0.1", port), timeout=20)
+    connection.sendall(f"GET {MAPS}?watch=1&resourceVersion=0 HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+    until(connection, b"\r\n\r\n")
+    return connection
+
+
+def until(connection: socket.socket, mark: bytes) -> bytes:
+    """What arrives up to a mark, and perhaps a little more."""
+    seen = b""
+    while mark not in seen:
+        part = connection.recv(65536)
+        assert part, "the server ended the watch"
+        seen += part
+    return seen
+
+
+def create(cluster: simkit.Cluster, name: str, size: int = 1) -> None:
+    """Store a config map."""
+    body = {"metadata": {"name": name}, "data": {"text": "x" * size}}
+    assert cluster.perform(Request.of("POST", MAPS, body)).status == 201
+
+
+def test_one_write_reaches_all(cluster: simkit.Cluster, port: int) -> None:
+    """Every watcher hears of a write; those that have not read for a while hear of everything, in order."""
+    watchers = [watching(port) for _ in range(WATCHERS)]
+    slow, quick = watchers[:SLOW], watchers[SLOW:]
+    for number in range(WRITES):
+        create(cluster, f"big-{number:03}", 10_000)
+    create(cluster, "mark")
+    for connection in quick:
+        until(connection, b'"name":"mark"')
+    create(cluster, "late")
+    for connection in slow:
+        text = until(connection, b'"name":"late"')
+        assert re.findall(rb'"name":"(big-\d+|mark|late)"', text) == NAMES
+    for connection in watchers:
+        connection.close()
+
+
+NAMES = [*(b"big-%03d" % number for number in range(WRITES)), b"mark", b"late"]
