@@ -27,6 +27,7 @@ from simkit.engine.authz.nodegraph import NodeGraph
 from simkit.engine.authz.rbac import RoleAuthorizer
 from simkit.engine.controllers.authority import Authority
 from simkit.engine.controllers.event_expiry import EventExpiry
+from simkit.engine.controllers.flow_status import FlowStatus
 from simkit.engine.controllers.runner import Runner
 from simkit.engine.pipeline.charging import charge
 from simkit.engine.pipeline.custom import CustomResources
@@ -113,6 +114,7 @@ class Assembled:
             )
         )
         self.custom = CustomResources(self.engine, self._base, origin=custom)
+        self._follow_flow()
         self.authority = authority or _authority(options, self.clock)
         self.runner = Runner(
             store,
@@ -126,6 +128,23 @@ class Assembled:
             clock=self.clock,
             rested=rested,
         )
+
+    def _follow_flow(self) -> None:
+        """Keep the statuses of flow schemas right from one request to the next, as the server itself does it."""
+        perform, others = performing(self.engine), self.engine.upkeep
+        status = FlowStatus(
+            lambda: self.engine.catalogue,
+            self._everything,
+            lambda request: perform(request, bootstrap.SERVER),
+            self.clock,
+        )
+        self.store.listen(status.follow)
+
+        def both() -> None:
+            others()
+            status.settle()
+
+        self.engine.upkeep = both
 
     @property
     def catalogue(self) -> Catalogue:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
 
-from simkit.cluster.first_objects import first_objects, flow_statuses
+from simkit.cluster.first_objects import first_objects
 from simkit.engine.controllers.apiservices import registered
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.road import travel
@@ -69,8 +69,6 @@ def _fill_first(engine: Engine) -> None:
     for obj in first_objects(engine):
         if engine.store.get(Key(_resource(engine, obj).storage, namespace_of(obj), name_of(obj))) is None:
             _write(engine, obj, exists=False)
-    for path, status in flow_statuses(engine):
-        _send(engine, "PATCH", path, status, media="application/merge-patch+json")
 
 
 def provide(engine: Engine, namespace: str) -> None:
@@ -92,8 +90,8 @@ def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
         _send(engine, "POST", path, obj)
 
 
-def _send(engine: Engine, method: str, path: str, obj: Object | None, *, media: str = "application/json") -> None:
-    request = Request.of(method, path, obj, content_type=media, headers={"user-agent": API_SERVER})
+def _send(engine: Engine, method: str, path: str, obj: Object | None) -> None:
+    request = Request.of(method, path, obj, headers={"user-agent": API_SERVER})
     response = travel(engine, request, SERVER)
     if response.status >= 400 and response.status != 409:
         raise SimkitError(f"the server could not make {path}: {response.object.get('message')}")

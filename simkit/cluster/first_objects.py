@@ -7,11 +7,12 @@ from functools import cache
 from typing import Any, Final
 
 from simkit.engine.pipeline.engine import Engine
+from simkit.kinds.conversions import convert
 from simkit.meta import data
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.names import GroupResource
-from simkit.meta.objects import Draft, Object, at
+from simkit.meta.objects import Draft, Object
 
 ADDRESS: Final = "192.0.2.1"
 """Where the server says that it is: an address for documents, since one in memory is nowhere."""
@@ -28,10 +29,10 @@ def _recorded() -> tuple[Object, ...]:
 
 
 def _flow(engine: Engine) -> Iterator[Object]:
-    """Flow control in the version that is served; none where only older versions are, which have other fields."""
+    """Flow control in the version that is served."""
     served = engine.catalogue.preferred(GroupResource(FLOW_GROUP, "flowschemas"))
-    if served is not None and served.version in ("v1", "v1beta3"):
-        yield from ({**obj, "apiVersion": served.api_version} for obj in _recorded())
+    if served is not None:
+        yield from (convert(obj, served.api_version) for obj in _recorded())
 
 
 def first_objects(engine: Engine) -> Iterator[Object]:
@@ -44,25 +45,6 @@ def first_objects(engine: Engine) -> Iterator[Object]:
     yield _config_map("extension-apiserver-authentication", {})
     since = timestamp(engine.clock.now()).partition("T")[0]
     yield _config_map("kube-apiserver-legacy-service-account-token-tracking", {"since": since})
-
-
-def flow_statuses(engine: Engine) -> Iterator[tuple[str, Object]]:
-    """Paths of the statuses of flow schemas, and what they say: that the priority levels exist."""
-    now = timestamp(engine.clock.now())
-    for obj in _flow(engine):
-        level = at(obj, "spec", "priorityLevelConfiguration", "name")
-        if level is None:
-            continue
-        found = f'references the PriorityLevelConfiguration object named "{level}" and it exists'
-        condition = {
-            "type": "Dangling",
-            "status": "False",
-            "lastTransitionTime": now,
-            "reason": "Found",
-            "message": f"This FlowSchema {found}",
-        }
-        path = f"/apis/{obj['apiVersion']}/flowschemas/{obj['metadata']['name']}/status"
-        yield path, {"status": {"conditions": [condition]}}
 
 
 def _named(api_version: str, kind: str, name: str, namespace: str, labels: dict[str, str]) -> Draft:
