@@ -232,7 +232,7 @@ def test_unreachable_providers_are_tried_again(issuer: Issuer) -> None:
     assert who(tokens, issuer.token()) == 401
     tried: list[str] = []
 
-    def fetch(url: str) -> bytes:
+    def fetch(url: str, token: str = "") -> bytes:
         tried.append(url)
         if len(tried) == 1:
             raise CallFailed("down")
