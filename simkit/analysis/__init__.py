@@ -6,7 +6,7 @@ from simkit.analysis.compare import compare
 from simkit.analysis.findings import Audit, Finding, Severity, audit, exposure, findings, reach
 from simkit.analysis.frames import bindings, roles, rules, subjects
 from simkit.analysis.graph import access_graph
-from simkit.analysis.matrix import access_matrix, subject_matrix
+from simkit.analysis.matrix import access_matrix, resource_matrix, subject_matrix
 from simkit.analysis.permissions import permissions
 from simkit.analysis.subject import identity_of, parse
 from simkit.analysis.who_can import who_can
@@ -29,6 +29,7 @@ __all__ = [
     "parse",
     "permissions",
     "reach",
+    "resource_matrix",
     "roles",
     "rules",
     "subject_matrix",

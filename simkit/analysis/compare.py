@@ -9,9 +9,9 @@ import pandas as pd
 
 from simkit.analysis.access import index_of
 from simkit.analysis.frames import table
+from simkit.analysis.granttable import EVERYWHERE
 from simkit.analysis.rbacobjects import columns_of
 from simkit.analysis.subject import normal
-from simkit.analysis.who_can import EVERYWHERE
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.cover import uncovered
 from simkit.logic.rbac.index import AccessIndex

@@ -1,23 +1,217 @@
-"""Access as tables of yes and no: one subject over resources, or one resource over subjects."""
+"""Access as tables of yes and no: everybody over resources and namespaces, one subject, or one resource."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 
-from simkit.analysis.access import NO_MEMBERS, known_subjects
+from simkit.analysis.access import MASTERS_GROUP, NO_MEMBERS, index_of, known_subjects, principals_of
 from simkit.analysis.can import can
 from simkit.analysis.custom import catalogue_of
+from simkit.analysis.granttable import EVERYWHERE, NO_BINDING
+from simkit.analysis.permissionbits import PermissionBits, Table
+from simkit.analysis.rbacobjects import written
 from simkit.analysis.subject import Members, parse, text_of
-from simkit.logic.rbac.binding import Subject
+from simkit.logic.rbac.binding import GROUP, Subject
+from simkit.logic.rbac.index import AccessIndex
 from simkit.snapshot.protocol import Snapshot
 
 VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
 
+Parts = tuple[tuple[str, int], ...]
+"""What single bindings allow: the binding in words, and its bits."""
+
 
 def access_matrix(
+    snapshot: Snapshot,
+    subjects: Subject | str | Iterable[Subject | str] | None = None,
+    *,
+    resources: Sequence[str] | None = None,
+    verbs: Sequence[str] = VERBS,
+    namespaces: Sequence[str] | None = None,
+    members: Members = NO_MEMBERS,
+) -> pd.DataFrame:
+    """What everybody may do with each resource in each namespace.
+
+    Parameters
+    ----------
+    subjects
+        Whom to ask about; left out: every user, service account and group that is known.
+    resources
+        Words for resources, as for ``who_can``; left out: every resource of the release, custom ones included.
+    verbs
+        The verbs, one column each.
+    namespaces
+        Where; left out: everywhere. Then what somebody may do in a namespace stands in the row of that namespace if
+        there is one, and else in the row of ``*``: namespaces have rows only where they differ.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
+
+    Returns
+    -------
+    DataFrame
+        One row per subject, namespace and resource with at least one yes: subject (``sa:ns/name``); namespace (``*``
+        for all of them at once, and for resources that are in none); resource (``deployments.apps``); one boolean
+        column per verb, what ``can`` says of requests that name no object; bindings, those that allow any of it, as a
+        tuple of texts (``RoleBinding dev/readers``). The first three columns are categories: a million rows stay small.
+
+    Notes
+    -----
+    O(grants of the subjects and their groups + rows). Rights for single names and URLs are not in it: see
+    ``permissions``.
+
+    Examples
+    --------
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> empty = MemorySnapshot([], captured=["*"])
+    >>> found = access_matrix(empty, "group:system:masters", resources=["pods"], verbs=["get"])
+    >>> found.values.tolist()
+    [['group:system:masters', '*', 'pods', True, ('(no binding)',)]]
+    """
+    asked = _asked(snapshot, subjects)
+    bits = PermissionBits(snapshot, list(resources or all_resources(snapshot)), verbs)
+    rows = _Rows(bits, [text_of(one) for one in asked])
+    held = _Held(index_of(snapshot), bits)
+    for number, subject in enumerate(asked):
+        for scope, parts in _scopes(held.by_scope(subject, members), bits, namespaces):
+            rows.add(number, scope, parts)
+    return rows.frame()
+
+
+def _asked(snapshot: Snapshot, subjects: Subject | str | Iterable[Subject | str] | None) -> list[Subject]:
+    if subjects is None:
+        groups = {subject for subject in index_of(snapshot).subjects() if subject.kind == GROUP}
+        return [*known_subjects(snapshot), *sorted({*groups, MASTERS_GROUP})]
+    one = [subjects] if isinstance(subjects, Subject | str) else subjects
+    return list(dict.fromkeys(map(parse, one)))
+
+
+class _Held:
+    """The bindings of subjects by where they grant, those of groups worked out once."""
+
+    def __init__(self, index: AccessIndex, bits: PermissionBits) -> None:
+        self._index, self._bits = index, bits
+        self._groups: dict[Subject, Mapping[str, Parts]] = {}
+
+    def by_scope(self, subject: Subject, members: Members) -> Mapping[str, Parts]:
+        found: dict[str, Parts] = {}
+        for principal in principals_of(subject, members):
+            for scope, parts in self._of(principal).items():
+                found[scope] = (*found.get(scope, ()), *parts)
+        return found
+
+    def _of(self, principal: Subject) -> Mapping[str, Parts]:
+        known = self._groups.get(principal)
+        if known is None:
+            known = self._worked_out(principal)
+            if principal.kind == GROUP:
+                self._groups[principal] = known
+        return known
+
+    def _worked_out(self, principal: Subject) -> Mapping[str, Parts]:
+        if principal == MASTERS_GROUP:
+            return {"": ((NO_BINDING, self._bits.everything),)}
+        found: dict[str, Parts] = {}
+        for grant in self._index.grants_of_subject(principal):
+            allowed = self._bits.allowed(grant.rules)
+            if grant.namespace:
+                allowed &= self._bits.local
+            if allowed:
+                found[grant.namespace] = (*found.get(grant.namespace, ()), (written(grant.binding), allowed))
+        return found
+
+
+def _scopes(
+    held: Mapping[str, Parts], bits: PermissionBits, namespaces: Sequence[str] | None
+) -> Iterator[tuple[str, Parts]]:
+    """What is held in each place that gets rows."""
+    wide = held.get("", ())
+    everywhere = _together(wide)
+    if namespaces is None:
+        yield "", wide
+        for scope, parts in held.items():
+            if scope and _together(parts) & ~everywhere:
+                yield scope, _only((*wide, *parts), bits.placed)
+        return
+    without = bits.everything & ~bits.placed
+    yield "", wide if "" in namespaces else _only(wide, without)
+    for scope in namespaces:
+        if scope:
+            yield scope, _only((*wide, *held.get(scope, ())), bits.placed)
+
+
+def _together(parts: Parts) -> int:
+    found = 0
+    for _, allowed in parts:
+        found |= allowed
+    return found
+
+
+def _only(parts: Parts, mask: int) -> Parts:
+    return tuple((text, allowed & mask) for text, allowed in parts if allowed & mask)
+
+
+class _Rows:
+    """The rows of the table, collected as arrays."""
+
+    def __init__(self, bits: PermissionBits, subjects: Sequence[str]) -> None:
+        self._bits, self._subjects = bits, subjects
+        self._scopes: dict[str, int] = {EVERYWHERE: 0}
+        self._numbers: list[tuple[int, int, int]] = []
+        self._resources: list[Any] = []
+        self._tables: list[Table] = []
+        self._bindings: list[tuple[str, ...]] = []
+        self._known: dict[int, tuple[Any, Table, Any]] = {}
+
+    def add(self, subject: int, scope: str, parts: Parts) -> None:
+        """Add a row for each resource of which the parts allow anything."""
+        allowed = _together(parts)
+        if not allowed:
+            return
+        places, table, _ = self._decoded(allowed)
+        scoped = self._scopes.setdefault(scope or EVERYWHERE, len(self._scopes))
+        self._numbers.append((subject, scoped, len(places)))
+        self._resources.append(places)
+        self._tables.append(table)
+        self._bindings += self._evidence(places, parts)
+
+    def _evidence(self, places: Any, parts: Parts) -> list[tuple[str, ...]]:
+        """The bindings that speak for each row, each once, in order."""
+        if len(parts) == 1:
+            return [(parts[0][0],)] * len(places)
+        seen = [(text, self._decoded(allowed)[2]) for text, allowed in dict(parts).items()]
+        return [tuple(text for text, there in seen if there[place]) for place in places]
+
+    def _decoded(self, allowed: int) -> tuple[Any, Table, Any]:
+        """The resources of which something is allowed, what is, and for each resource whether it is one of them."""
+        known = self._known.get(allowed)
+        if known is None:
+            whole = self._bits.table(allowed)
+            there = whole.any(axis=1)
+            known = self._known[allowed] = (np.flatnonzero(there), whole[there], there)
+        return known
+
+    def frame(self) -> pd.DataFrame:
+        """The table."""
+        counts = np.array([count for _, _, count in self._numbers], dtype=np.int64)
+        subjects = np.repeat(np.array([number for number, _, _ in self._numbers], dtype=np.int64), counts)
+        scopes = np.repeat(np.array([number for _, number, _ in self._numbers], dtype=np.int64), counts)
+        places = np.concatenate(self._resources) if self._resources else np.array([], dtype=np.int64)
+        shape = (0, len(self._bits.verbs))
+        cells = np.concatenate(self._tables) if self._tables else np.zeros(shape, dtype=bool)
+        columns: dict[str, Any] = {
+            "subject": pd.Categorical.from_codes(subjects, pd.Index(list(self._subjects))),
+            "namespace": pd.Categorical.from_codes(scopes, pd.Index(list(self._scopes))),
+            "resource": pd.Categorical.from_codes(places, pd.Index(list(self._bits.resources))),
+        }
+        columns |= {verb: cells[:, number] for number, verb in enumerate(self._bits.verbs)}
+        return pd.DataFrame({**columns, "bindings": pd.Series(self._bindings, dtype=object)})
+
+
+def resource_matrix(
     snapshot: Snapshot,
     subject: Subject | str,
     *,
@@ -44,7 +238,7 @@ def access_matrix(
     -----
     One decision per field, a few microseconds each.
     """
-    words = list(resources or _all_resources(snapshot))
+    words = list(resources or all_resources(snapshot))
     fields = [
         [can(snapshot, subject, verb, word, namespace=namespace, members=members).allowed for verb in verbs]
         for word in words
@@ -85,5 +279,6 @@ def subject_matrix(
     return found[found.any(axis=1)] if subjects is None else found
 
 
-def _all_resources(snapshot: Snapshot) -> list[str]:
+def all_resources(snapshot: Snapshot) -> list[str]:
+    """Every resource of the snapshot's release, custom ones included, as words: ``deployments.apps``."""
     return list(dict.fromkeys(str(resource) for resource in catalogue_of(snapshot).resources()))

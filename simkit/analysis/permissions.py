@@ -9,10 +9,10 @@ import pandas as pd
 from simkit.analysis.access import MASTERS_GROUP, NO_MEMBERS, index_of, principals_of
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.frames import table
+from simkit.analysis.granttable import EVERYWHERE, NO_BINDING
 from simkit.analysis.rbacobjects import kind_of
 from simkit.analysis.subject import Members, parse
 from simkit.analysis.target import VIRTUAL
-from simkit.analysis.who_can import EVERYWHERE, NO_BINDING
 from simkit.logic.rbac.binding import GROUP, Grant, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.schema.catalogue import Catalogue

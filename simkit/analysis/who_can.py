@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.access import MASTERS_GROUP, NO_MEMBERS, index_of, members_of
+from simkit.analysis.access import NO_MEMBERS, index_of, members_of
 from simkit.analysis.frames import table
-from simkit.analysis.rbacobjects import columns_of, kind_of
-from simkit.analysis.subject import Members, normal
+from simkit.analysis.granttable import FIXED, GrantTable, Limit, grant_table
+from simkit.analysis.rbacobjects import columns_of
+from simkit.analysis.subject import Members
 from simkit.analysis.target import Target, check_verb, target
 from simkit.logic.rbac.binding import GROUP, Grant
-from simkit.logic.rbac.index import Answer
+from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
+from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.ruleset import RuleSet
 from simkit.snapshot.protocol import Snapshot
 
-COLUMNS: Final = (
-    "subject_kind",
-    "subject",
-    "subject_namespace",
-    "via_group",
-    "scope",
-    "binding_kind",
-    "binding",
-    "role_kind",
-    "role",
-    "rule",
-    "names",
-)
-EVERYWHERE: Final = "*"
-"""The scope of a grant that holds in the whole cluster."""
-NO_BINDING: Final = "(no binding)"
-"""Stands for the binding of those whom the server allows everything without one."""
+COLUMNS: Final = (*FIXED, "rule", "names")
 
 SINGLE_OBJECT_VERBS: Final = ("get", "update", "patch", "delete")
 """The verbs that ask for one object: those for which a namespace's own name is the request's namespace."""
@@ -113,10 +100,10 @@ def who_can(
     asked = target(snapshot, verb, resource, subresource=subresource, name=name or "", url=url, group=group)
     check_verb(verb, _verbs_of(index.all_grants()))
     question = question_of(asked, namespace, any_name=name is None)
-    rows = [_MASTERS_ROW, *sorted(_rows(index.who(question), question, asked), key=_order)]
+    found = _answered(grant_table(snapshot), index, question, asked)
     if expand_groups:
-        rows = [each for row in rows for each in (row, *_expanded(snapshot, row, members))]
-    found = table(rows, COLUMNS)
+        rows = found.itertuples(index=False, name=None)
+        found = table((each for row in rows for each in (row, *_expanded(snapshot, row, members))), COLUMNS)
     if within_hops is not None:
         found = _with_escalations(found, snapshot, question, asked, members, within_hops)
     found.attrs["question"] = str(asked)
@@ -160,38 +147,27 @@ def _verbs_of(grants: Iterable[Grant]) -> Iterator[str]:
     return (verb for grant in grants for rule in grant.rules for verb in rule.verbs)
 
 
-_MASTERS_ROW: Final[tuple[Any, ...]] = (*columns_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "", -1, ())
+def _answered(grants: GrantTable, index: AccessIndex, question: Question, asked: Target) -> pd.DataFrame:
+    """The row of ``system:masters``, and one for each grant that allows what is asked."""
+    allowing: dict[RuleSet, Limit] = {}
+    for rules, first in index.allowing(question).items():
+        allowing[rules] = limits(rules.rules, first, question)
+    scope = "" if question.path else question.namespace
+    return grants.answer(allowing, scope, own_names=asked.is_namespace)
 
 
-def _rows(answers: Iterable[Answer], question: Question, asked: Target) -> Iterator[tuple[Any, ...]]:
-    for grant, first in answers:
-        rule, names = limits(grant, first, question)
-        if names and asked.is_namespace and grant.namespace and grant.namespace not in names:
-            continue  # a request for another namespace never meets this binding
-        subject = normal(grant.subject)
-        binding, role = grant.binding, grant.role
-        where = grant.namespace or EVERYWHERE
-        yield (*columns_of(subject), "", where, kind_of(binding), binding.name, kind_of(role), role.name, rule, names)
-
-
-def limits(grant: Grant, first: int, question: Question) -> tuple[int, tuple[str, ...]]:
+def limits(rules: Sequence[Rule], first: int, question: Question) -> tuple[int, tuple[str, ...]]:
     """The rule of a grant that allows the most of what is asked, and the only names it holds for (empty: all).
 
     ``first`` is the index of the first rule that allows it.
     """
-    if not grant.rules[first].resource_names:
+    if not rules[first].resource_names:
         return first, ()
-    matching = [(index, rule) for index, rule in enumerate(grant.rules) if question.allowed_by(rule)]
+    matching = [(index, rule) for index, rule in enumerate(rules) if question.allowed_by(rule)]
     for index, rule in matching:
         if not rule.resource_names:
             return index, ()
     return first, tuple(dict.fromkeys(name for _, rule in matching for name in rule.resource_names))
-
-
-def _order(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Cluster-wide grants first, then by namespace; groups, service accounts, users; by name."""
-    kind, name, namespace, _, scope, *rest = row
-    return (scope != EVERYWHERE, scope, kind, namespace, name, rest[1], rest[0])
 
 
 def _expanded(snapshot: Snapshot, row: tuple[Any, ...], members: Members) -> Iterator[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ from simkit.analysis.access import index_of
 from simkit.analysis.compare import compare
 from simkit.analysis.frames import bindings, roles, rules, subjects
 from simkit.analysis.graph import access_graph
-from simkit.analysis.matrix import access_matrix, subject_matrix
+from simkit.analysis.matrix import resource_matrix, subject_matrix
 from simkit.analysis.permissions import permissions
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, Subject
 from simkit.meta.names import Key
@@ -100,12 +100,12 @@ def test_permissions_say_what_is_dead() -> None:
 
 def test_matrices_agree_with_each_other() -> None:
     """What a subject's matrix says of a resource, the resource's matrix says of the subject."""
-    mine = access_matrix(SMALL, "ann", resources=["pods", "secrets"], verbs=["get", "delete"])
+    mine = resource_matrix(SMALL, "ann", resources=["pods", "secrets"], verbs=["get", "delete"])
     assert mine.to_numpy().tolist() == [[True, False], [False, False]]
     theirs = subject_matrix(SMALL, "pods", verbs=["get", "delete"])
     assert list(theirs.loc["user:ann"]) == list(mine.loc["pods"])
     assert "sa:dev/app" not in theirs.index
-    assert access_matrix(SMALL, "ann").shape[0] > 50
+    assert resource_matrix(SMALL, "ann").shape[0] > 50
 
 
 def test_comparison_is_of_access() -> None:

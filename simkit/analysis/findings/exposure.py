@@ -11,8 +11,8 @@ from simkit.analysis.findings.holders import holders
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.frames import table
+from simkit.analysis.granttable import EVERYWHERE
 from simkit.analysis.subject import Members, text_of
-from simkit.analysis.who_can import EVERYWHERE
 from simkit.logic.rbac.binding import Subject
 from simkit.snapshot.protocol import Snapshot
 

@@ -87,7 +87,7 @@ def _rights(survey: Survey, right: Right, administrators: bool) -> dict[Place, H
         for grant, first in survey.who(question):
             if not administrators and survey.administers(grant):
                 continue
-            held = Held(grant, *limits(grant, first, question))
+            held = Held(grant, *limits(grant.rules, first, question))
             place = (normal(grant.subject), grant.namespace)
             if place not in found or (found[place].names and not held.names):
                 found[place] = held

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from simkit.analysis.granttable import EVERYWHERE
 from simkit.analysis.plots.style import INK, figure, shortened, title
-from simkit.analysis.who_can import EVERYWHERE
 
 COLOURS = "cividis_r"
 """Looks the same to colour-blind readers and in grey."""

@@ -188,7 +188,7 @@ class AccessIndex:
         -----
         O(distinct rules that name the resource in the namespace or cluster-wide, plus answers).
         """
-        for rules, index in self._allowing(question).items():
+        for rules, index in self.allowing(question).items():
             for role in _within(self._sharing, rules, question.namespace):
                 for binding in _within(self._uses, role, question.namespace):
                     if question.reaches(binding.namespace):
@@ -196,8 +196,8 @@ class AccessIndex:
                             grant = Grant(binding.key, role, binding.namespace, subject, rules.rules)
                             yield Answer(grant, index)
 
-    def _allowing(self, question: Question) -> dict[RuleSet, int]:
-        """The rules that allow what is asked, each with the index of the first rule that does."""
+    def allowing(self, question: Question) -> dict[RuleSet, int]:
+        """The rules that allow what is asked where they are bound, each with the index of the first rule that does."""
         found: dict[RuleSet, int] = {}
         for mention in question.mentions:
             for rules in _within(self._mentioned, mention, question.namespace):

@@ -1,0 +1,119 @@
+"""Every grant of a snapshot as a row that is made once; answers are taken out of them by number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from simkit.analysis.access import MASTERS_GROUP, index_of
+from simkit.analysis.frames import table
+from simkit.analysis.rbacobjects import columns_of, kind_of
+from simkit.analysis.remembered import Remembered
+from simkit.analysis.subject import normal
+from simkit.logic.rbac.binding import Grant
+from simkit.logic.rbac.index import AccessIndex
+from simkit.logic.rbac.ruleset import RuleSet
+from simkit.snapshot.protocol import Snapshot
+
+EVERYWHERE: Final = "*"
+"""The scope of a grant that holds in the whole cluster."""
+FIXED: Final = (
+    *("subject_kind", "subject", "subject_namespace", "via_group", "scope"),
+    *("binding_kind", "binding", "role_kind", "role"),
+)
+"""The columns of an answer that do not depend on the question."""
+
+NO_BINDING: Final = "(no binding)"
+"""Stands for the binding of those whom the server allows everything without one."""
+_MASTERS_ROW: Final = (*columns_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "")
+Limit = tuple[int, tuple[str, ...]]
+"""The rule that allows what is asked, and the only names it holds for (empty: all)."""
+Numbers = NDArray[np.int64]
+_NO_RULE: Final[Limit] = (-1, ())
+_FIRST: Final[Numbers] = np.zeros(1, dtype=np.int64)
+_NONE: Final[Numbers] = np.zeros(0, dtype=np.int64)
+
+
+class GrantTable:
+    """The grants of an index in the order of answers, and which of them share their rules.
+
+    Cluster-wide grants come first, then by namespace; groups, service accounts, users; by name. Row 0 is of the
+    subject that needs no grant.
+
+    Notes
+    -----
+    An answer costs O(distinct rules that allow what is asked + rows), and little for each row.
+    """
+
+    def __init__(self, index: AccessIndex) -> None:
+        grants = sorted((grant for grant in index.all_grants() if grant.rules), key=_order)
+        fixed = table([_MASTERS_ROW, *map(_row, grants)], FIXED)
+        self._fixed = {str(name): column.array for name, column in fixed.items()}
+        self._codes: dict[str, int] = {"": 0}
+        self._scopes: Numbers = np.zeros(len(grants) + 1, dtype=np.int64)
+        rows: dict[int, tuple[Grant, list[int]]] = {}
+        for number, grant in enumerate(grants, 1):
+            self._scopes[number] = self._codes.setdefault(grant.namespace, len(self._codes))
+            rows.setdefault(id(grant.rules), (grant, []))[1].append(number)
+        self._by_rules: dict[RuleSet, Numbers] = {
+            RuleSet.of(grant.rules): np.array(numbers, dtype=np.int64) for grant, numbers in rows.values()
+        }
+
+    def answer(self, allowing: Mapping[RuleSet, Limit], scope: str | None, *, own_names: bool = False) -> pd.DataFrame:
+        """The row of ``system:masters``, and those of the grants that have some of these rules.
+
+        Parameters
+        ----------
+        scope
+            Grants in this namespace and cluster-wide ones count; empty: only these; None: all.
+        own_names
+            Whether names are those of namespaces, so that a grant in a namespace counts only for that one.
+        """
+        parts = [self._by_rules.get(rules, _NONE) for rules in allowing]
+        limits = [_NO_RULE, *allowing.values()]
+        numbers = np.concatenate([_FIRST, *parts])
+        which = np.repeat(np.arange(len(limits)), [1, *map(len, parts)])
+        if scope is not None:
+            code = self._scopes[numbers]
+            kept = (code == 0) | (code == self._codes.get(scope, 0))
+            numbers, which = numbers[kept], which[kept]
+        order = np.argsort(numbers)
+        numbers, which = numbers[order], which[order]
+        if own_names:
+            kept = np.array([self._counts(number, limits[one][1]) for number, one in zip(numbers, which)])
+            numbers, which = numbers[kept], which[kept]
+        columns: dict[str, Any] = {name: values.take(numbers) for name, values in self._fixed.items()}
+        names = np.empty(len(limits), dtype=object)
+        names[:] = [each for _, each in limits]
+        rules = np.array([rule for rule, _ in limits], dtype=np.int64)
+        return pd.DataFrame({**columns, "rule": rules[which], "names": names[which]})
+
+    def _counts(self, number: int, names: tuple[str, ...]) -> bool:
+        """Whether a request for one of the names ever meets the grant."""
+        scope = self._fixed["scope"][number]
+        return not names or scope == EVERYWHERE or scope in names
+
+
+_tables: Remembered[GrantTable] = Remembered()
+
+
+def grant_table(snapshot: Snapshot) -> GrantTable:
+    """The table of a snapshot's grants, made at the first question."""
+    return _tables.of(snapshot, lambda one: GrantTable(index_of(one)))
+
+
+def _row(grant: Grant) -> tuple[str, ...]:
+    binding, role = grant.binding, grant.role
+    where = grant.namespace or EVERYWHERE
+    subject = columns_of(normal(grant.subject))
+    return (*subject, "", where, kind_of(binding), binding.name, kind_of(role), role.name)
+
+
+def _order(grant: Grant) -> tuple[Any, ...]:
+    """Cluster-wide grants first, then by namespace; groups, service accounts, users; by name."""
+    kind, name, namespace = columns_of(normal(grant.subject))
+    return (bool(grant.namespace), grant.namespace, kind, namespace, name, grant.binding.name)
