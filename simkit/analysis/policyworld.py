@@ -138,14 +138,15 @@ def attempts(chosen: Chosen, operations: Sequence[str], identity: Identity) -> I
         kinds = [each for each in operations if any(_may(hook, world, each, resource) for hook in chosen.hooks)]
         if kinds:
             for obj in world.snapshot.scan(resource.storage):
-                yield resource, _attempt(obj, resource, kinds[0], identity, world.catalogue)
+                yield resource, attempt_of(obj, resource, kinds[0], identity, world.catalogue)
 
 
 def _may(hook: Bound, world: SnapshotWorld, operation: str, resource: Resource) -> bool:
     return hook.policy.constraints.may_match(world, operation, resource.gvr, "")
 
 
-def _attempt(obj: Object, resource: Resource, operation: str, identity: Identity, catalogue: Catalogue) -> Attempt:
+def attempt_of(obj: Object, resource: Resource, operation: str, identity: Identity, catalogue: Catalogue) -> Attempt:
+    """A write of an object as it is: created, or stored once more."""
     preferred = catalogue.preferred(resource.group_resource) or resource
     own = resource.storage == NAMESPACES
     options: Mapping[str, str] = {}

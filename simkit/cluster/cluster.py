@@ -292,6 +292,12 @@ class Cluster:
 
         return policy_coverage(self.snapshot(), None if policies is None else manifests(policies, self.release))
 
+    def webhook_coverage(self) -> DataFrame:
+        """Which webhooks would be asked about which objects: see ``simkit.analysis.webhooks``."""
+        from simkit.analysis.webhooks import webhook_coverage
+
+        return webhook_coverage(self.snapshot())
+
     def expression_costs(self) -> DataFrame:
         """What every expression of policies, webhooks and custom resources costs."""
         from simkit.analysis.policycosts import expression_costs

@@ -146,3 +146,29 @@ def test_every_expression_has_its_cost() -> None:
 def test_calls_that_were_not_made_are_a_table() -> None:
     """Without calls the table still has its columns."""
     assert list(uncalled([]).columns) == ["kind", "name", "target", "about"]
+
+
+def test_webhooks_see_what_their_rules_and_selectors_take(cluster: Cluster) -> None:
+    """One row for each webhook and object; without rules a webhook is asked about nothing."""
+    quotas = [{**RULE}]
+    red = {"matchLabels": {"team": "red"}}
+    cluster.create(
+        configuration(
+            hook(name="all.example.com", rules=quotas, failurePolicy="Ignore"),
+            hook(name="none.example.com", rules=[]),
+            mutating=True,
+            name="m",
+        )
+    )
+    service = {"service": {"namespace": "ops", "name": "hook"}}
+    cluster.create(
+        configuration(hook(name="red.example.com", rules=quotas, namespaceSelector=red, clientConfig=service), name="v")
+    )
+    found = cluster.webhook_coverage()
+    counts = found.groupby(["kind", "webhook", "on_failure"]).size().to_dict()
+    assert counts == {
+        ("MutatingWebhookConfiguration", "all.example.com", "Ignore"): 5,
+        ("ValidatingWebhookConfiguration", "red.example.com", "Fail"): 3,
+    }
+    assert set(found.loc[found["webhook"] == "red.example.com", "target"]) == {"ops/hook"}
+    assert set(found["resource"]) == {"resourcequotas"}
