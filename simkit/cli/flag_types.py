@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Final
+from typing import Any, Final
 
 _WORDS: Final = {"true": True, "false": False, "t": True, "f": False, "1": True, "0": False}
 
@@ -45,6 +45,24 @@ def seconds(text: str) -> float:
 def words(text: str) -> tuple[str, ...]:
     """A list with commas between its words."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def gate_switches(text: str) -> dict[str, bool]:
+    """``A=true,B=false`` as a mapping; unlike elsewhere, every name needs its value."""
+    for item in words(text):
+        if "=" not in item:
+            raise argparse.ArgumentTypeError(f"missing bool value for {item}")
+    return switches(text)
+
+
+class Merging(argparse.Action):
+    """A flag with a mapping that may be given several times: what comes later wins."""
+
+    def __call__(
+        self, parser: object, namespace: argparse.Namespace, values: Any, option_string: object = None
+    ) -> None:
+        """Add what was given to what is there."""
+        setattr(namespace, self.dest, {**(getattr(namespace, self.dest) or {}), **values})
 
 
 def switches(text: str) -> dict[str, bool]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cli import access_flags, audit_flags, inert_flags, object_flags, outside, request_flags
-from simkit.cli.flag_types import flag, port, switches, words
+from simkit.cli.flag_types import Merging, flag, gate_switches, port, switches, words
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -108,8 +108,11 @@ def _add_behaviour(group: Any) -> None:
     group.add_argument(
         "--admission-control-config-file", type=Path, metavar="FILE", help="settings of admission plugins"
     )
-    group.add_argument("--feature-gates", type=switches, default={}, metavar="A=true,B=false")
-    group.add_argument("--runtime-config", type=switches, default={}, metavar="GROUP/VERSION=true")
+    for name, read, shown in (
+        ("feature-gates", gate_switches, "A=true,B=false"),
+        ("runtime-config", switches, "GROUP/VERSION=true"),
+    ):
+        group.add_argument(f"--{name}", type=read, action=Merging, default={}, metavar=shown)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -129,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
         made = _assembled(replace(_options(args), **_signing(args, serving)), args.load)
         authentication = build(access_flags.settings(args, serving), live(made.store), clock, made.engine.metrics)
         made.engine.authenticate_with(authentication)
-        compress = args.feature_gates.get("APIResponseCompression", True)
+        compress = made.engine.gate("APIResponseCompression")
         road = Road(made.engine)
         server = Server(road, serving, clock=clock, compress=compress, departing=road, upkeep=made.runner)
         seldom_collecting()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import orjson
 import pytest
 
-from simkit.cli import main
+from simkit.cli import main, serve
 from simkit.cli.dump import demo_path
 
 WORKED = Path(__file__).resolve().parents[1] / "logic" / "lifecycle" / "worked.yaml"
@@ -86,3 +87,28 @@ def test_nobody_and_somebody_would_notice(capsys: pytest.CaptureFixture[str]) ->
     assert rows["objects: unreachable"] > 0
     assert main(["without", "node.k8s.io/v1", "--dump", demo_path()]) in (0, 1)
     assert main(["without", "nosuch/v1", "--dump", demo_path()]) == 2
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (("--feature-gates", "WatchList"), "missing bool value for WatchList"),
+        (("--feature-gates", "WatchList=yes"), "'yes' is neither true nor false"),
+        (("--runtime-config", "batch/v1=maybe"), "'maybe' is neither true nor false"),
+    ],
+)
+def test_switches_must_be_written_well(capsys: pytest.CaptureFixture[str], flags: tuple[str, str], text: str) -> None:
+    """A gate needs its value; versions may go without."""
+    with pytest.raises(SystemExit):
+        main(["serve", *flags])
+    assert text in capsys.readouterr().err
+
+
+def test_switches_given_twice_add_up() -> None:
+    """Later ones win."""
+    commands = argparse.ArgumentParser()
+    serve.add_parser(commands.add_subparsers())
+    given = ["--runtime-config", "api/all,batch/v1=false", "--runtime-config", "batch/v1"]
+    args = commands.parse_args(["serve", *given, "--feature-gates", "A=true", "--feature-gates", "B=false"])
+    assert args.runtime_config == {"api/all": True, "batch/v1": True}
+    assert args.feature_gates == {"A": True, "B": False}
