@@ -82,7 +82,13 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return ()
+    capacity = at(obj, "status", "capacity") or {}
+    text = "must be a valid resource quantity"
+    return [
+        invalid_value(f"status.capacity[{name}]", parse(capacity[name]).whole, text)
+        for name in sorted(capacity)
+        if parse(capacity[name]).nano < 0
+    ]
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import odd_address
+from simkit.kinds.parts.addresses import odd_address, odd_range
 from simkit.kinds.parts.cells import NONE, UNKNOWN, created, pairs
 from simkit.kinds.parts.drafts import kept_status, owned, without_empty
 from simkit.kinds.parts.load_balancer import reached_at
@@ -42,6 +42,8 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     if spec.get("loadBalancerIP"):
         places.append(("spec.loadBalancerIP", spec["loadBalancerIP"]))
     found += [text for path, one in places for text in odd_address(path, one)]
+    for index, one in enumerate(spec.get("loadBalancerSourceRanges") or ()):
+        found += odd_range(f"spec.loadBalancerSourceRanges[{index}]", one.strip())
     if type_of(obj) == EXTERNAL_NAME and spec.get("externalIPs"):
         found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
     if type_of(obj) != EXTERNAL_NAME and spec.get("externalName"):

@@ -95,6 +95,19 @@ def odd_address(path: str, text: str) -> Iterator[str]:
     yield f"{path}: IP address was accepted, but will be invalid in a future Kubernetes release: {why}"
 
 
+def odd_range(path: str, text: str) -> Iterator[str]:
+    """Warnings of a range that other software may read differently, or not at all."""
+    start, _, length = text.partition("/")
+    found = address(start)
+    if found is not None and ":" not in start and _ZEROS.search(start):
+        why = f"ParseAddr({quoted(start)}): IPv4 field has octet with leading zero"
+        why = f"netip.ParsePrefix({quoted(text)}): {why}"
+        yield f"{path}: IP prefix was accepted, but will be invalid in a future Kubernetes release: {why}"
+    elif found is not None and ":" in start and f"{found}/{length}" != text:
+        shown = f"IPv6 prefix {quoted(text)} is not in RFC 5952 canonical format ({quoted(f'{found}/{length}')})"
+        yield f"{path}: {shown}, which may cause controller apply-loops"
+
+
 def port_faults(path: str, port: int) -> Iterator[FieldError]:
     if not 1 <= port <= 65535:
         yield invalid_value(path, port, PORT_RANGE)

@@ -37,7 +37,7 @@ from simkit.meta.fielderror import (
     unsupported,
 )
 from simkit.meta.format import dns_label, dns_subdomain, label_value, qualified_name
-from simkit.meta.objects import Object, annotations_of
+from simkit.meta.objects import Object, annotations_of, at
 
 _HINTS: Final = label("topology-aware-hints", "service")
 _MODE: Final = label("topology-mode", "service")
@@ -58,7 +58,11 @@ def service_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 def service_status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """What is wrong with a service's status."""
-    return list(balancer_faults("status.loadBalancer", obj.get("status") or {}, modes=type_of(obj) == LOAD_BALANCER))
+    status = obj.get("status") or {}
+    if type_of(obj) != LOAD_BALANCER and at(status, "loadBalancer", "ingress"):
+        text = "may only be used when `spec.type` is 'LoadBalancer'"
+        return [forbidden_field("status.loadBalancer.ingress", text)]
+    return list(balancer_faults("status.loadBalancer", status, modes=True))
 
 
 def _faults(obj: Object) -> Iterator[FieldError]:

@@ -131,3 +131,29 @@ def test_addresses_and_ranges() -> None:
 def test_names_of_ports(name: str, count: int) -> None:
     """Everything that is wrong with the name of a port is told."""
     assert len(port_name_texts(name)) == count
+
+
+def test_load_balancers_are_reached_at_load_balancers_only() -> None:
+    """Points of access need a type that has them, and a known mode for each address."""
+    status: Draft = {"loadBalancer": {"ingress": [{"ip": "192.0.2.1", "ipMode": "Odd"}]}}
+    check = (rules("v1/Service").subresources or {})["status"].validate
+    found = {kind: [str(fault) for fault in check({**service(type=kind), "status": status}, None)] for kind in _TYPES}
+    assert found["ClusterIP"] == [
+        "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'"
+    ]
+    assert found["LoadBalancer"] == [
+        'status.loadBalancer.ingress[0].ipMode: Unsupported value: "Odd": supported values: "Proxy", "VIP"'
+    ]
+
+
+_TYPES = ("ClusterIP", "LoadBalancer")
+
+
+def test_ranges_that_others_read_differently() -> None:
+    """Leading zeros and long forms of the newer family are worth a warning."""
+    ranges = ["10.0.0.0/8", "010.0.0.0/8", "2001:db8::/64", "2001:0db8::/64"]
+    told = rules("v1/Service").warnings(service(type="LoadBalancer", loadBalancerSourceRanges=ranges), None)
+    assert [text.partition(":")[0] for text in told] == [
+        "spec.loadBalancerSourceRanges[1]",
+        "spec.loadBalancerSourceRanges[3]",
+    ]
