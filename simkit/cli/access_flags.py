@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from simkit.engine.authn.config import Settings
     from simkit.engine.http.server import Serving
 
+_PROXY_HEADERS: Final = {
+    "username-headers": "X-Remote-User",
+    "group-headers": "X-Remote-Group",
+    "extra-headers-prefix": "X-Remote-Extra-",
+}
 DEFAULT_ISSUER: Final = "https://kubernetes.default.svc"
 
 
@@ -28,6 +33,9 @@ def _add_authentication(group: Any) -> None:
     group.add_argument(
         "--requestheader-allowed-names", type=words, default=(), metavar="A,B", help="common names of front proxies"
     )
+    for what, usual in _PROXY_HEADERS.items():
+        flag_name = f"--requestheader-{what}"
+        group.add_argument(flag_name, type=words, default=(usual,), metavar="A,B", help=f"default {usual}")
     group.add_argument("--token-auth-file", type=Path, metavar="FILE", help="CSV: token, user, uid, groups")
     group.add_argument(
         "--anonymous-auth", type=flag, default=True, nargs="?", const=True, metavar="BOOL", help="default true"
@@ -94,6 +102,9 @@ def settings(args: argparse.Namespace, serving: Serving) -> Settings:
     """The authenticators that the flags ask for. Raises SimkitError."""
     from simkit.engine.authn.config import Settings
 
+    gate = "StructuredAuthenticationConfiguration"
+    if args.authentication_config is not None and not args.feature_gates.get(gate, True):
+        raise SimkitError(f"set --feature-gates={gate}=true to use authentication-config file")
     made = serving.identities()
     keys = args.service_account_key_file or ([args.tls_private_key_file] if args.tls_private_key_file else [])
     return Settings(
@@ -101,6 +112,9 @@ def settings(args: argparse.Namespace, serving: Serving) -> Settings:
         client_authorities=serving.trusted_clients(made),
         proxy_authorities=serving.proxy_authorities,
         proxy_names=args.requestheader_allowed_names,
+        proxy_user_headers=args.requestheader_username_headers,
+        proxy_group_headers=args.requestheader_group_headers,
+        proxy_extra_prefixes=args.requestheader_extra_headers_prefix,
         token_auth_file=args.token_auth_file,
         enable_bootstrap_token_auth=args.enable_bootstrap_token_auth,
         service_account_issuer=args.service_account_issuer or (DEFAULT_ISSUER,),

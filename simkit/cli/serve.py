@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.cli import access_flags, audit_flags, inert_flags, object_flags, outside, request_flags
+from simkit.cli import access_flags, audit_flags, inert_flags, object_flags, outside, request_flags, tls_flags
 from simkit.cli.flag_types import Merging, flag, gate_switches, port, switches, words
 from simkit.meta.errors import SimkitError
 
@@ -72,8 +72,7 @@ def _add_serving(group: Any) -> None:
     group.add_argument(
         "--cert-dir", type=Path, metavar="DIR", help="where made certificates are kept (default: per user)"
     )
-    group.add_argument("--tls-cert-file", type=Path, metavar="FILE", help="serving certificate instead of a made one")
-    group.add_argument("--tls-private-key-file", type=Path, metavar="FILE", help="its key")
+    tls_flags.add_arguments(group)
     group.add_argument(
         "--kubeconfig-out", type=Path, metavar="FILE", help="write a client configuration of an administrator"
     )
@@ -101,12 +100,24 @@ def _add_behaviour(group: Any) -> None:
         metavar="A,-B",
         help='default "*"; "": none; "*,-name": all but one',
     )
+    group.add_argument(
+        "--use-service-account-credentials",
+        type=flag,
+        default=True,
+        nargs="?",
+        const=True,
+        metavar="BOOL",
+        help="each controller acts as an account of its own (default true)",
+    )
     for name, text in _SIGNING.items():
         group.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
     group.add_argument("--enable-admission-plugins", type=words, default=(), metavar="A,B")
     group.add_argument("--disable-admission-plugins", type=words, default=(), metavar="A,B")
     group.add_argument(
         "--admission-control-config-file", type=Path, metavar="FILE", help="settings of admission plugins"
+    )
+    group.add_argument(
+        "--show-hidden-metrics-for-version", default="", metavar="X.Y", help="the release before: show what it still had"
     )
     for name, read, shown in (
         ("feature-gates", gate_switches, "A=true,B=false"),
@@ -177,6 +188,7 @@ def _serving(args: argparse.Namespace) -> Serving:
         proxy_authorities=read_file(args.requestheader_client_ca_file) if args.requestheader_client_ca_file else b"",
         kubeconfig=args.kubeconfig_out,
         **request_flags.times(args),
+        **tls_flags.serving(args),
     )
 
 
@@ -191,10 +203,12 @@ def _options(args: argparse.Namespace) -> Options:
         "anonymous_auth": (args.anonymous_auth, True),
         "feature_gates": (args.feature_gates, {}),
         "runtime_config": (args.runtime_config, {}),
+        "show_hidden_metrics_for_version": (args.show_hidden_metrics_for_version, ""),
         "enable_admission_plugins": (args.enable_admission_plugins, ()),
         "disable_admission_plugins": (args.disable_admission_plugins, ()),
         "admission_control_config_file": (args.admission_control_config_file, None),
         "controllers": (args.controllers, ("*",)),
+        "use_service_account_credentials": (args.use_service_account_credentials, True),
         "allow_privileged": (args.allow_privileged, None),
         **audit_flags.options(args),
         **request_flags.options(args),

@@ -37,6 +37,7 @@ from simkit.engine.pipeline.limits import Limits, Room
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.restored import restored
 from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.stability import shown_hidden
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.deletion import expire
 from simkit.engine.seams import Authorizer, Store
@@ -88,7 +89,7 @@ class Assembled:
         self.extensions = extensions or Extensions.of(options, store)
         self.roles = RoleAuthorizer(index or AccessIndex.of(self._everything()))
         store.listen(self.roles.follow)
-        metrics = Metrics()
+        metrics = Metrics(shown_hidden(options.show_hidden_metrics_for_version, options.release))
         self.access = Access(options, store, self._everything, self.clock, metrics, self.roles, graph, forked)
         authorizer = self.access.authorizer()
         self.engine = Engine(
@@ -123,7 +124,7 @@ class Assembled:
                 *controllers(self._means(), options.controllers),
                 *self._expiry(),
             ],
-            performing(self.engine),
+            performing(self.engine, as_one=not options.use_service_account_credentials),
             self._everything,
             clock=self.clock,
             rested=rested,
@@ -160,8 +161,10 @@ class Assembled:
 
         The same one is given out until something is written, since analyses remember what they made of it.
         """
-        if self._snapshot is None or self._snapshot.revision != self.store.revision:
+        if self._snapshot is None:
             self._snapshot = StoreSnapshot(self.store, self.catalogue, self.captured)
+        elif self._snapshot.revision != self.store.revision or not self._snapshot.shows(self.store):
+            self._snapshot = self._snapshot.successor(self.store, self.catalogue)
         return self._snapshot
 
     def _plugins(self, authorizer: Authorizer, chance: Chance, gates: Mapping[str, bool]) -> list[Plugin]:
@@ -224,6 +227,8 @@ class Assembled:
             forked=True,
         )
         forked.runner.go_on(self.runner)
+        if self._snapshot is not None and self._snapshot.revision == store.oldest:
+            forked._snapshot = self._snapshot  # its own will start from it
         return forked
 
 

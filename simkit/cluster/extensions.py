@@ -24,11 +24,13 @@ from simkit.engine.pipeline.target import parse
 from simkit.engine.seams import Store
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import SimkitError
-from simkit.meta.identity import Identity
+from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.schema.catalogue import Catalogue
 
+MANAGER: Final = Identity("system:kube-controller-manager", (AUTHENTICATED,))
+"""Who controllers are that have no accounts of their own."""
 _SERVICES: Final = GroupResource("", "services")
 _PROXY_NAME: Final = "front-proxy-client"
 _CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
@@ -122,10 +124,15 @@ class Extensions:
         return [CustomRegistration(catalogue), availability]
 
 
-def performing(engine: Engine) -> Callable[[Request, Identity], Response]:
-    """How controllers send requests: those of the server itself with the server's own rights."""
+def performing(engine: Engine, *, as_one: bool = False) -> Callable[[Request, Identity], Response]:
+    """How controllers send requests: those of the server itself with the server's own rights.
+
+    ``as_one`` has all others act as one user, whose default role is not enough for them: bind it to what they need.
+    """
 
     def perform(request: Request, identity: Identity) -> Response:
-        return travel(engine, request, SERVER if identity.user == SERVER.user else identity)
+        if identity.user == SERVER.user:
+            return travel(engine, request, SERVER)
+        return travel(engine, request, MANAGER if as_one else identity)
 
     return perform

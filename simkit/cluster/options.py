@@ -50,6 +50,8 @@ class Options:
     admission_control_config_file: str | Path | None = None
     """Settings of admission plugins."""
     controllers: Sequence[str] = ("*",)
+    use_service_account_credentials: bool = True
+    """Whether each controller acts as an account of its own, with a role of its own, or all as one user."""
     cluster_signing_cert_file: str | Path | None = None
     cluster_signing_key_file: str | Path | None = None
     """The authority that signs approved requests; without files one is made."""
@@ -82,6 +84,8 @@ class Options:
     """Whether containers may be privileged. None: only in a loaded cluster, whose dump may hold such pods."""
     service_cluster_ip_range: str = "10.96.0.0/16"
     """Addresses of Services: one range, or one of each family with a comma between them."""
+    show_hidden_metrics_for_version: str = ""
+    """The release before the served one: what deprecated metrics it still had that are hidden now is shown."""
     service_node_port_range: tuple[int, int] = (30000, 32767)
     """Ports of Services on nodes, both ends included."""
     event_ttl: float = 3600.0

@@ -123,3 +123,16 @@ def test_versions_that_there_are_not(version: int) -> None:
     place = LEAF.index(bytes.fromhex("a003020102")) + 4
     altered = LEAF[:place] + bytes([version]) + LEAF[place + 1 :]
     assert who(KNOWN, Credentials(certificates=(altered,))) == 401
+
+
+def test_other_names_of_headers() -> None:
+    """A server may be told which headers a proxy uses; the usual ones then mean nothing."""
+    union = authenticator(
+        proxy_user_headers=("X-User",), proxy_group_headers=("X-Team",), proxy_extra_prefixes=("X-More-",)
+    )
+    proxy = PROXIES.sign_client("front", (), SPAN)
+    found = union.authenticate(
+        shown(proxy, {"x-user": ("ann",), "x-team": ("devs",), "x-more-a%2fb": ("c",), "x-remote-group": ("root",)})
+    )
+    assert (found.user, found.groups, found.extra) == ("ann", ("devs", "system:authenticated"), {"a/b": ("c",)})
+    assert who(union, shown(proxy, SAYS)) == 401

@@ -13,7 +13,7 @@ from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.lookup import Lookup
 from simkit.engine.authn.madekey import MadeKey, MadeKeyTokens
 from simkit.engine.authn.oidcflags import Flags, tokens_by_flags
-from simkit.engine.authn.requestheader import RequestHeaders
+from simkit.engine.authn.requestheader import EXTRA_PREFIXES, GROUP_HEADERS, USER_HEADERS, RequestHeaders
 from simkit.engine.authn.review import TokenReviewer
 from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
 from simkit.engine.authn.tokens import read_tokens
@@ -38,6 +38,9 @@ class Settings:
     client_authorities: bytes = b""
     proxy_authorities: bytes = b""
     proxy_names: Sequence[str] = ()
+    proxy_user_headers: Sequence[str] = USER_HEADERS
+    proxy_group_headers: Sequence[str] = GROUP_HEADERS
+    proxy_extra_prefixes: Sequence[str] = EXTRA_PREFIXES
     token_auth_file: Path | None = None
     enable_bootstrap_token_auth: bool = False
     service_account_issuer: Sequence[str] = (DEFAULT_ISSUER,)
@@ -156,7 +159,16 @@ def _from_outside(
 def _by_certificate(settings: Settings, clock: Clock) -> list[Authenticator]:
     found: list[Authenticator] = []
     if settings.proxy_authorities:
-        found.append(RequestHeaders(settings.proxy_authorities, clock, allowed_names=settings.proxy_names))
+        found.append(
+            RequestHeaders(
+                settings.proxy_authorities,
+                clock,
+                allowed_names=settings.proxy_names,
+                user_headers=settings.proxy_user_headers,
+                group_headers=settings.proxy_group_headers,
+                extra_prefixes=settings.proxy_extra_prefixes,
+            )
+        )
     if settings.client_authorities:
         found.append(ClientCertificates(settings.client_authorities, clock))
     return found

@@ -11,6 +11,9 @@ from simkit.meta.errors import unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 
+USER_HEADERS, GROUP_HEADERS, EXTRA_PREFIXES = ("x-remote-user",), ("x-remote-group",), ("x-remote-extra-",)
+"""The usual names of the headers."""
+
 
 class RequestHeaders:
     """Believes the identity headers of a peer whose certificate comes from the front proxy's authority.
@@ -33,9 +36,9 @@ class RequestHeaders:
         clock: Clock,
         *,
         allowed_names: Collection[str] = (),
-        user_headers: Sequence[str] = ("x-remote-user",),
-        group_headers: Sequence[str] = ("x-remote-group",),
-        extra_prefixes: Sequence[str] = ("x-remote-extra-",),
+        user_headers: Sequence[str] = USER_HEADERS,
+        group_headers: Sequence[str] = GROUP_HEADERS,
+        extra_prefixes: Sequence[str] = EXTRA_PREFIXES,
     ) -> None:
         self._verifier = ChainVerifier(authorities, clock)
         self._allowed = frozenset(allowed_names)

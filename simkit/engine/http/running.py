@@ -64,15 +64,24 @@ class Running:
         At least one.
     ready
         Called once all of them take connections, in the loop's thread.
+    transport_security
+        Directives of the header Strict-Transport-Security, which is sent over TLS.
     """
 
-    def __init__(self, application: Application, listeners: Sequence[Listener], ready: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        application: Application,
+        listeners: Sequence[Listener],
+        ready: Callable[[], None],
+        transport_security: Sequence[str] = (),
+    ) -> None:
         self._application, self._listeners, self._ready = application, listeners, ready
-        self._waits_for = len(listeners)
+        self._waits_for, self._transport_security = len(listeners), "; ".join(transport_security)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._servers = [self._server(listener) for listener in listeners]
 
     def _server(self, listener: Listener) -> _Server:
+        secured = listener.tls is not None and self._transport_security
         config = uvicorn.Config(
             self._application,
             http=Conversation,
@@ -86,6 +95,7 @@ class Running:
             server_header=False,
             timeout_keep_alive=_KEEP_ALIVE,
             timeout_graceful_shutdown=GRACE + 1,
+            headers=[("Strict-Transport-Security", self._transport_security)] if secured else [],
         )
         config.load()
         config.ssl = listener.tls

@@ -6,7 +6,7 @@ import atexit
 import signal
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +19,7 @@ from simkit.engine.http.delivery import SHORTEST_WATCH
 from simkit.engine.http.door import Engine
 from simkit.engine.http.leaving import Departing, Farewell, Leaving
 from simkit.engine.http.listeners import allow_many_connections, listen, reachable, release
-from simkit.engine.http.tls import server_context
+from simkit.engine.http.tls import Settings, server_context
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 
@@ -56,6 +56,10 @@ class Serving:
         Seconds that a watch without a time of its own lasts at least.
     farewell
         What happens between a signal to stop and the end.
+    tls
+        Versions, cipher suites and further certificates.
+    transport_security
+        Directives of the header Strict-Transport-Security; without any it is not sent.
     """
 
     host: str = _LOOPBACK
@@ -70,6 +74,8 @@ class Serving:
     request_timeout: float = 60.0
     shortest_watch: float = SHORTEST_WATCH
     farewell: Farewell = field(default_factory=Farewell)
+    tls: Settings = field(default_factory=Settings)
+    transport_security: Sequence[str] = ()
 
     def identities(self, clock: Clock | None = None) -> certificates.Identities:
         """The certificates and keys of the folder, made where needed. Raises SimkitError."""
@@ -218,7 +224,7 @@ class Server:
             serving = self.serving
             patience, watches = serving.request_timeout, serving.shortest_watch
             application = Application(self._engine, compress=self._compress, patience=patience, shortest_watch=watches)
-            self._running = Running(application, listeners, ready)
+            self._running = Running(application, listeners, ready, serving.transport_security)
         except SimkitError:
             self._release(listeners)
             raise
@@ -248,7 +254,7 @@ class Server:
         if serving.certificate_file is not None and serving.key_file is not None:
             own = (serving.certificate_file, serving.key_file)
         authorities = [serving.trusted_clients(made), serving.proxy_authorities]
-        return server_context(*own, [bundle for bundle in authorities if bundle])
+        return server_context(*own, [bundle for bundle in authorities if bundle], serving.tls)
 
     def _write_kubeconfig(self) -> None:
         """The client configuration of an administrator, who is known by certificate: over HTTPS only."""

@@ -1,0 +1,54 @@
+"""Flags of ``simkit serve`` about TLS."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from simkit.cli.flag_types import words
+
+
+def add_arguments(group: Any) -> None:
+    """Add the flags."""
+    group.add_argument("--tls-cert-file", type=Path, metavar="FILE", help="serving certificate instead of a made one")
+    group.add_argument("--tls-private-key-file", type=Path, metavar="FILE", help="its key")
+    group.add_argument(
+        "--tls-sni-cert-key",
+        type=named_pair,
+        action="append",
+        default=[],
+        metavar="CERT,KEY[:NAME,...]",
+        help="another certificate, for clients that ask for one of its names; repeatable",
+    )
+    group.add_argument("--tls-min-version", default="", metavar="VERSION", help="such as VersionTLS13 (default 1.2)")
+    group.add_argument("--tls-cipher-suites", type=words, default=(), metavar="A,B", help="of version 1.2")
+    group.add_argument(
+        "--strict-transport-security-directives", type=words, default=(), metavar="A,B", help="such as max-age=31536000"
+    )
+
+
+def named_pair(text: str) -> tuple[Path, Path, Sequence[str]]:
+    """A certificate, its key and the names that it is for.
+
+    Examples
+    --------
+    >>> named_pair("a.crt,a.key:a.example,b.example")[2]
+    ('a.example', 'b.example')
+    """
+    files, _, names = text.partition(":")
+    certificate, comma, key = files.partition(",")
+    if not (certificate and comma and key):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected comma separated certificate and key file paths")
+    return Path(certificate), Path(key), words(names)
+
+
+def serving(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags say: arguments of ``Serving``."""
+    from simkit.engine.http.tls import Settings
+
+    return {
+        "tls": Settings(args.tls_min_version, args.tls_cipher_suites, args.tls_sni_cert_key),
+        "transport_security": args.strict_transport_security_directives,
+    }
