@@ -14,7 +14,7 @@ from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, Identity
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.objects import name_of, namespace_of
-from simkit.snapshot.protocol import Snapshot
+from simkit.snapshot.protocol import Snapshot, Successor
 
 NO_MEMBERS: Final[Members] = {}
 MASTERS_GROUP: Final = Subject(GROUP, MASTERS)
@@ -25,7 +25,9 @@ _known: Remembered[tuple[Subject, ...]] = Remembered()
 
 
 def index_of(snapshot: Snapshot) -> AccessIndex:
-    """The access index of a snapshot, made at the first question. IncompleteSnapshot without roles or bindings.
+    """The access index of a snapshot, made at the first question and updated after writes to a cluster.
+
+    Raises IncompleteSnapshot without roles or bindings.
 
     Aggregated roles without rules, as manifests have them, get those that their controller would give them.
     """
@@ -34,14 +36,42 @@ def index_of(snapshot: Snapshot) -> AccessIndex:
 
 def _indexed(snapshot: Snapshot) -> AccessIndex:
     require(snapshot, RBAC)
+    if not isinstance(snapshot, Successor):
+        return _whole(snapshot)
+    known = _indexes.known(snapshot.earlier)
+    index = _whole(snapshot) if known is None else _updated(known.fork(), snapshot)
+    snapshot.forget()
+    return index
+
+
+def _whole(snapshot: Snapshot) -> AccessIndex:
     index = AccessIndex.of(snapshot)
+    _fill(index, snapshot)
+    return index
+
+
+def _updated(index: AccessIndex, snapshot: Successor) -> AccessIndex:
+    """The index with what was written since the snapshot for which it was made."""
+    refill = False
+    for key, obj in snapshot.written():
+        refill = refill or key.resource == CLUSTER_ROLES
+        if obj is None:
+            index.remove(key)
+        else:
+            index.put(key, obj)
+    if refill:
+        _fill(index, snapshot)
+    return index
+
+
+def _fill(index: AccessIndex, snapshot: Snapshot) -> None:
+    """Give aggregated roles without rules those that their controller would give them."""
     roles = {name_of(role): role for role in snapshot.scan(CLUSTER_ROLES)}
     bare = [name for name, role in roles.items() if is_aggregated(role) and not role.get("rules")]
     if bare:  # manifests, which no controller has filled in yet
         for role in settled(roles.values()):
             if name_of(role) in bare:
                 index.put(key_of(role, CLUSTER_ROLES), role)
-    return index
 
 
 def identity(subject: Subject | str, members: Members = NO_MEMBERS, groups: tuple[str, ...] = ()) -> Identity:

@@ -30,3 +30,12 @@ class Remembered(Generic[V]):
         if known is None:
             known = self._values[snapshot] = make(snapshot)
         return known
+
+    def known(self, snapshot: Snapshot | None) -> V | None:
+        """The value of a snapshot if it was made already."""
+        if snapshot is None:
+            return None
+        try:
+            return self._values.get(snapshot)
+        except TypeError:
+            return None

@@ -15,12 +15,52 @@ class StoreSnapshot:
     """What is stored, at one revision. Later writes are not seen.
 
     ``captured`` limits what the snapshot claims to know, for stores seeded from a dump that did not hold everything.
+    ``earlier`` is one of the same store, or of the store that this one is a fork of, as it was when it was forked.
     """
 
-    def __init__(self, store: Store, catalogue: Catalogue, captured: Collection[GroupResource] | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        catalogue: Catalogue,
+        captured: Collection[GroupResource] | None = None,
+        earlier: StoreSnapshot | None = None,
+    ) -> None:
         self._store, self._catalogue = store, catalogue
         self.revision: Revision = store.revision
         self._captured = captured
+        self._earlier = earlier
+
+    @property
+    def earlier(self) -> StoreSnapshot | None:
+        """The snapshot that ``written`` starts from, as long as the store remembers what came after it."""
+        known = self._earlier
+        return known if known is not None and known.revision >= self._store.oldest else None
+
+    def written(self) -> Iterable[tuple[Key, Object | None]]:
+        """What was written since the earlier snapshot."""
+        assert self._earlier is not None, "there is nothing that it could start from"
+        found: dict[Key, Object | None] = {}
+        for change in self._store.changes(after=self._earlier.revision):
+            if change.revision > self.revision:
+                break
+            found[change.entry.key] = None if change.type == "DELETED" else change.entry.object
+        return found.items()
+
+    def forget(self) -> None:
+        """Let the earlier snapshot go."""
+        self._earlier = None
+
+    def shows(self, store: Store) -> bool:
+        """Whether it is this store that it shows."""
+        return self._store is store
+
+    def successor(self, store: Store, catalogue: Catalogue) -> StoreSnapshot:
+        """What is stored now, in the same store or a fresh fork of it, as a snapshot that starts from this one.
+
+        It starts from this one's own start as long as that is kept: nothing was derived from this one then.
+        """
+        start = self if self._earlier is None else self._earlier
+        return StoreSnapshot(store, catalogue, self._captured, start)
 
     @property
     def release(self) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
-from simkit.meta.names import GroupResource
+from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object
 
 
@@ -33,6 +33,27 @@ class Snapshot(Protocol):
 
     def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
         """All objects, or those of one namespace, by namespace and name. Raises IncompleteSnapshot as ``get`` does."""
+        ...
+
+
+@runtime_checkable
+class Successor(Snapshot, Protocol):
+    """A snapshot that knows what was written since an earlier one, so that what was derived from that can be updated.
+
+    An implementation must leave nothing out: where it does not know everything that was written, ``earlier`` is None.
+    """
+
+    @property
+    def earlier(self) -> Snapshot | None:
+        """The snapshot that ``written`` starts from; None where there is none, or not all is known any more."""
+        ...
+
+    def written(self) -> Iterable[tuple[Key, Object | None]]:
+        """What was written since then: keys with the objects that are there now, None for those that are gone."""
+        ...
+
+    def forget(self) -> None:
+        """Let the earlier one go: what is wanted of this one was derived, and the next one may start from here."""
         ...
 
 
