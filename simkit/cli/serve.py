@@ -117,7 +117,7 @@ def _add_behaviour(group: Any) -> None:
         "--admission-control-config-file", type=Path, metavar="FILE", help="settings of admission plugins"
     )
     group.add_argument(
-        "--show-hidden-metrics-for-version", default="", metavar="X.Y", help="the release before: show what it still had"
+        "--show-hidden-metrics-for-version", default="", metavar="X.Y", help="show what the release before still had"
     )
     for name, read, shown in (
         ("feature-gates", gate_switches, "A=true,B=false"),

@@ -87,6 +87,7 @@ def at_release(options: Options, release: str) -> Options:
         feature_gates=gates,
         enable_admission_plugins=on,
         disable_admission_plugins=off,
+        show_hidden_metrics_for_version="",
     )
 
 

@@ -11,6 +11,7 @@ from simkit.engine.pipeline import health
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.flow.exposed import families as flow_families
 from simkit.engine.pipeline.metrics import BYTES, SECONDS, Labels, Metrics, Sums
+from simkit.engine.pipeline.stability import registered
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -85,7 +86,10 @@ class Collector:
         self._engine = engine
 
     def collect(self) -> Iterator[Metric]:
-        """All families, called at every look."""
+        """All families that the release registers, called at every look."""
+        return _registered(self._engine, self._families())
+
+    def _families(self) -> Iterator[Metric]:
         metrics = self._engine.metrics
         yield from _requests(metrics)
         yield from _counters(metrics, (name for name in COUNTERS if name not in _INDICATORS))
@@ -124,6 +128,9 @@ class Indicators:
 
     def collect(self) -> Iterator[Metric]:
         """The families of health checks."""
+        return _registered(self._engine, self._families())
+
+    def _families(self) -> Iterator[Metric]:
         from prometheus_client.core import GaugeMetricFamily
 
         family = GaugeMetricFamily(
@@ -134,6 +141,11 @@ class Indicators:
                 family.add_metric((name, endpoint), float(not health.problem(self._engine, endpoint, name)))
         yield family
         yield from _counters(self._engine.metrics, _INDICATORS)
+
+
+def _registered(engine: Engine, families: Iterable[Metric]) -> Iterator[Metric]:
+    metrics = engine.metrics
+    return registered(families, engine.catalogue.release, metrics.show_hidden_for, metrics.told)
 
 
 def exposed(engine: Engine, *, indicators: bool = False) -> bytes:

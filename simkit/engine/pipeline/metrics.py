@@ -51,9 +51,18 @@ Labels = tuple[str, ...]
 
 
 class Metrics:
-    """The counters of one engine. Several threads may count."""
+    """The counters of one engine. Several threads may count.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    show_hidden_for
+        The release before the served one: deprecated metrics that are hidden since then are shown.
+    """
+
+    def __init__(self, show_hidden_for: str = "") -> None:
+        self.show_hidden_for = show_hidden_for
+        self.told: set[str] = set()
+        """Deprecated metrics that the log has been told of."""
         self.requests: dict[tuple[Route, int], Sums] = {}
         self.deprecated: set[Labels] = set()
         """Group, version, resource, subresource and release of removal of what was asked for all the same."""

@@ -17,6 +17,8 @@ _OF_LEVELS: Final[tuple[tuple[str, str, Callable[[Level], float]], ...]] = (
     ("current_executing_requests", "Requests of a level that have room.", lambda level: level.requests),
     ("current_executing_seats", "Seats that requests of a level take.", lambda level: level.executing),
     ("current_inqueue_requests", "Requests of a level that wait.", lambda level: level.waiting),
+    ("request_concurrency_limit", "The older name of nominal_limit_seats.", lambda level: level.nominal),
+    ("request_concurrency_in_use", "The older name of current_executing_seats.", lambda level: level.executing),
 )
 
 

@@ -1,0 +1,89 @@
+"""Stability levels of the server's own metrics, and what becomes of deprecated ones."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from simkit.logic.lifecycle.rules_metrics import described, visibility
+from simkit.meta.errors import SimkitError
+from simkit.schema.releases import minor_of
+
+if TYPE_CHECKING:
+    from prometheus_client.metrics_core import Metric
+
+_LOG: Final = logging.getLogger("simkit.metrics")
+Level = Literal["STABLE", "BETA", "ALPHA"]
+
+
+class Stability(NamedTuple):
+    """How long people may count on a metric."""
+
+    level: Level
+    deprecated: str = ""
+    """The release from which on it is deprecated; empty: it is not."""
+
+
+_OTHERS: Final = Stability("ALPHA")
+STABILITY: Final[Mapping[str, Stability]] = {
+    **dict.fromkeys(
+        (
+            "apiserver_current_inflight_requests",
+            "apiserver_request_duration_seconds",
+            "apiserver_request_total",
+            "apiserver_requested_deprecated_apis",
+            "apiserver_response_sizes",
+            "apiserver_storage_objects",
+            "kubernetes_healthcheck",
+            "kubernetes_healthchecks_total",
+        ),
+        Stability("STABLE"),
+    ),
+    **dict.fromkeys(
+        (
+            "apiserver_flowcontrol_current_executing_requests",
+            "apiserver_flowcontrol_current_inqueue_requests",
+            "apiserver_flowcontrol_dispatched_requests_total",
+            "apiserver_flowcontrol_nominal_limit_seats",
+            "apiserver_flowcontrol_rejected_requests_total",
+        ),
+        Stability("BETA"),
+    ),
+    "apiserver_flowcontrol_request_concurrency_in_use": Stability("ALPHA", "1.31"),
+    "apiserver_flowcontrol_request_concurrency_limit": Stability("ALPHA", "1.30"),
+}
+"""Metrics that are not alpha, or that are deprecated; all others are alpha."""
+
+
+def shown_hidden(value: str, release: str) -> str:
+    """The value of ``--show-hidden-metrics-for-version``. Raises SimkitError for all but the release before."""
+    before = f"1.{minor_of(release) - 1}"
+    if value and value != before:
+        text = f"must be omitted or have the value {before!r}: only the previous minor version is allowed"
+        raise SimkitError(f"--show-hidden-metrics-for-version {value!r}: {text}")
+    return value
+
+
+def registered(families: Iterable[Metric], release: str, show_hidden_for: str, told: set[str]) -> Iterator[Metric]:
+    """The families that a server of a release registers, with their levels in their descriptions.
+
+    Parameters
+    ----------
+    told
+        The names of deprecated metrics that the log has been told of; those that are registered first are added.
+    """
+    for family in families:
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        stability = STABILITY.get(name, _OTHERS)
+        deprecated = stability.deprecated
+        seen = visibility(deprecated, release, show_hidden_for=show_hidden_for)
+        if seen in ("hidden", "gone"):
+            continue
+        if seen == "deprecated":
+            family.documentation = described(family.documentation, deprecated)
+            if name not in told:
+                told.add(name)
+                _LOG.warning("metric %s is deprecated from %s", name, deprecated)
+        family.documentation = f"[{stability.level}] {family.documentation}"
+        yield family
