@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
+from simkit.engine.aggregation.listed import is_resource_list
 from simkit.engine.aggregation.stream import RemoteStream
 from simkit.engine.outside.address import Peer, Unreachable
 from simkit.engine.outside.gateway import Gateway, Uncalled
@@ -18,6 +19,7 @@ from simkit.engine.pipeline.registered import Registration
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
+from simkit.meta.objects import at
 
 if TYPE_CHECKING:
     from simkit.engine.outside.peer import Exchange
@@ -169,19 +171,27 @@ class Forwarder:
         return found if isinstance(found, dict) else None
 
     def resources(self, registration: Registration) -> Mapping[str, Any] | None:
-        """The list of the group version's resources."""
-        return self._document(registration, f"/apis/{registration.group_version}")
+        """The list of the group version's resources; None for one that is none."""
+        found = self._document(registration, f"/apis/{registration.group_version}")
+        return found if found is not None and is_resource_list(found) else None
 
     def described(self, registration: Registration) -> str:
         """The place of the group version's OpenAPI document, with the mark of its content, or the empty string."""
         index = self._document(registration, "/openapi/v3") or {}
-        entry = (index.get("paths") or {}).get(f"apis/{registration.group_version}") or {}
-        place = entry.get("serverRelativeURL")
+        place = at(index, "paths", f"apis/{registration.group_version}", "serverRelativeURL")
         return place if isinstance(place, str) else ""
 
     def swagger(self, registration: Registration) -> Mapping[str, Any] | None:
-        """The OpenAPI document of version 2."""
-        return self._document(registration, "/openapi/v2")
+        """The OpenAPI document of version 2, of it the paths and definitions that are mappings."""
+        found = self._document(registration, "/openapi/v2")
+        if found is None:
+            return None
+        parts = {name: found.get(name) for name in ("paths", "definitions")}
+        return {
+            name: {key: row for key, row in part.items() if isinstance(row, dict)}
+            for name, part in parts.items()
+            if isinstance(part, dict)
+        }
 
 
 _PLAIN: Final = (("X-Content-Type-Options", "nosniff"),)
@@ -228,12 +238,10 @@ def _response(exchange: Exchange) -> Response:
     media = answer.getheader("content-type") or ""
     if answer.length is None or answer.length > _WHOLE:
         return Response(answer.status, b"", media, headers, RemoteStream(exchange))
-    parts: list[bytes] = []
+    from simkit.engine.outside.peer import whole
+
     try:
-        while part := exchange.read(_WHOLE):
-            parts.append(part)
+        content = whole(exchange, timeout=_PATIENCE, most=_WHOLE)
     except Unreachable as error:
         raise PlainError(503, f"error trying to reach service: {error}\n", _PLAIN) from None
-    finally:
-        exchange.close()
-    return Response(answer.status, b"".join(parts), media, headers)
+    return Response(answer.status, content, media, headers)

@@ -107,6 +107,16 @@ def fetch(
     The time is that of the whole exchange.
     """
     exchange = send(peer, method, target, headers.items(), body, timeout=timeout)
+    content = whole(exchange, timeout=timeout, most=most)
+    return exchange.response.status, content, exchange.response.getheader("content-type") or ""
+
+
+def whole(exchange: Exchange, *, timeout: float, most: int) -> bytes:
+    """The body of an answer, whose connection is closed then.
+
+    Raises Unreachable for one that takes longer than the timeout (seconds), however its bytes come, or is larger than
+    ``most`` bytes.
+    """
     watch = _Watch(exchange.connection, timeout)
     parts: list[bytes] = []
     size = 0
@@ -125,7 +135,7 @@ def fetch(
         exchange.close()
     if watch.expired:
         raise Unreachable("context deadline exceeded")
-    return exchange.response.status, b"".join(parts), exchange.response.getheader("content-type") or ""
+    return b"".join(parts)
 
 
 class _Watch:

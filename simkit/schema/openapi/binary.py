@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
@@ -29,9 +29,13 @@ def _fill(message: Any, value: Any) -> None:
     if special is not None:
         special(message, value)
         return
+    if not isinstance(value, dict):
+        return  # another server's document may hold anything
     message.SetInParent()
     if message.DESCRIPTOR.name in CHOICES:
-        _fill(getattr(message, _CHOSEN[message.DESCRIPTOR.name](value)), value)
+        chosen = _CHOSEN[message.DESCRIPTOR.name](value)
+        if chosen in message.DESCRIPTOR.fields_by_name:
+            _fill(getattr(message, chosen), value)
         return
     fields = message.DESCRIPTOR.fields_by_camelcase_name
     for name, given in value.items():
@@ -44,18 +48,30 @@ def _fill(message: Any, value: Any) -> None:
 
 
 def _set(message: Any, field: Any, given: Any) -> None:
+    """Set a field, as far as the value is of its type."""
     if field.message_type is None:
         if isinstance(given, list):
-            getattr(message, field.name).extend(given)
-        else:
+            getattr(message, field.name).extend(each for each in given if _fits(field, each))
+        elif _fits(field, given):
             setattr(message, field.name, given)
         return
     target = getattr(message, field.name)
-    if hasattr(target, "add"):
+    if not hasattr(target, "add"):
+        _fill(target, given)
+    elif isinstance(given, list):
         for each in given:
             _fill(target.add(), each)
-    else:
-        _fill(target, given)
+
+
+def _fits(field: Any, given: Any) -> bool:
+    match field.cpp_type:
+        case field.CPPTYPE_STRING:
+            return isinstance(given, str)
+        case field.CPPTYPE_BOOL:
+            return isinstance(given, bool)
+        case field.CPPTYPE_INT64:
+            return type(given) is int and -(2**63) <= given < 2**63
+    return isinstance(given, int | float)
 
 
 def _named(entries: Any, name: str, value: Any) -> None:
@@ -64,19 +80,23 @@ def _named(entries: Any, name: str, value: Any) -> None:
     _fill(entry.value, value)
 
 
-def _map(message: Any, value: Mapping[str, Any]) -> None:
+def _entries(value: Any) -> Iterable[tuple[str, Any]]:
+    return value.items() if isinstance(value, dict) else ()
+
+
+def _map(message: Any, value: Any) -> None:
     message.SetInParent()
-    for name, each in value.items():
+    for name, each in _entries(value):
         _named(message.additional_properties, name, each)
 
 
-def _paths(message: Any, value: Mapping[str, Any]) -> None:
-    for name, each in value.items():
+def _paths(message: Any, value: Any) -> None:
+    for name, each in _entries(value):
         _named(message.path, name, each)
 
 
-def _responses(message: Any, value: Mapping[str, Any]) -> None:
-    for code, each in value.items():
+def _responses(message: Any, value: Any) -> None:
+    for code, each in _entries(value):
         _named(message.response_code, code, each)
 
 
@@ -87,7 +107,8 @@ def _any(message: Any, value: Any) -> None:
 
 def _texts(message: Any, value: Any) -> None:
     message.SetInParent()
-    message.value.extend([value] if isinstance(value, str) else value)
+    texts = value if isinstance(value, list) else [value]
+    message.value.extend(each for each in texts if isinstance(each, str))
 
 
 def _items(message: Any, value: Any) -> None:
@@ -116,8 +137,8 @@ _SPECIAL: Final[Mapping[str, Callable[[Any, Any], None]]] = {
 }
 _CHOSEN: Final[Mapping[str, Callable[[Any], str]]] = {
     "ParametersItem": lambda value: "json_reference" if "$ref" in value else "parameter",
-    "Parameter": lambda value: "body_parameter" if value["in"] == "body" else "non_body_parameter",
-    "NonBodyParameter": lambda value: f"{value['in']}_parameter_sub_schema",
+    "Parameter": lambda value: "body_parameter" if value.get("in") == "body" else "non_body_parameter",
+    "NonBodyParameter": lambda value: f"{value.get('in')}_parameter_sub_schema",
     "ResponseValue": lambda value: "json_reference" if "$ref" in value else "response",
     "SchemaItem": lambda _: "schema",
     "SecurityDefinitionsItem": lambda _: "api_key_security",

@@ -18,6 +18,7 @@ from simkit.engine.http.server import Server, Serving
 from simkit.meta.clock import SystemClock
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.message import Request, Response
+from tests.engine.outside.service import serving
 
 THINGS = "/apis/example.com/v1/namespaces/default/things"
 AGGREGATED = {"accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
@@ -221,3 +222,49 @@ def test_a_served_front_streams_too(pair: Pair, tmp_path: Path) -> None:
         assert b'"name":"far"' in connection.getresponse().readline()
         connection.close()
     pair.back.delete("clusterrolebinding", "open")
+
+
+GARBAGE: list[Any] = [
+    b"\xff not json",
+    b"[" * 100_000,
+    [],
+    {"resources": "x", "paths": [], "definitions": 7},
+    {"resources": [{"name": 7}], "paths": {"apis/example.com/v1": "x"}, "definitions": {"a": "b"}},
+    {
+        "resources": [{"name": "things", "kind": "Thing", "verbs": "all"}],
+        "paths": {"apis/example.com/v1": {"serverRelativeURL": 5}, "/apis/example.com/v1/": {"get": [1]}},
+        "definitions": {"a": {"type": 5, "properties": [], "required": "x", "maximum": "y", "maxLength": 2**62 * 1.5}},
+    },
+]
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_garbage_about_itself_spoils_nothing_else(tmp_path: Path, garbage: Any) -> None:
+    """Whatever a server behind says of its resources and types, discovery and descriptions of all else are answered."""
+    with serving(tmp_path, lambda *_: (200, garbage), names=("s.default.svc",)) as service:
+        front = Cluster(seed=1)
+        front.gateway.services["default/s"] = service.url.removeprefix("https://")
+        front.create(
+            {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 443}]}}
+        )
+        bundle = base64.b64encode(service.authority.certificate_pem()).decode()
+        row = {"group": "example.com", "version": "v1", "groupPriorityMinimum": 500, "versionPriority": 10}
+        spec = {**row, "caBundle": bundle, "service": {"namespace": "default", "name": "s"}}
+        header = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService"}
+        front.create({**header, "metadata": {"name": "v1.example.com"}, "spec": spec})
+        front.settle()
+        assert front.get("apiservice", "v1.example.com")["status"]["conditions"][0]["status"] == "True"
+        for path, headers in (
+            ("/apis", AGGREGATED),
+            ("/apis", {}),
+            ("/openapi/v3", {}),
+            ("/openapi/v2", {}),
+            ("/openapi/v2", {"accept": "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}),
+        ):
+            answer = front.perform(Request.of("GET", path, headers=headers))
+            assert (answer.status, len(answer.body) > 1000) == (200, True)
+        found = {
+            each["metadata"]["name"]: each
+            for each in front.perform(Request.of("GET", "/apis", headers=AGGREGATED)).object["items"]
+        }
+    assert [each["freshness"] for each in found["example.com"]["versions"]] == ["Stale"]

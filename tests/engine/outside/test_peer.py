@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import ssl
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from simkit.engine.http.signing import make_authority
 from simkit.engine.outside.address import Peer, Unreachable
 from simkit.engine.outside.gateway import Gateway, Uncalled
-from simkit.engine.outside.peer import fetch
+from simkit.engine.outside.peer import fetch, send, whole
 from simkit.meta.errors import SimkitError
-from tests.engine.outside.service import serving
+from tests.engine.outside.service import SPAN, serving
 
 
 def peer_of(url: str, authorities: bytes = b"", *, insecure: bool = False) -> Peer:
@@ -92,6 +95,33 @@ def _drip(listener: socket.socket, stop: threading.Event) -> None:
                 connection.sendall(b"\x02")
             except OSError:
                 return
+
+
+def test_a_body_that_does_not_come_is_given_up(tmp_path: Path) -> None:
+    """The time is that of the body too, for a server that promises more than it sends."""
+    authority = make_authority("test-authority", SPAN)
+    pair = authority.sign_server("localhost", (["localhost"], ["127.0.0.1"]), SPAN)
+    (tmp_path / "server.pem").write_bytes(pair.certificate_pem() + pair.key_pem())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=_promise, args=(listener, context), daemon=True)
+        thread.start()
+        peer = Peer("127.0.0.1", listener.getsockname()[1], "localhost", authority.certificate_pem())
+        exchange = send(peer, "GET", "/", [("Host", "localhost")], b"", timeout=20)
+        with pytest.raises(Unreachable, match="context deadline exceeded"):
+            whole(exchange, timeout=0.2, most=1000)
+        thread.join()
+
+
+def _promise(listener: socket.socket, context: ssl.SSLContext) -> None:
+    """The beginning of an answer; the rest is waited for until the client has gone."""
+    connection, _ = listener.accept()
+    with context.wrap_socket(connection, server_side=True) as secure:
+        secure.recv(1024)
+        secure.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
+        with contextlib.suppress(OSError):
+            secure.recv(1)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "https://", "host:port"])
