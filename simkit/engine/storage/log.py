@@ -51,6 +51,27 @@ class Log:
         self._floor = state.revision
         self._remembered: tuple[State, ...] = ()
 
+    @classmethod
+    def restored(cls, current: State, changes: Sequence[Change], times: Sequence[float]) -> Log:
+        """The log of a store that had one before: its last changes, oldest first, and the moments they came at.
+
+        There is one change for each revision up to that of the current state.
+        """
+        chapters: list[_Chapter] = []
+        state, end = current, len(changes)
+        while end:
+            start = (end - 1) // LENGTH * LENGTH
+            state = _undone(state, changes[start:end])
+            chapter = _Chapter(state)
+            chapter.changes += changes[start:end]
+            chapter.times.extend(times[start:end])
+            chapters.append(chapter)
+            end = start
+        log = cls(state)
+        if chapters:
+            log._chapters = tuple(reversed(chapters))
+        return log
+
     def append(self, change: Change, now: float, before: State, cutoff: float) -> None:
         """Take in a change, made at a moment on a state; forget what was superseded before ``cutoff``."""
         chapter = self._chapters[-1]

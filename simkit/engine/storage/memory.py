@@ -50,6 +50,8 @@ class MemoryStore:
         How long a state stays readable after it was superseded.
     state
         What the store begins with; empty, at revision 1, unless given.
+    log
+        How that state came about, as far as it is known; from nowhere, unless given.
     journal
         Called with every change before it can be seen; what it raises undoes the write. A fork has none.
 
@@ -73,11 +75,12 @@ class MemoryStore:
         history_seconds: float = HISTORY_SECONDS,
         *,
         state: State | None = None,
+        log: Log | None = None,
         journal: Journal | None = None,
     ) -> None:
         self._clock, self._history, self._journal = clock, history_seconds, journal
         self._state: State = state if state is not None else Tables(FIRST, {})
-        self._log = Log(self._state)
+        self._log = log if log is not None else Log(self._state)
         self._lock = threading.RLock()  # held by a writer until its listeners have heard; readers never take it
         self._listeners: dict[object, Listener] = {}
         self._announcing = False

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from simkit.engine.seams import ABSENT, Store
-from simkit.engine.storage.memory import MemoryStore
+from simkit.engine.seams import ABSENT, Change, Compacted, Store
+from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore
 from simkit.engine.storage.sqlite import open_store
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
+from simkit.meta.names import Revision
 from tests.protocols.store_suite import MAPS, StoreSuite, key, value
 
 WRITER = """
@@ -106,3 +109,60 @@ def test_a_killed_writer_loses_nothing_acknowledged(tmp_path: Path) -> None:
         assert last is not None
         assert last.object["data"] == {"n": str(acknowledged)}
         store.close()
+
+
+def test_history_outlasts_the_process(tmp_path: Path) -> None:
+    """What changed in the last five minutes can be watched, and read as it was, after the file was opened again."""
+    clock = SimulatedClock()
+    first = open_store(tmp_path / "a.db", clock)
+    for number in range(700):
+        first.put(key(f"c{number % 50}"), value(f"c{number % 50}", n=str(number)), expect=None)
+    first.delete(key("c7"), expect=None)
+    told, revision = list(first.changes(after=Revision(20))), first.revision
+    then = [(entry.key, entry.object) for entry in first.scan(MAPS, at=Revision(333))]
+    first.close()
+    again = open_store(tmp_path / "a.db", clock)
+    assert again.oldest == FIRST
+    assert [_shown(change) for change in again.changes(after=Revision(20))] == [_shown(change) for change in told]
+    assert [(entry.key, entry.object) for entry in again.scan(MAPS, at=Revision(333))] == then
+    clock.advance(HISTORY_SECONDS + 1)
+    assert again.oldest == revision
+    again.put(key("late"), value("late"), expect=ABSENT)
+    assert [change.entry.key for change in again.changes(after=revision)] == [key("late")]
+    again.close()
+
+
+def _shown(change: Change) -> tuple[object, ...]:
+    before = change.previous
+    return change.type, change.revision, change.entry.object, before and (before.revision, before.object)
+
+
+def test_history_ends_where_it_is_unknown(tmp_path: Path) -> None:
+    """A file whose history has a gap, as one that an older simkit wrote to, gives what comes after the gap."""
+    clock, file = SimulatedClock(), tmp_path / "a.db"
+    store = open_store(file, clock)
+    for number in range(5):
+        store.put(key(f"c{number}"), value(f"c{number}"), expect=ABSENT)
+    store.close()
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("DELETE FROM changes WHERE revision = 3")
+    again = open_store(file, clock)
+    assert [change.revision for change in again.changes(after=again.oldest)] == [4, 5, 6]
+    assert again.oldest == 3
+    with pytest.raises(Compacted):
+        list(again.changes(after=Revision(2)))
+    again.close()
+
+
+def test_a_seed_has_no_history(tmp_path: Path) -> None:
+    """What was loaded from elsewhere keeps its revisions, which say nothing about this file."""
+    clock = SimulatedClock()
+    store = open_store(tmp_path / "a.db", clock)
+    seeded = {"metadata": {"name": "a", "resourceVersion": "900"}}
+    store.seed([(key("a"), seeded), (key("b"), value("b"))])
+    store.put(key("c"), value("c"), expect=ABSENT)
+    store.close()
+    again = open_store(tmp_path / "a.db", clock)
+    assert (again.oldest, again.revision) == (900, 901)
+    assert [change.entry.key.name for change in again.changes(after=again.oldest)] == ["c"]
+    again.close()
