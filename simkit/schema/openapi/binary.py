@@ -49,18 +49,17 @@ def _fill(message: Any, value: Any) -> None:
 
 def _set(message: Any, field: Any, given: Any) -> None:
     """Set a field, as far as the value is of its type."""
-    if field.message_type is None:
-        if isinstance(given, list):
-            getattr(message, field.name).extend(each for each in given if _fits(field, each))
-        elif _fits(field, given):
-            setattr(message, field.name, given)
-        return
     target = getattr(message, field.name)
-    if not hasattr(target, "add"):
-        _fill(target, given)
-    elif isinstance(given, list):
-        for each in given:
+    repeated = hasattr(target, "extend")
+    if field.message_type is not None:
+        if not repeated:
+            _fill(target, given)
+        for each in given if repeated and isinstance(given, list) else ():
             _fill(target.add(), each)
+    elif repeated:
+        target.extend(each for each in (given if isinstance(given, list) else ()) if _fits(field, each))
+    elif _fits(field, given):
+        setattr(message, field.name, given)
 
 
 def _fits(field: Any, given: Any) -> bool:
