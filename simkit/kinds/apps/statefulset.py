@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.claim_spec import fraction_warnings
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.gotext import selector as shown_selector
@@ -18,7 +19,6 @@ from simkit.kinds.parts.workload import (
     default_missing,
     exceeding_faults,
     mismatch_faults,
-    name_warnings,
     selector_faults,
     selector_of,
 )
@@ -161,10 +161,13 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
-        return ()
-    named = name_warnings(obj) if old is None else ()
-    return [*named, *pod_warnings("spec.template", at(obj, "spec", "template") or {})]
+    changed = old is None or obj["metadata"].get("generation") != old["metadata"].get("generation")
+    found = pod_warnings("spec.template", at(obj, "spec", "template") or {}) if changed else []
+    for index, claim in enumerate(at(obj, "spec", "volumeClaimTemplates") or ()):
+        path = f"spec.volumeClaimTemplates[{index}]" + (".Spec" if old is not None else "")
+        amount = at(claim, "spec", "resources", "requests", "storage")
+        found += fraction_warnings(f"{path}.resources.requests[storage]", amount)
+    return found
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

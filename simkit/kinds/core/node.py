@@ -24,7 +24,10 @@ _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    draft["spec"] = draft.get("spec") or {}
+    spec = draft.get("spec") or {}
+    if at(old, "spec", "configSource") is None:
+        spec = {name: value for name, value in spec.items() if name != "configSource"}
+    draft["spec"] = spec
 
 
 def _default(draft: Draft) -> None:
@@ -118,6 +121,15 @@ def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return faults
 
 
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    found = []
+    if at(obj, "spec", "configSource") is not None:
+        found.append("spec.configSource: the feature is removed")
+    if at(obj, "spec", "externalID"):
+        found.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+    return found
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     addresses = at(obj, "status", "addresses") or ()
     first = {one.get("type"): one.get("address") or "" for one in reversed(addresses)}
@@ -154,6 +166,7 @@ RULES = KindRules(
     default=_default,
     prepare=_prepare,
     validate=_validate,
+    warnings=_warnings,
     row=_row,
     fields=_fields,
     subresources={"status": Subresource(kept_status, _status_faults)},

@@ -12,6 +12,7 @@ from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.claim_spec import VOLUME_MODES, access_mode_faults, modes_text, positive_faults
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import pointer, printed, struct
+from simkit.kinds.parts.old_labels import expression_warnings
 from simkit.kinds.parts.pod.scheduling import node_selector_faults
 from simkit.kinds.parts.pod.volume_defaults import defaulted_source
 from simkit.kinds.parts.volume_kinds import SOURCES
@@ -146,6 +147,9 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     if spec["persistentVolumeReclaimPolicy"] == "Recycle":
         text = "Instead, the recommended approach is to use dynamic provisioning."
         found.append(f"spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. {text}")
+    terms = at(spec, "nodeAffinity", "required", "nodeSelectorTerms") or ()
+    for index, term in enumerate(terms):
+        found += expression_warnings(f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]", term)
     return found + [f"spec.{name}: {text}" for name, text in _GONE.items() if spec.get(name) is not None]
 
 

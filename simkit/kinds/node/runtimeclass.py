@@ -8,13 +8,14 @@ from typing import Any
 from simkit.kinds.parts.bounds import changed, text_faults
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.gotext import pointer, printed, struct
+from simkit.kinds.parts.old_labels import deprecation
 from simkit.kinds.parts.pod.labels import label_faults
 from simkit.kinds.parts.pod.resources import overhead_faults
 from simkit.kinds.parts.pod.scheduling import toleration_faults
 from simkit.kinds.rules import KindRules
 from simkit.meta.fielderror import FieldError, Shown, duplicate
 from simkit.meta.format import dns_label
-from simkit.meta.objects import Object, name_of
+from simkit.meta.objects import Object, at, name_of
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -49,8 +50,13 @@ def _shown(toleration: Object) -> Shown:
     )
 
 
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    keys = at(obj, "scheduling", "nodeSelector") or ()
+    return [f"scheduling.nodeSelector: {deprecation(key)}" for key in keys if deprecation(key)]
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), obj.get("handler") or "", created(obj, now)]
 
 
-RULES = KindRules(validate=_validate, row=_row, put_creates=True, needs_version=True)
+RULES = KindRules(validate=_validate, warnings=_warnings, row=_row, put_creates=True, needs_version=True)

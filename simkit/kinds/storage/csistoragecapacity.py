@@ -8,6 +8,7 @@ from typing import Any
 from simkit.kinds.parts.amounts import negative_faults
 from simkit.kinds.parts.bounds import changed, text_faults
 from simkit.kinds.parts.label_selector import validate_label_selector
+from simkit.kinds.parts.old_labels import selector_warnings
 from simkit.kinds.rules import KindRules
 from simkit.meta.fielderror import FieldError
 from simkit.meta.format import dns_subdomain
@@ -30,8 +31,12 @@ def _faults(obj: Object) -> Iterator[FieldError]:
             yield from negative_faults(name, obj[name])
 
 
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    return list(selector_warnings("nodeTopology", obj.get("nodeTopology") or {}))
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), metadata(obj).get("creationTimestamp")]
 
 
-RULES = KindRules(validate=_validate, row=_row, needs_version=True)
+RULES = KindRules(validate=_validate, warnings=_warnings, row=_row, needs_version=True)

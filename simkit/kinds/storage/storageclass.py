@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.bounds import changed, text_faults
 from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.old_labels import deprecation
 from simkit.kinds.parts.topology import topology_faults
 from simkit.kinds.rules import KindRules
 from simkit.meta.domain import label
@@ -25,6 +26,15 @@ _LARGEST: Final = 256 * 1024
 def _default(draft: Draft) -> None:
     draft.setdefault("reclaimPolicy", "Delete")
     draft.setdefault("volumeBindingMode", "Immediate")
+
+
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    return [
+        f"allowedTopologies[{index}].matchLabelExpressions[{number}].key: {deprecation(one.get('key') or '')}"
+        for index, term in enumerate(obj.get("allowedTopologies") or ())
+        for number, one in enumerate(term.get("matchLabelExpressions") or ())
+        if deprecation(one.get("key") or "")
+    ]
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -79,4 +89,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-RULES = KindRules(default=_default, validate=_validate, row=_row, delete_returns_object=True)
+RULES = KindRules(warnings=_warnings, default=_default, validate=_validate, row=_row, delete_returns_object=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.old_labels import deprecation, expression_warnings
 from simkit.kinds.parts.pod.annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
 from simkit.kinds.parts.pod.platform import every_container
 from simkit.kinds.parts.pod.scheduling import PREFERRED, REQUIRED
@@ -12,13 +13,6 @@ from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.quantity import NANO, canonical, parse
 
-_LABELS: Final = {
-    label("arch", "beta"): ("v1.14", label("arch")),
-    label("os", "beta"): ("v1.14", label("os")),
-    label("region", "failure-domain.beta"): ("v1.17", label("region", "topology")),
-    label("zone", "failure-domain.beta"): ("v1.17", label("zone", "topology")),
-    label("instance-type", "beta"): ("v1.17", label("instance-type", "node")),
-}
 _ANNOTATIONS: Final = {
     label("critical-pod", "scheduler.alpha"): 'non-functional in v1.16+; use the "priorityClassName" field instead',
     label("sysctls", "security.alpha"): 'non-functional in v1.11+; use the "sysctls" field instead',
@@ -69,33 +63,21 @@ def _below(path: str, name: str) -> str:
 
 def _label_warnings(path: str, spec: Object) -> Iterator[str]:
     for key in spec.get("nodeSelector") or ():
-        if key in _LABELS:
-            yield f"{path}.nodeSelector[{key}]: {_deprecation(key)}"
+        if deprecation(key):
+            yield f"{path}.nodeSelector[{key}]: {deprecation(key)}"
     node = at(spec, "affinity", "nodeAffinity") or {}
     where = f"{path}.affinity.nodeAffinity"
     for index, term in enumerate((node.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()):
-        yield from _term_warnings(f"{where}.{REQUIRED}.nodeSelectorTerms[{index}]", term)
+        yield from expression_warnings(f"{where}.{REQUIRED}.nodeSelectorTerms[{index}]", term)
     for index, term in enumerate(node.get(PREFERRED) or ()):
-        yield from _term_warnings(f"{where}.{PREFERRED}[{index}].preference", term.get("preference") or {})
-
-
-def _deprecation(key: str) -> str:
-    since, instead = _LABELS[key]
-    return f'deprecated since {since}; use "{instead}" instead'
-
-
-def _term_warnings(path: str, term: Object) -> Iterator[str]:
-    for index, one in enumerate(term.get("matchExpressions") or ()):
-        key = one.get("key") or ""
-        if key in _LABELS:
-            yield f"{path}.matchExpressions[{index}].key: {key} is {_deprecation(key)}"
+        yield from expression_warnings(f"{where}.{PREFERRED}[{index}].preference", term.get("preference") or {})
 
 
 def _spread_warnings(path: str, spec: Object) -> Iterator[str]:
     for index, one in enumerate(spec.get("topologySpreadConstraints") or ()):
         where, key = f"{path}.topologySpreadConstraints[{index}]", one.get("topologyKey") or ""
-        if key in _LABELS:
-            yield f"{where}.topologyKey: {key} is {_deprecation(key)}"
+        if deprecation(key):
+            yield f"{where}.topologyKey: {key} is {deprecation(key)}"
         if one.get("labelSelector") is None:
             yield f"{where}.labelSelector: a null labelSelector results in matching no pod"
 

@@ -1,0 +1,47 @@
+"""Labels of nodes that have newer names: what the server says where somebody still selects by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.meta.domain import label
+from simkit.meta.objects import Object
+
+_NEWER: Final = {
+    label("arch", "beta"): ("v1.14", label("arch")),
+    label("os", "beta"): ("v1.14", label("os")),
+    label("region", "failure-domain.beta"): ("v1.17", label("region", "topology")),
+    label("zone", "failure-domain.beta"): ("v1.17", label("zone", "topology")),
+    label("instance-type", "beta"): ("v1.17", label("instance-type", "node")),
+}
+
+
+def deprecation(key: str) -> str:
+    """Since when a label is deprecated and what takes its place; nothing for any other label.
+
+    Examples
+    --------
+    >>> deprecation("beta.kubernetes.io/os")
+    'deprecated since v1.14; use "kubernetes.io/os" instead'
+    """
+    if key not in _NEWER:
+        return ""
+    since, instead = _NEWER[key]
+    return f'deprecated since {since}; use "{instead}" instead'
+
+
+def expression_warnings(path: str, term: Object) -> Iterator[str]:
+    """Of the expressions of a selector, or of a term of one, that stands at a path."""
+    for index, one in enumerate(term.get("matchExpressions") or ()):
+        key = one.get("key") or ""
+        if deprecation(key):
+            yield f"{path}.matchExpressions[{index}].key: {key} is {deprecation(key)}"
+
+
+def selector_warnings(path: str, selector: Object) -> Iterator[str]:
+    """Of a label selector that stands at a path."""
+    yield from expression_warnings(path, selector)
+    for key in selector.get("matchLabels") or ():
+        if deprecation(key):
+            yield f"{path}.matchLabels.{key}: {deprecation(key)}"
