@@ -176,13 +176,21 @@ class Checker:
 
     def _select(self, node: Select) -> Type:
         name = qualified_name(node)
-        if name is not None:
+        if name is not None and not self._is_local(name):
             found = self._lookup(node, name)
             if found is not None:
                 return found
         operand = self._known.apply(self._check(node.operand))
         found = self._field(node, operand, node.field)
         return BOOL if node.test else found
+
+    def _is_local(self, name: str) -> bool:
+        """Whether a dotted name begins with a variable of a macro, which hides dotted names that begin as it does.
+
+        So the language has it; the library of release 1.30 takes the dotted name, should there be one.
+        """
+        first = name.partition(".")[0]
+        return any(local.name == first for local in self._scopes)
 
     def _field(self, node: Node, operand: Type, field: str, *, optional: bool = False) -> Type:
         target = unwrapped(operand)

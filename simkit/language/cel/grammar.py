@@ -25,7 +25,9 @@ MAX_DEPTH: Final = 250
 
 LONGEST: Final = 100_000
 """How many letters the real server lets an expression have."""
-_BRACKETS: Final = re.compile(r"""[\[\](){}]|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+_BRACKETS: Final = re.compile(
+    r"""[\[\](){}]|'{3}(?:\\.|[^\\])*?'{3}|"{3}(?:\\.|[^\\])*?"{3}|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""", re.DOTALL
+)
 _COMMON_DEPTH: Final = 30
 _DEEP_STACK: Final = 10_000
 """Python's limit of calls inside of calls, raised when the first deep expression comes."""
