@@ -233,6 +233,9 @@ def test_what_cannot_be_asked_is_skipped_with_its_reason() -> None:
     found = audit(snapshot)
     assert {one.check for one in found.skipped} == {
         "admin-pods",
+        "power-pods",
+        "unused-account",
+        "needless-token",
         "missing-account",
         "missing-namespace",
         "unknown-resource",

@@ -12,10 +12,12 @@ import pandas as pd
 
 from simkit.analysis.access import NO_MEMBERS
 from simkit.analysis.findings.check import LEVELS, Check, Finding, Severity, Skipped
+from simkit.analysis.findings.drift import DRIFT_CHECKS
 from simkit.analysis.findings.holders import power_checks
 from simkit.analysis.findings.loose import LOOSE_CHECKS
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.wide import WIDE_CHECKS
+from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
 from simkit.analysis.frames import table
 from simkit.analysis.rbacobjects import RBAC, require, written
 from simkit.analysis.subject import Members
@@ -23,7 +25,7 @@ from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Snapshot
 
-CHECKS: Final[tuple[Check, ...]] = (*WIDE_CHECKS, *power_checks(), *LOOSE_CHECKS)
+CHECKS: Final[tuple[Check, ...]] = (*WIDE_CHECKS, *power_checks(), *WORKLOAD_CHECKS, *LOOSE_CHECKS, *DRIFT_CHECKS)
 """Every check, in the order of a report."""
 
 COLUMNS: Final = ("severity", "check", "namespace", "subjects", "binding", "role", "rules", "message", "fix", "command")

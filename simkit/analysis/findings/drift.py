@@ -1,0 +1,141 @@
+"""Checks of what changed: the server's own roles and bindings, and bindings that others have made superfluous."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.findings.defaults import settled_defaults
+from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.wide import delete_command
+from simkit.analysis.graph import rule_text
+from simkit.analysis.rbacobjects import written
+from simkit.analysis.subject import normal
+from simkit.logic.rbac.aggregate import is_aggregated
+from simkit.logic.rbac.binding import Binding, Subject
+from simkit.logic.rbac.cover import covers, uncovered
+from simkit.logic.rbac.rule import Rule, rules_of
+from simkit.meta.names import Key
+from simkit.meta.objects import Object
+
+
+def changed_defaults(survey: Survey, check: Check) -> Iterator[Finding]:
+    """The server's own roles and bindings that are no longer as it made them, and those that are gone."""
+    gone = []
+    known = settled_defaults(survey.snapshot.release)
+    for key, default in known.items():
+        obj = survey.snapshot.get(key.resource, key.name, key.namespace)
+        if obj is None:
+            gone.append(key)
+        elif "roleRef" in default:
+            yield from _changed_binding(survey, check, key, Binding.of(key, obj), Binding.of(key, default))
+        elif not is_aggregated(default):
+            yield from _changed_role(check, key, obj, default)
+    if gone and len(gone) < len(known):  # all of them: it is no whole cluster
+        yield check.finding(
+            f"{listed(map(written, gone), 6)} {'is' if len(gone) == 1 else 'are'} missing.", severity=Severity.INFO
+        )
+
+
+def _changed_role(check: Check, key: Key, obj: Object, default: Object) -> Iterator[Finding]:
+    more = uncovered(rules_of(default), rules_of(obj))
+    less = uncovered(rules_of(obj), rules_of(default))
+    if more:
+        yield check.finding(
+            f"{written(key)} allows more than the server's own: {_told(more)}.",
+            namespace=key.namespace,
+            role=key,
+            manifest=default,
+        )
+    if less:
+        yield check.finding(
+            f"{written(key)} allows less than the server's own: {_told(less)}.",
+            severity=Severity.INFO,
+            namespace=key.namespace,
+            role=key,
+            manifest=default,
+        )
+
+
+def _changed_binding(survey: Survey, check: Check, key: Key, now: Binding, own: Binding) -> Iterator[Finding]:
+    added = [subject for subject in map(normal, now.subjects) if subject not in set(map(normal, own.subjects))]
+    if now.role != own.role or added:
+        what = f"binds {written(now.role)}" if now.role != own.role else f"also names {listed(added)}"
+        yield check.finding(
+            f"{written(key)} is the server's own and {what}.",
+            severity=Severity.HIGH if now.role in survey.full_roles else check.severity,
+            namespace=key.namespace,
+            binding=key,
+            role=now.role,
+            subjects=tuple(added),
+        )
+
+
+def _told(rules: list[Rule]) -> str:
+    return listed([rule_text(rule) for rule in rules], 3)
+
+
+def subsumed_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Bindings that give their subjects nothing that other bindings, of another role or elsewhere, do not give them."""
+    held: dict[Subject, list[Binding]] = defaultdict(list)
+    for binding in survey.index.bindings():
+        if survey.rules(binding.role):
+            for subject in map(normal, binding.subjects):
+                held[subject].append(binding)
+    superfluous: set[Key] = set()
+    for binding in sorted(survey.bindings, key=lambda one: (not one.namespace, one.key)):
+        rules = survey.rules(binding.role)
+        if not rules or not binding.subjects:
+            continue
+        by: dict[Key, None] = {}
+        for subject in map(normal, binding.subjects):
+            others = [one for one in held[subject] if _counts(one, binding) and one.key not in superfluous]
+            if not others or not covers([rule for one in others for rule in survey.rules(one.role)], rules):
+                break
+            by |= {one.key: None for one in others if _gives_some(survey.rules(one.role), rules)}
+        else:
+            superfluous.add(binding.key)
+            yield check.finding(
+                f"{written(binding.key)} gives {written(binding.role)} to {listed(map(normal, binding.subjects))}, who "
+                f"{'has' if len(binding.subjects) == 1 else 'have'} all of it by {listed(map(written, by), 2)}.",
+                namespace=binding.namespace,
+                binding=binding.key,
+                role=binding.role,
+                subjects=tuple(map(normal, binding.subjects)),
+                command=delete_command(binding.key),
+            )
+
+
+def _gives_some(owned: tuple[Rule, ...], wanted: tuple[Rule, ...]) -> bool:
+    """Whether the owned rules cover some piece of the wanted ones."""
+    return len(uncovered(owned, wanted)) < len(uncovered((), wanted))
+
+
+def _counts(other: Binding, binding: Binding) -> bool:
+    """Whether another binding holds wherever this one does; the same role in the same place is a finding of its own."""
+    same = other.role == binding.role and other.namespace == binding.namespace
+    return other.key != binding.key and other.namespace in ("", binding.namespace) and not same
+
+
+DRIFT_CHECKS: Final = (
+    Check(
+        "default-drift",
+        "Changes of the server's own roles",
+        Severity.MEDIUM,
+        "Readers take these roles for what the documentation says; the server brings back what is missing at its next "
+        "start and never takes away what was added.",
+        "Apply the server's own, and give what was added by a role of its own.",
+        changed_defaults,
+    ),
+    Check(
+        "subsumed-binding",
+        "Bindings that add nothing",
+        Severity.INFO,
+        "Taking it away looks as if it took access away, and it stays when the wider one goes.",
+        "Delete it, or the wider one if this is what is needed.",
+        subsumed_bindings,
+    ),
+)
+"""In the order of a report."""

@@ -1,0 +1,166 @@
+"""Checks of pods and the accounts that they run as: dangerous ones, unused ones, tokens that nothing needs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.findings.holders import holders, severity_of
+from simkit.analysis.findings.powers import POWERS
+from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.findings.wide import DEFAULT_ACCOUNT, account_manifest
+from simkit.analysis.rbacobjects import PODS, RBAC, SERVICE_ACCOUNTS, written
+from simkit.analysis.subject import text_of
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
+from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at, name_of, namespace_of
+
+_TEMPLATES: Final = {
+    GroupResource("", "replicationcontrollers"): ("spec", "template", "spec"),
+    GroupResource("", "podtemplates"): ("template", "spec"),
+    **{
+        GroupResource("apps", plural): ("spec", "template", "spec")
+        for plural in ("deployments", "daemonsets", "statefulsets", "replicasets")
+    },
+    GroupResource("batch", "jobs"): ("spec", "template", "spec"),
+    GroupResource("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template", "spec"),
+}
+"""Where objects that make pods keep the specification of the pods."""
+
+
+def dangerous_pods(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Pods that run as an account with a power over the whole cluster, short of being an administrator."""
+    pods = _pods_by_account(survey)
+    held: dict[Subject, dict[str, tuple[Severity, Any]]] = defaultdict(dict)
+    for power in POWERS if pods else ():
+        for (subject, namespace), holding in holders(survey, power).items():
+            severity = severity_of(power, namespace, holding)
+            if subject in pods and not namespace and severity is not None and severity >= Severity.HIGH:
+                held[subject][power.title.lower()] = (severity, holding.grants[0].grant)
+    for subject, powers in held.items():
+        worst, grant = max(powers.values(), key=lambda each: each[0])
+        yield check.finding(
+            f"{_run(pods[subject])} as {text_of(subject)}, which {listed(list(powers), 3)}.",
+            severity=min(worst, check.severity),
+            namespace=subject.namespace,
+            binding=grant.binding,
+            role=grant.role,
+            subjects=(subject,),
+        )
+
+
+def unused_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Service accounts with bindings of their own that no pod runs as and no template names."""
+    used = _pods_by_account(survey).keys() | _named_in_templates(survey)
+    bindings: dict[Subject, list[Binding]] = defaultdict(list)
+    for binding in survey.bindings:
+        for subject in binding.subjects:
+            bindings[subject].append(binding)
+    for obj in survey.snapshot.scan(SERVICE_ACCOUNTS):
+        subject = Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj))
+        found = bindings.get(subject)
+        if found and subject not in used:
+            first = found[0]
+            roles = listed(dict.fromkeys(written(one.role) for one in found), 3)
+            yield check.finding(
+                f"No pod runs as {text_of(subject)} and no workload names it, but it has {roles}.",
+                severity=Severity.MEDIUM if any(one.role in survey.full_roles for one in found) else check.severity,
+                namespace=subject.namespace,
+                binding=first.key,
+                role=first.role,
+                subjects=(subject,),
+            )
+
+
+def needless_tokens(survey: Survey, check: Check) -> Iterator[Finding]:
+    """Pods into which the token of an account is mounted that may do no more than everybody."""
+    for subject, (obj, names) in sorted(_mounting(survey).items()):
+        if not _is_bound(survey, subject):
+            manifest = dict(account_manifest(subject.namespace, subject.name))
+            yield check.finding(
+                f"{_run(names)} with the token of {text_of(subject)}, which no binding names.",
+                namespace=subject.namespace,
+                subjects=(subject,),
+                manifest=manifest if obj is not None else None,
+            )
+
+
+def _is_bound(survey: Survey, subject: Subject) -> bool:
+    """Whether a binding names the account, or the group of its namespace's accounts."""
+    group = Subject(GROUP, f"{ALL_ACCOUNTS}:{subject.namespace}")
+    return any(next(iter(survey.index.grants_of_subject(one)), None) is not None for one in (subject, group))
+
+
+def _mounting(survey: Survey) -> Mapping[Subject, tuple[Object | None, list[str]]]:
+    """The pods into which a token is mounted, by account, with the account where it is there."""
+    accounts = {(namespace_of(obj), name_of(obj)): obj for obj in survey.snapshot.scan(SERVICE_ACCOUNTS)}
+    found: dict[Subject, tuple[Object | None, list[str]]] = {}
+    for pod in survey.snapshot.scan(PODS):
+        subject = _account_of(pod)
+        obj = accounts.get((subject.namespace, subject.name))
+        wanted = at(pod, "spec", "automountServiceAccountToken")
+        if wanted is None:
+            wanted = (obj or {}).get("automountServiceAccountToken")
+        if wanted is not False:
+            found.setdefault(subject, (obj, []))[1].append(name_of(pod))
+    return found
+
+
+def _pods_by_account(survey: Survey) -> Mapping[Subject, list[str]]:
+    pods: dict[Subject, list[str]] = defaultdict(list)
+    for pod in survey.snapshot.scan(PODS):
+        pods[_account_of(pod)].append(name_of(pod))
+    return pods
+
+
+def _account_of(pod: Object) -> Subject:
+    return Subject(SERVICE_ACCOUNT, at(pod, "spec", "serviceAccountName") or DEFAULT_ACCOUNT, namespace_of(pod))
+
+
+def _named_in_templates(survey: Survey) -> set[Subject]:
+    """The accounts that templates of pods name, as far as they were captured."""
+    found = set()
+    for resource in _TEMPLATES.keys() & set(survey.snapshot.captured()):
+        for obj in survey.snapshot.scan(resource):
+            name = at(obj, *_TEMPLATES[resource], "serviceAccountName") or DEFAULT_ACCOUNT
+            found.add(Subject(SERVICE_ACCOUNT, name, namespace_of(obj)))
+    return found
+
+
+def _run(names: list[str]) -> str:
+    return f"1 pod ({names[0]}) runs" if len(names) == 1 else f"{len(names)} pods ({listed(names, 3)}) run"
+
+
+WORKLOAD_CHECKS: Final = (
+    Check(
+        "power-pods",
+        "Pods run with dangerous accounts",
+        Severity.HIGH,
+        "A flaw in the program of such a pod, or access to its node, gives what its account may do.",
+        "Give the account a role with what the program uses, in the namespaces where it uses it.",
+        dangerous_pods,
+        (*RBAC, PODS),
+    ),
+    Check(
+        "unused-account",
+        "Unused service accounts",
+        Severity.LOW,
+        "Nobody would notice if it was used: a token of it works as long as the account is there.",
+        "Find out whether something outside of the cluster uses it; if not, delete the account and its bindings.",
+        unused_accounts,
+        (*RBAC, PODS, SERVICE_ACCOUNTS),
+    ),
+    Check(
+        "needless-token",
+        "Tokens mounted without need",
+        Severity.INFO,
+        "Whoever breaks into the pod has an identity of the cluster, and with it whatever is granted to all accounts.",
+        "Set automountServiceAccountToken to false for the account, or in the pod template.",
+        needless_tokens,
+        (*RBAC, PODS, SERVICE_ACCOUNTS),
+    ),
+)
+"""In the order of a report."""
