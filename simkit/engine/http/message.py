@@ -14,6 +14,8 @@ import orjson
 from simkit.meta.errors import StatusError, too_large
 from simkit.meta.message import BODY_LIMIT, Request, Response
 
+MOST_FIELDS: Final = 4096
+"""Parameters of a query string that are looked at."""
 _CACHED_QUERY: Final = 512
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _EMPTY: Final[Mapping[str, Sequence[str]]] = {}
@@ -36,7 +38,9 @@ def parse_query(raw: bytes) -> Mapping[str, Sequence[str]]:
 
 
 def _parse(raw: bytes) -> Mapping[str, Sequence[str]]:
-    return parse_qs(raw.decode("utf-8", "replace"), keep_blank_values=True)
+    """The parameters; of an endless string only the beginning, since taking it apart costs more than sending it."""
+    fields = raw.split(b"&", MOST_FIELDS)[:MOST_FIELDS]
+    return parse_qs(b"&".join(fields).decode("utf-8", "replace"), keep_blank_values=True)
 
 
 _parse_short_query = lru_cache(maxsize=512)(_parse)
@@ -45,10 +49,16 @@ _parse_short_query = lru_cache(maxsize=512)(_parse)
 def parse_headers(raw: Iterable[tuple[bytes, bytes]]) -> dict[str, Sequence[str]]:
     """Header values by lower-case name, those of a repeated header in order."""
     headers: dict[str, Sequence[str]] = {}
+    repeated: dict[str, list[str]] = {}
     for name, value in raw:
         key, text = name.decode("latin-1").lower(), value.decode("utf-8", "replace")
-        headers[key] = (*headers[key], text) if key in headers else (text,)
-    return headers
+        if key not in headers:
+            headers[key] = (text,)
+        elif key in repeated:
+            repeated[key].append(text)
+        else:
+            repeated[key] = [*headers[key], text]
+    return {**headers, **{key: tuple(values) for key, values in repeated.items()}} if repeated else headers
 
 
 def error_response(error: StatusError) -> Response:

@@ -150,6 +150,11 @@ class Conversation(HttpToolsProtocol):
         self.expect_100_continue = False
         self._head_size = self._head_size or 1  # it has begun, perhaps behind the end of another
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header. What stands behind a body is none: a proxy in front has not looked at it."""
+        if self._head_size is not None:
+            super().on_header(name, value)
+
     def on_headers_complete(self) -> None:
         self._arrived()
         size, self._head_size = self._head_size or 0, None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from ipaddress import ip_address
+from itertools import islice
 from typing import Any, Final
 
 from simkit.engine.authz.wording import harmless
@@ -21,6 +22,8 @@ from simkit.meta.errors import PlainError
 from simkit.meta.message import Request, Response
 
 _LOOPBACK: Final = "127.0.0.1"
+_MOST_PROXIES: Final = 100
+"""Addresses in a chain of proxies that are looked at."""
 _HEADER: Final = "audit-id"
 
 
@@ -188,8 +191,8 @@ def sources(request: Request) -> list[str]:
     >>> sources(Request("GET", "/", headers={"x-forwarded-for": ("10.0.0.7, nonsense",)}, peer="10.0.0.1"))
     ['10.0.0.7', '10.0.0.1']
     """
-    forwarded = [part.strip() for text in request.headers.get("x-forwarded-for", ()) for part in text.split(",")]
-    found = [address for address in forwarded if _is_address(address)]
+    forwarded = (part.strip() for text in request.headers.get("x-forwarded-for", ()) for part in text.split(","))
+    found = [address for address in islice(forwarded, _MOST_PROXIES) if _is_address(address)]
     real = request.header("x-real-ip")
     if _is_address(real) and real not in found:
         found.append(real)

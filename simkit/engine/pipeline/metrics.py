@@ -101,7 +101,9 @@ class Metrics:
 def route(exchange: Exchange) -> Route:
     """The route of a request, as the real server labels it."""
     target, request = exchange.target, exchange.request
-    dry_run = ",".join(sorted(set(request.query["dryRun"]))) if "dryRun" in request.query else ""
+    dry_run = ""
+    if "dryRun" in request.query:
+        dry_run = "All" if set(request.query["dryRun"]) == {"All"} else "invalid"
     if not target.is_resource:
         return Route(_method(request.method), "", "", "", "", exchange.routed or "", "")
     return Route(

@@ -50,13 +50,22 @@ class _Clause:
         )
 
 
-@lru_cache(maxsize=1024)
 def negotiate(accept: str, *, watchable: bool = False, convertible: bool = True, routed: bool = True) -> Wanted:
     """The first acceptable representation in order of preference. Raises the 406 of the real server where none is.
 
     ``routed`` tells whether media types are checked before the path is answered, which words the refusal otherwise.
     ``convertible`` tells whether the answer can be turned into another kind.
     """
+    made = _negotiated if len(accept) <= _REMEMBERED else _negotiated.__wrapped__
+    return made(accept, watchable, convertible, routed)
+
+
+_REMEMBERED: Final = 1024
+"""Characters of an Accept header up to which the answer is kept: anybody may send any number of them."""
+
+
+@lru_cache(maxsize=1024)
+def _negotiated(accept: str, watchable: bool, convertible: bool, routed: bool) -> Wanted:
     if not accept.strip():
         return Wanted()
     if routed and not _answerable(accept):

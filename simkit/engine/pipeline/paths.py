@@ -25,6 +25,8 @@ _BINARY_NAMES: Final = (_BINARY_SWAGGER, "application/com.github.proto-openapi.s
 _TAKEN: Final = (*_BINARY_NAMES, JSON, "application/*", "*/*")
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")
 _READING: Final = ("GET", "HEAD")
+_REMEMBERED: Final = 1024
+"""Characters of an Accept header up to which it is looked at for the aggregated form."""
 _LISTED_BY: Final = ("GET", "POST", "OPTIONS")
 """The group list answers to these methods alike."""
 
@@ -103,7 +105,8 @@ def _aggregation(accept: str) -> str:
 
 
 def _aggregated(engine: Engine, exchange: Exchange, *, core: bool) -> Response | None:
-    version = _aggregation(exchange.request.header("accept"))
+    accept = exchange.request.header("accept")
+    version = _aggregation(accept) if len(accept) <= _REMEMBERED else ""
     if not version:
         return None
     response = represent.document(grouplist.aggregated(engine, version, core=core), exchange.wanted)

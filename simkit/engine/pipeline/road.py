@@ -20,7 +20,7 @@ from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.flow.level import LONGEST_WAIT
 from simkit.engine.pipeline.impersonation import impersonate
 from simkit.engine.pipeline.limits import TooMany, is_long
-from simkit.engine.pipeline.metrics import route
+from simkit.engine.pipeline.metrics import Route, route
 from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.target import parse
 from simkit.meta.attributes import Verdict
@@ -32,6 +32,7 @@ from simkit.meta.message import BODY_LIMIT, Request, Response
 _LOG: Final = logging.getLogger("simkit.engine")
 DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/reason"
 """Audit annotations that tell what authorization said, and why."""
+_PANIC: Final = b"This request caused apiserver to panic. Look in the logs for details.\n"
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 Stage = Callable[[Engine, Exchange], Response | None]
 
@@ -77,7 +78,9 @@ def make_room(engine: Engine, exchange: Exchange) -> None:
     try:
         engine.limits.enter(exchange)
     except TooMany as error:
-        verb, _, *place = route(exchange)
+        target = exchange.target
+        known = not target.is_resource or engine.catalogue.find(target.group, target.version, target.resource)
+        verb, _, *place = route(exchange) if known else Route("other", *[""] * 6)
         labels = (exposition.COMPONENT, verb, *place, str(error.code))
         engine.metrics.count("apiserver_request_terminations_total", *labels)
         raise
@@ -124,11 +127,11 @@ class Trip:
         Skips authentication, for callers in the same process.
     """
 
-    __slots__ = ("_began", "_engine", "_left", "exchange")
+    __slots__ = ("_began", "_engine", "_left", "_trusted", "exchange")
 
     def __init__(self, engine: Engine, request: Request, identity: Identity | None = None) -> None:
         self._engine, self.exchange, self._began = engine, Exchange(request, identity=identity), perf_counter()
-        self._left = STAGES
+        self._left, self._trusted = STAGES, identity is not None
 
     def go(self) -> Response | None:
         """The answer; None where the request waits until its ticket is settled. Never raises."""
@@ -144,13 +147,19 @@ class Trip:
         except Exception as error:
             # The one place where an error of ours becomes an answer: a client gets 500, the log gets the trace.
             _LOG.exception("%s %s failed", exchange.request.method, exchange.request.path)
-            response, exchange.panicked = refusal(exchange, internal(f"{type(error).__name__}: {error}")), True
+            response, exchange.panicked = self._panic(error), True
         response = _finished(exchange, response)
         self._engine.limits.leave(exchange)
         self._engine.metrics.observe(exchange, response, perf_counter() - self._began)
         if exchange.record is not None:
             exchange.record.complete(response)
         return response
+
+    def _panic(self, error: Exception) -> Response:
+        """What is told of an error of ours: all of it in this process, and to clients nothing that it might hold."""
+        if self._trusted:
+            return refusal(self.exchange, internal(f"{type(error).__name__}: {error}"))
+        return Response(500, _PANIC, "text/plain; charset=utf-8")
 
     def _through(self) -> Response | None:
         engine, exchange = self._engine, self.exchange

@@ -5,7 +5,6 @@ Authorization and routing read the same Target, so that no path means one thing 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +16,7 @@ from simkit.meta.names import GroupResource
 
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMESPACE_PARTS: Final = frozenset({"status", "finalize"})
-_NAME_SELECTOR: Final = re.compile(r"(?:^|,)\s*metadata\.name\s*==?\s*([^,]*?)\s*(?:,|$)")
+_NAME: Final = "metadata.name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,11 @@ def is_true(query: Mapping[str, Sequence[str]], name: str) -> bool:
 
 
 def _name_selected(query: Mapping[str, Sequence[str]]) -> str:
+    """The one name that a field selector asks for, if it can be one. Read in one pass: anybody may send any text."""
     selector = query.get("fieldSelector")
-    found = _NAME_SELECTOR.search(selector[0]) if selector else None
-    name = found.group(1) if found else ""
-    return name if name and "/" not in name and "%" not in name and name not in (".", "..") else ""
+    for term in selector[0].split(",") if selector and _NAME in selector[0] else ():
+        field, equals, name = term.partition("=")
+        name = name.removeprefix("=").strip()
+        if field.strip() == _NAME and equals:
+            return name if name and "/" not in name and "%" not in name and name not in (".", "..") else ""
+    return ""

@@ -158,3 +158,35 @@ def test_many_silent_connections(server: Server) -> None:
     client.close()
     for sock in silent:
         sock.close()
+
+
+TRAILERS = b"Authorization: Bearer root\r\nImpersonate-User: root\r\nX-Remote-User: root\r\n"
+
+
+@pytest.mark.parametrize("ahead", [b"", b"expect: 100-continue\r\n"])
+def test_trailers_are_no_headers(server: Server, ahead: bytes) -> None:
+    """What is sent behind a body says nothing about who asks, even where no header did."""
+    sock = connect(server)
+    head = b"POST /api/v1/secrets HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: chunked\r\n"
+    sock.sendall(head + ahead + b"trailer: authorization\r\n\r\n2\r\n{}\r\n0\r\n" + TRAILERS + b"\r\n")
+    answer = all_of(sock)
+    assert b"HTTP/1.1 403" in answer
+    assert b'User \\"system:anonymous\\" cannot create' in answer
+
+
+@pytest.mark.parametrize(
+    ("target", "headers"),
+    [
+        (b"/api/v1/pods", b"a: b\r\n" * 150_000),
+        (b"/api/v1/pods?" + b"a&" * 400_000, b""),
+        (b"/api/v1/pods?fieldSelector=metadata.name%3Dx" + b"%20" * 200_000 + b"y", b""),
+        (b"/api/v1/pods", b"x-forwarded-for: " + b"1.1.1.1," * 100_000 + b"\r\n"),
+        (b"/api/v1/pods", b"accept: " + b"a/b," * 200_000 + b"\r\n"),
+        (b"/api/v1/pods", b"authorization: bearer " + b"a." * 400_000 + b"\r\n"),
+    ],
+)
+def test_large_heads(server: Server, target: bytes, headers: bytes) -> None:
+    """A head as large as it may be is answered: each part is read in one pass (those that were not took minutes)."""
+    sock = connect(server)
+    sock.sendall(b"GET " + target + b" HTTP/1.1\r\nhost: x\r\nconnection: close\r\n" + headers + b"\r\n")
+    assert all_of(sock).startswith(b"HTTP/1.1 40")

@@ -67,7 +67,7 @@ def test_masters_always_get_an_answer() -> None:
 
 def test_the_refusal() -> None:
     """No room is 429 in plain text with a second to wait, and is counted; the room of failed requests comes back."""
-    cluster = Cluster(options=Options(seed=1, max_requests_inflight=1))
+    cluster = Cluster(options=Options(seed=1, max_requests_inflight=1, enable_priority_and_fairness=False))
     engine: Any = cluster.engine
     held = exchange("GET", "/api/v1/pods")
     engine.limits.enter(held)

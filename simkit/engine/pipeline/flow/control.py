@@ -23,6 +23,8 @@ _WIDEST: Final = 10
 _OBJECTS_A_SEAT: Final = 100
 _SHARE_OF_WIDEST: Final = 0.15
 _REMEMBERED: Final = 8192
+_LONGEST_KEY: Final = 1024
+"""Flows, and characters of what they are found by: anybody may ask for any path."""
 
 
 def _for_groups(name: str, level: str, precedence: int, *groups: str) -> Object:
@@ -222,6 +224,8 @@ class FlowControl:
         if flow is None:
             schema = next((each for each in self._schemas if each.matches(target, identity)), self._schemas[-1])
             flow = Flow(schema, self.levels[schema.level], schema.flow_of(target, identity))
+            if sum(len(part) for part in key if isinstance(part, str)) > _LONGEST_KEY:
+                return flow
             if len(self._flows) >= _REMEMBERED:
                 self._flows.clear()
             self._flows[key] = flow
