@@ -98,5 +98,5 @@ def _table(removed: Sequence[Resource], new: Catalogue) -> GoneTable:
 def _gone(resource: Resource, left: dict[GroupResource, list[str]]) -> Gone:
     place = resource.storage if resource.stored else resource.group_resource
     known = life(resource.api_version, resource.kind)
-    replacement = known.replacement if known is not None else ""
+    replacement = known.instead if known is not None else ""
     return Gone(resource.api_version, resource.resource, resource.kind, tuple(left.get(place, ())), replacement)

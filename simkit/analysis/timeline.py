@@ -15,6 +15,7 @@ from simkit.logic.lifecycle.document import Group, Version
 from simkit.logic.lifecycle.stability import age_order
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import at
+from simkit.schema.history import life
 from simkit.snapshot.protocol import Snapshot
 
 LANE_COLUMNS: Final = ("lane", "api_version", "kind", "phase", "first", "until", "start", "end", "objects", "callers")
@@ -164,7 +165,14 @@ def _events(history: History, groups: frozenset[str] | None) -> Iterator[tuple[s
         for event in ("introduced", "deprecated", "removed"):
             release = getattr(version, event)
             if release:
-                yield release, event, api_version, kind, version.replacement if event != "introduced" else ""
+                instead = "" if event == "introduced" else version.replacement or _instead(api_version, kind)
+                yield release, event, api_version, kind, instead
+
+
+def _instead(api_version: str, kind: str) -> str:
+    """The version of a built-in kind to use instead, where nobody was told of one."""
+    known = life(api_version, kind)
+    return known.instead.partition(" ")[0] if known is not None else ""
 
 
 def _dated(rows: Sequence[tuple[int, str, str, str, str]], dates: Calendar) -> Iterator[tuple[Any, ...]]:

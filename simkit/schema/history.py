@@ -31,7 +31,7 @@ class Life:
     deleted: str = ""
     """The first release in which it cannot be switched on either, where that is another one."""
     replacement: str = ""
-    """Version and kind to use instead, such as ``apps/v1 Deployment``."""
+    """Version and kind that were told to be used instead, such as ``apps/v1 Deployment``."""
     announced: str = ""
     """The release of removal that was announced, where it went in another one."""
     planned: str = ""
@@ -45,6 +45,21 @@ class Life:
     def end(self) -> str:
         """The release that removed it or is to remove it; empty where no end is known."""
         return self.removed or self.planned
+
+    @property
+    def instead(self) -> str:
+        """Version and kind to use instead: what was told, else the kind in the most stable version that outlives it."""
+        if self.replacement or not self.end:
+            return self.replacement
+        group = self.gvk.group
+        others = [
+            each
+            for each in lives().values()
+            if (each.kind, each.gvk.group) == (self.kind, group)
+            and (not each.end or minor_of(each.end) > minor_of(self.end))
+        ]
+        best = min(others, key=lambda each: version_rank(each.gvk.version), default=None)
+        return f"{best.api_version} {best.kind}" if best is not None else ""
 
     def served(self, release: str) -> bool:
         """Whether the release has it at all, switched off or not."""
