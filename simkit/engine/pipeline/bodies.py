@@ -62,7 +62,7 @@ def parse_json(body: bytes) -> Any:
     # UTF-8 and halves of surrogate pairs, which become replacement characters.
     text = body.decode("utf-8", "surrogateescape")
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
     except RecursionError:
         raise MalformedBody("exceeded max depth") from None
     except json.JSONDecodeError as error:
@@ -81,6 +81,13 @@ def _finite(number: str) -> float:
     if math.isinf(found):
         raise MalformedBody(f"json: cannot unmarshal number {number} into Go value of type float64")
     return found
+
+
+def _whole(number: str) -> int:
+    try:
+        return int(number)
+    except ValueError:  # more digits than Python reads
+        raise MalformedBody(f"json: cannot unmarshal number {number[:100]} into Go value of type float64") from None
 
 
 def _replaced(value: Any) -> Any:

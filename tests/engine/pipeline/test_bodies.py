@@ -78,3 +78,11 @@ def test_patches_may_leave_out_the_namespace(cluster: simkit.Cluster) -> None:
     nameless = cluster.perform(Request.of("PATCH", f"{MAPS}/bare", {"metadata": None}, content_type=MERGE))
     assert nameless.status == 400
     assert nameless.object["message"].endswith("(bare based on URL) was undeterminable: name must be provided")
+
+
+def test_numbers_without_end(cluster: simkit.Cluster) -> None:
+    """A number of more digits than can be read is a fault of the body, not of the server."""
+    body = b'{"data": {"a": ' + b"9" * 5000 + b"}}"
+    answer = cluster.perform(Request.of("POST", "/api/v1/namespaces/default/configmaps", body))
+    assert answer.status == 400
+    assert "json: cannot unmarshal number 999" in answer.object["message"]
