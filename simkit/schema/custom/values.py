@@ -184,7 +184,9 @@ class Check:
     def _check_number(self, value: float, path: str, errors: Errors) -> None:
         properties = self._properties
         factor, least, greatest = (properties.get(name) for name in ("multipleOf", "minimum", "maximum"))
-        if factor and not _divides(factor, value):
+        if factor is not None and factor <= 0:
+            errors.append(wording.bad_factor(path, _limit(factor, value)))
+        elif factor is not None and not _divides(factor, value):
             errors.append(wording.against(path, value, f"should be a multiple of {_limit(factor, value)}"))
         if least is not None:
             strict = bool(properties.get("exclusiveMinimum"))

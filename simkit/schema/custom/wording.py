@@ -105,6 +105,11 @@ def against(path: str, value: Any, rule: str) -> FieldError:
     return invalid_value(place(path), shown(value), f"{path} in body {rule}")
 
 
+def bad_factor(path: str, factor: str) -> FieldError:
+    """A schema whose values would have to be multiples of nothing, or of less."""
+    return invalid_value(place(path), Shown(factor), f"factor MultipleOf declared for {path} must be positive: {factor}")
+
+
 def not_listed(path: str, value: Any, choices: Sequence[Any]) -> FieldError:
     """A value that is none of an enum's."""
     texts = [choice if isinstance(choice, str) else orjson.dumps(choice).decode() for choice in choices]

@@ -49,6 +49,11 @@ def _object(**fields: Any) -> dict[str, Any]:
             "Invalid value: 1e+06: a in body should be less than or equal to 1.5",
         ),
         ({"type": "integer", "multipleOf": 3}, 4, "Invalid value: 4: a in body should be a multiple of 3"),
+        (
+            {"type": "integer", "multipleOf": 0},
+            4,
+            "Invalid value: 0: factor MultipleOf declared for a must be positive: 0",
+        ),
         ({"type": "string", "enum": ["x", "y"]}, "z", 'Unsupported value: "z": supported values: "x", "y"'),
         ({"type": "integer", "enum": [1, 2]}, 3, 'Unsupported value: 3: supported values: "1", "2"'),
         ({"type": "array", "items": {}, "minItems": 1}, [], "Invalid value: 0: a in body should have at least 1 items"),
