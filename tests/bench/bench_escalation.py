@@ -1,4 +1,9 @@
-"""How the escalation closure grows with the cluster. Run it: ``python -m tests.bench.bench_escalation [PLOT.png]``."""
+"""How the escalation closure grows with the cluster: ``python -m tests.bench.bench_escalation [PLOT.png]``.
+
+Two shapes of clusters: one as teams have it, and one where a tenth of all grants, half of the roles for single names,
+hold in the whole cluster, so that every holder could go to something in every namespace. The plot is written to
+``build/escalation.png`` unless another file is named.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,8 @@ import random
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from simkit.analysis.escalation import CLUSTER, escalations, graph_of
@@ -33,14 +39,39 @@ ROLES = (
     role("owner", rule("*", "*", groups="*")),
 )
 WEIGHTS = (60, 15, 8, 4, 3, 2, 1, 0.3)
+RBAC = "rbac.authorization.k8s.io"
+WIDE_ROLES = (
+    role("workloads", rule("patch,update", "deployments,statefulsets,daemonsets", groups="apps")),
+    role("some-secrets", rule("get", "secrets", names="shared,registry,other")),
+    role("labels", rule("update,patch", "clusterroles", groups=RBAC)),
+    role("escalating", rule("update,patch,escalate", "clusterroles", groups=RBAC)),
+    role(
+        "binding",
+        rule("create,update,patch", "rolebindings,clusterrolebindings", groups=RBAC),
+        rule("bind", "clusterroles", groups=RBAC, names="workloads,some-secrets"),
+    ),
+    role("acting", rule("impersonate", "users,groups,serviceaccounts")),
+    role("namespaces", rule("patch", "namespaces"), rule("create", "pods")),
+    role("kubelets", rule("get", "nodes/proxy", names="node-1,node-2,node-3")),
+    role("some-pods", rule("get", "pods/exec", names="app-0-0,app-1-0")),
+    role("some-tokens", rule("create", "serviceaccounts/token", names="app-0,app-1")),
+)
+SHAPES = {"teams": 0.0, "a tenth cluster-wide": 0.1}
+PLOT = Path("build/escalation.png")
 
 
-def objects(subjects: int) -> Iterator[dict[str, Any]]:
-    """A cluster with so many service accounts, a third as many pods, and two bindings for each account."""
-    chance, spaces = random.Random(11), max(subjects // 50, 2)
-    yield from ROLES
+def objects(subjects: int, wide: float = 0.0) -> Iterator[dict[str, Any]]:
+    """A cluster with so many service accounts, a third as many pods, and two bindings for each account.
+
+    ``wide`` is the share of bindings that hold in the whole cluster; with any, the roles are all as frequent.
+    """
+    chance, spaces = random.Random(11), max(subjects // (10 if wide else 50), 2)
+    roles = WIDE_ROLES if wide else ROLES
+    yield from (*roles, ROLES[-1])
     for number in range(spaces):
         yield namespace(f"ns-{number}")
+        yield {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "shared", "namespace": f"ns-{number}"}}
+        yield {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "app", "namespace": f"ns-{number}"}}
     for number in range(6):
         yield {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"node-{number}"}}
     yield binding("operators", "owner", "sa:ns-0/app-0")
@@ -50,8 +81,9 @@ def objects(subjects: int) -> Iterator[dict[str, Any]]:
         if number % 3 == 0:
             yield pod(place, f"{name}-0", name, f"node-{number % 6}")
         for copy in range(2):
-            chosen = chance.choices(ROLES, WEIGHTS)[0]["metadata"]["name"]
+            chosen = chance.choices(roles, None if wide else WEIGHTS)[0]["metadata"]["name"]
             where = place if chance.random() < 0.8 else f"ns-{chance.randrange(spaces)}"
+            where = "" if chance.random() < wide else where
             yield binding(f"b-{number}-{copy}", chosen, f"sa:{place}/{name}", namespace=where)
 
 
@@ -61,9 +93,9 @@ def pod(place: str, name: str, of: str, node: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": place}, "spec": spec}
 
 
-def measure(subjects: int) -> tuple[int, float]:
+def measure(subjects: int, wide: float) -> tuple[int, float]:
     """The number of grants, and the seconds that the closure of all subjects takes."""
-    snapshot = MemorySnapshot(objects(subjects), captured=["*"])
+    snapshot = MemorySnapshot(objects(subjects, wide), captured=["*"])
     grants = sum(len(one.subjects) for one in all_bindings(snapshot))
     start = time.perf_counter()
     graph = graph_of(snapshot)
@@ -82,25 +114,31 @@ def measure(subjects: int) -> tuple[int, float]:
 
 
 def main() -> None:
-    """Measure, print, and draw if a file is named."""
-    points = [measure(subjects) for subjects in SIZES]
-    if len(sys.argv) > 1:
-        draw(points, sys.argv[1])
+    """Measure, print and draw."""
+    measured = {}
+    for shape, wide in SHAPES.items():
+        print(f"{shape}:")
+        measured[shape] = [measure(subjects, wide) for subjects in SIZES]
+    draw(measured, Path(sys.argv[1]) if len(sys.argv) > 1 else PLOT)
 
 
-def draw(points: list[tuple[int, float]], path: str) -> None:
-    """Seconds over grants, with the straight line through the first point."""
-    from simkit.analysis.plots.style import BLUE, GREY, figure, title
+def draw(measured: Mapping[str, Sequence[tuple[int, float]]], path: Path) -> None:
+    """Seconds over grants for each shape, each with the straight line through its last point."""
+    from simkit.analysis.plots.style import BLUE, GREEN, GREY, figure, title
 
     made, axes = figure(6, 4)
-    grants, seconds = zip(*points)
-    axes.plot(grants, seconds, "o-", color=BLUE, label="measured")
-    axes.plot(grants, [seconds[0] * one / grants[0] for one in grants], "--", color=GREY, label="linear in grants")
+    for colour, (shape, points) in zip((BLUE, GREEN), measured.items()):
+        grants, seconds = zip(*points)
+        axes.plot(grants, seconds, "o-", color=colour, label=shape)
+        axes.plot((0, grants[-1]), (0, seconds[-1]), "--", color=GREY, linewidth=0.8)
     axes.set_xlabel("grants", fontsize=9)
     axes.set_ylabel("seconds", fontsize=9)
+    axes.set_ylim(bottom=0)
     axes.legend(fontsize=8, frameon=False)
-    title(axes, "Escalation closure of all subjects")
+    title(axes, "Escalation closure of all subjects; dashed: linear in grants")
+    path.parent.mkdir(parents=True, exist_ok=True)
     made.savefig(path)
+    print(f"drawn: {path}")
 
 
 if __name__ == "__main__":

@@ -192,6 +192,8 @@ class Actor:
 
     def _write(self, act: Act, path: str, live: Object, change: Any) -> Response:
         verbs = [one.verb for one in self.step.edge.permissions] if self.step else []
+        if self.step and "verb" in self.step.variables:
+            verbs = [self.step.variables["verb"]]
         if "patch" in verbs or "update" not in verbs:
             answer = self.ask(act, "PATCH", path, change, content_type=MERGE)
         else:

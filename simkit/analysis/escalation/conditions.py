@@ -12,7 +12,7 @@ from simkit.analysis.escalation.primitive import needs_of, primitives
 from simkit.analysis.escalation.solution import Holder, Solution, solutions
 from simkit.analysis.escalation.world import CONFIG_MAPS, PERSISTENT_VOLUMES, World
 from simkit.analysis.subject import text_of
-from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, USER
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP
 from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
@@ -77,21 +77,15 @@ def _width(bound: tuple[Any, str]) -> tuple[bool, str, str]:
 def _role_of_others(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
     """A role that others have and the holder has not; those of whole groups first."""
     own = {key for key, _ in holder.bound}
-    bindings = [
-        (bool(binding.namespace), subject.kind != GROUP, subject, binding)
-        for binding in world.index.bindings()
-        if binding.role.resource == CLUSTER_ROLES and binding.role not in own
-        if solution.allows("role", binding.role.name) and world.index.rules(binding.role) is not None
-        for subject in binding.subjects
-        if subject.kind in (GROUP, USER) and subject.name != MASTERS
-    ]
-    for _, _, subject, binding in sorted(bindings, key=lambda one: one[:3])[:1]:
-        yield {"role": binding.role.name, "beneficiary": text_of(subject), "scope": binding.namespace}
+    for binding, subject in world.bound_people:
+        if binding.role not in own and solution.allows("role", binding.role.name):
+            yield {"role": binding.role.name, "beneficiary": text_of(subject), "scope": binding.namespace}
+            return
 
 
 def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
     """A role whose rules the holder has, and a bound aggregated role by which others gain something that matters."""
-    bound = {binding.role.name: binding for binding in world.index.bindings() if binding.subjects}
+    bound = world.bound_roles
     targets = [
         (name, labels, bound[name], have)
         for name, selectors in world.aggregated
@@ -193,12 +187,25 @@ def _orphans(*, cluster: bool, by_name: bool) -> Condition:
 
 
 def _workload_exists(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
-    """An object that the holder may rewrite, in each namespace where there is one."""
+    """An object that the holder may rewrite, in the namespace; if it may in all, that there is one somewhere."""
+    if solution.namespace == EVERYWHERE:
+        yield {"workloads": EVERYWHERE}
+    else:
+        yield from workloads(world, solution)
+
+
+def workloads(world: World, solution: Solution) -> Iterator[Variables]:
+    """A workload that may be rewritten, in each namespace where there is one."""
     met = solution.mets[0]
     for namespace in _places(world, solution.namespace):
         found = next(
             (
-                {"namespace": namespace, "workload": name_of(obj), "resource": str(_resource(permission))}
+                {
+                    "namespace": namespace,
+                    "workload": name_of(obj),
+                    "resource": str(_resource(permission)),
+                    "verb": permission.verb,
+                }
                 for permission, hold in met.holds(namespace)
                 for obj in world.scan(_resource(permission), namespace)
                 if hold.names is None or name_of(obj) in hold.names

@@ -28,6 +28,7 @@ from simkit.analysis.subject import Members, implied_groups
 from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.logic.rbac.rule import Rule
+from simkit.meta.collector import resting_collector
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.names import Key
@@ -205,7 +206,7 @@ class EscalationGraph:
     def sources(self) -> tuple[Place, ...]:
         """Everybody known: users and service accounts, groups that bindings name, and anybody at all."""
         groups = [Subject(GROUP, AUTHENTICATED), Subject(GROUP, UNAUTHENTICATED), Subject(GROUP, MASTERS)]
-        groups += [subject for subject in self.world.index.subjects() if subject.kind == GROUP]
+        groups += self.world.groups
         every = (Subject(USER, ANONYMOUS), *known_subjects(self.snapshot), *groups)
         return tuple(dict.fromkeys(map(at_subject, every)))
 
@@ -213,12 +214,13 @@ class EscalationGraph:
         """All places that can be reached, with their steps."""
         found: dict[Place, tuple[Edge, ...]] = {}
         waiting = list(dict.fromkeys(sources))
-        while waiting:
-            place = waiting.pop()
-            if place in found:
-                continue
-            found[place] = self.edges(place)
-            waiting += [edge.target for edge in found[place] if edge.target not in found]
+        with resting_collector():
+            while waiting:
+                place = waiting.pop()
+                if place in found:
+                    continue
+                found[place] = self.edges(place)
+                waiting += [edge.target for edge in found[place] if edge.target not in found]
         return found
 
 

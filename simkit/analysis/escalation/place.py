@@ -30,6 +30,8 @@ SECRETS: Final = "secrets"
 IMPACT: Final = "impact"
 """Some harm that is no access: the primitive's id is the name."""
 NODE_IDENTITY: Final = "node-identity"
+SET: Final = "set"
+"""One of several places, at one's choice; the name says which, and ``World.members`` knows them."""
 SUBJECTS: Final = (USER, GROUP, SERVICE_ACCOUNT)
 ALL: Final = "*"
 
@@ -97,5 +99,6 @@ def written_place(place: Place) -> str:
         NODE_IDENTITY: f"identity of node {place.name or 'of any name'}",
         USERS: "any user",
         GROUPS: "any group",
+        SET: place.name,
         IMPACT: f"impact {place.name}" + (f" in {where}" if where else ""),
     }.get(place.kind, place.kind)

@@ -58,6 +58,14 @@ class Solution:
                     found = tuple(name for name in found if name in names)
         return found
 
+    def alike(self, *labels: str) -> bool:
+        """Whether all grants that meet the needs of some labels are for the same names, so that each gives the same."""
+        return all(
+            len({hold.names for _, hold in met.holds(self.namespace)}) == 1
+            for met in self.mets
+            if met.need.label in labels
+        )
+
     def unlabelled(self, namespace: str) -> dict[str, str]:
         """The names that needs without a label are met for, by the number of the need; only where they are limited."""
         found = {}

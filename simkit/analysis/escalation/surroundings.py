@@ -121,7 +121,7 @@ def _users(world: World, place: Place) -> Iterator[Edge]:
 
 
 def _groups(world: World, place: Place) -> Iterator[Edge]:
-    found = dict.fromkeys(subject.name for subject in world.index.subjects() if subject.kind == GROUP)
+    found = dict.fromkeys(subject.name for subject in world.groups)
     if place.name != WITHOUT_MASTERS:
         found[MASTERS] = None
     else:
@@ -144,6 +144,11 @@ def _secrets(world: World, place: Place) -> Iterator[Edge]:
                 yield _choice(place, target, namespace=place.namespace, secret=name)
 
 
+def _set(world: World, place: Place) -> Iterator[Edge]:
+    for target, variables in world.members(place):
+        yield _choice(place, target, **variables)
+
+
 def _widened(world: World, place: Place) -> Iterator[Edge]:
     if place.namespace == ALL:
         yield from _everywhere(world, place)
@@ -160,6 +165,7 @@ _SURROUNDINGS: Final[Mapping[str, Surrounding]] = {
     at_place.USERS: _users,
     at_place.GROUPS: _groups,
     at_place.SECRETS: _secrets,
+    at_place.SET: _set,
     at_place.NAMESPACE: _widened,
     at_place.RULES: _widened,
 }

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
 from simkit.analysis.access import index_of
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.escalation.escapes import Escape, escapes_of
+from simkit.analysis.escalation.place import SET, Place
 from simkit.analysis.rbacobjects import NAMESPACES, PODS, SERVICE_ACCOUNTS
-from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, SERVICE_ACCOUNT, Binding, Subject
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Subject
 from simkit.meta.domain import RBAC_GROUP, label
+from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
 from simkit.snapshot.protocol import Snapshot
@@ -26,6 +28,7 @@ CONTROL_PLANE: Final = (label("control-plane", "node-role"), label("master", "no
 TOKEN_TYPE: Final = label("service-account-token")
 ACCOUNT_ANNOTATION: Final = label("service-account.name")
 OF_EVERY_NAMESPACE: Final = (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt"))
+Member = tuple[Place, dict[str, str]]
 UNRESTRICTED: Final = ("", "privileged")
 
 
@@ -42,6 +45,21 @@ class World:
         self.catalogue = catalogue_of(snapshot)
         self._unknown: dict[GroupResource, None] = {}
         self._deputies: dict[str, tuple[Subject, ...]] = {}
+        self._sets: dict[Place, tuple[Member, ...]] = {}
+
+    def gathered(self, title: str, members: Callable[[], Iterable[Member]]) -> Place | None:
+        """One place for several, made once for all who may choose among them; None where there is none.
+
+        The title has to say all that the members depend on.
+        """
+        place = Place(SET, title)
+        if place not in self._sets:
+            self._sets[place] = tuple(members())
+        return place if self._sets[place] else None
+
+    def members(self, place: Place) -> tuple[Member, ...]:
+        """What a set offers: places, each with what is chosen by going there."""
+        return self._sets.get(place, ())
 
     @property
     def unknown(self) -> tuple[GroupResource, ...]:
@@ -150,6 +168,28 @@ class World:
     def control_plane(self) -> tuple[str, ...]:
         """The nodes that carry a control-plane label."""
         return tuple(name_of(node) for node in self.scan(NODES) if any(key in labels_of(node) for key in CONTROL_PLANE))
+
+    @cached_property
+    def bound_roles(self) -> Mapping[str, Binding]:
+        """A binding of each role that somebody has, by the role's name."""
+        return {binding.role.name: binding for binding in self.index.bindings() if binding.subjects}
+
+    @cached_property
+    def groups(self) -> Sequence[Subject]:
+        """All groups that bindings name."""
+        return [subject for subject in self.index.subjects() if subject.kind == GROUP]
+
+    @cached_property
+    def bound_people(self) -> Sequence[tuple[Binding, Subject]]:
+        """The users and groups that have a ClusterRole, in the cluster and as whole groups first."""
+        found = [
+            (binding, subject)
+            for binding in self.index.bindings()
+            if binding.role.resource == CLUSTER_ROLES and self.index.rules(binding.role) is not None
+            for subject in binding.subjects
+            if subject.kind in (GROUP, USER) and subject.name != MASTERS
+        ]
+        return sorted(found, key=lambda one: (bool(one[0].namespace), one[1].kind != GROUP, one[1]))
 
     @cached_property
     def secrets(self) -> Mapping[str, tuple[str, ...]]:

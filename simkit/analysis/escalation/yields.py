@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from simkit.analysis.escalation import place as at_place
+from simkit.analysis.escalation.conditions import workloads
 from simkit.analysis.escalation.holdings import EVERYWHERE
 from simkit.analysis.escalation.need import Permission
 from simkit.analysis.escalation.place import CLUSTER_ADMIN, Place, at_subject, rules_place
@@ -70,12 +71,16 @@ def _role(world: World, holder: Holder, solution: Solution, known: Variables) ->
     if names is None:
         yield Place(at_place.ROLES_OF, namespace=solution.namespace), {"role_kind": "Role"}
         return
-    for namespace in _places(world, solution):
-        for name in names:
-            role = Key(ROLES, namespace, name)
-            if world.index.rules(role) is not None:
-                variables = {"role": name, "role_kind": "Role", "namespace": namespace}
-                yield _with_role(world, role, namespace), variables
+
+    def members() -> Reached:
+        for namespace in _places(world, solution):
+            for name in names:
+                role = Key(ROLES, namespace, name)
+                if world.index.rules(role) is not None:
+                    variables = {"role": name, "role_kind": "Role", "namespace": namespace}
+                    yield _with_role(world, role, namespace), variables
+
+    yield from _any_of(world, solution, f"the rules of a role{_named(solution, 'role')}", members, "role")
 
 
 def _bindings(world: World, solution: Solution, *, cluster: bool) -> Iterator[Binding]:
@@ -93,17 +98,48 @@ def _bindings(world: World, solution: Solution, *, cluster: bool) -> Iterator[Bi
 
 def _bound(*, cluster: bool) -> Yield:
     def found(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
-        best: dict[Place, Binding] = {}
-        for binding in _bindings(world, solution, cluster=cluster):
-            if world.index.rules(binding.role):
-                best.setdefault(_with_role(world, binding.role, binding.namespace), binding)
-        chosen = {CLUSTER_ADMIN: best[CLUSTER_ADMIN]} if CLUSTER_ADMIN in best else best
-        for target, binding in chosen.items():
-            kind = "ClusterRole" if binding.role.resource == CLUSTER_ROLES else "Role"
-            where = {} if cluster else {"namespace": binding.namespace}
-            yield target, {"binding": binding.key.name, "role": binding.role.name, "role_kind": kind, **where}
+        def members() -> Reached:
+            yield from _bound_roles(world, solution, cluster=cluster)
+
+        plural = solution.mets[1].need.any_of[0].permission.resource
+        where = "of the cluster" if cluster else "of any namespace"
+        bindings, roles = _named(solution, "binding"), _named(solution, "role")
+        title = f"what a binding{bindings} {where} gives by {plural}{roles}"
+        yield from _any_of(world, solution, title, members, "binding", "role")
 
     return found
+
+
+def _bound_roles(world: World, solution: Solution, *, cluster: bool) -> Reached:
+    """What the bindings give that may be rewritten, each once; everything alone where it is among that."""
+    best: dict[Place, Binding] = {}
+    for binding in _bindings(world, solution, cluster=cluster):
+        if world.index.rules(binding.role):
+            best.setdefault(_with_role(world, binding.role, binding.namespace), binding)
+    chosen = {CLUSTER_ADMIN: best[CLUSTER_ADMIN]} if CLUSTER_ADMIN in best else best
+    for target, binding in chosen.items():
+        kind = "ClusterRole" if binding.role.resource == CLUSTER_ROLES else "Role"
+        where = {} if cluster else {"namespace": binding.namespace}
+        yield target, {"binding": binding.key.name, "role": binding.role.name, "role_kind": kind, **where}
+
+
+def _any_of(world: World, solution: Solution, title: str, members: Callable[[], Reached], *labels: str) -> Reached:
+    """One set for all who may choose among the same things in all namespaces; else each thing by itself.
+
+    So the graph stays linear in grants: a holder has one edge, however many things there are.
+    """
+    if solution.namespace != EVERYWHERE or not solution.alike(*labels):
+        yield from members()
+        return
+    place = world.gathered(title, members)
+    if place is not None:
+        yield place, {}
+
+
+def _named(solution: Solution, label: str) -> str:
+    """The names that needs are met for, as a part of a title."""
+    names = solution.names(label)
+    return "" if names is None else f" named {', '.join(names)}"
 
 
 def _own_role(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
@@ -132,26 +168,54 @@ def _impersonated_accounts(world: World, holder: Holder, solution: Solution, kno
 
 def _service_accounts(world: World, solution: Solution, known: Variables, *, worn: bool) -> Reached:
     names, where = solution.names("account"), known.get("namespace", solution.namespace)
+    if "workloads" in known:
+        yield from _accounts_of_workloads(world, solution)
+        return
     if names is None:
         yield Place(at_place.ACCOUNTS, namespace=where, worn=worn), {}
         return
-    for namespace in tuple(world.accounts) if where == EVERYWHERE else (where,):
-        for account in world.accounts.get(namespace, ()):
-            if account.name in names:
-                yield at_subject(account, worn=worn), {"namespace": namespace, "account": account.name}
+
+    def members() -> Reached:
+        for namespace in tuple(world.accounts) if where == EVERYWHERE else (where,):
+            for account in world.accounts.get(namespace, ()):
+                if account.name in names:
+                    yield at_subject(account, worn=worn), {"namespace": namespace, "account": account.name}
+
+    title = f"a service account{_named(solution, 'account')}" + (" (impersonated)" if worn else "")
+    yield from _any_of(world, solution, title, members, "account")
+
+
+def _accounts_of_workloads(world: World, solution: Solution) -> Reached:
+    """The accounts of all namespaces where there is a workload that may be rewritten."""
+
+    def members() -> Reached:
+        for found in workloads(world, solution):
+            yield Place(at_place.ACCOUNTS, namespace=found["namespace"]), found
+
+    holds = solution.mets[0].holds(EVERYWHERE)
+    by = sorted({f"{permission}" + (f" [{', '.join(hold.names)}]" if hold.names else "") for permission, hold in holds})
+    place = world.gathered(f"the service accounts where there is a workload, by {', '.join(by)}", members)
+    if place is not None:
+        yield place, {}
 
 
 def _missing_accounts(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
-    for namespace, accounts in world.missing_accounts.items():
-        if solution.namespace in (EVERYWHERE, namespace) and namespace not in world.missing_namespaces:
-            for account in accounts:
-                yield at_subject(account), {"namespace": namespace, "account": account.name}
+    def members() -> Reached:
+        for namespace, accounts in world.missing_accounts.items():
+            if solution.namespace in (EVERYWHERE, namespace) and namespace not in world.missing_namespaces:
+                for account in accounts:
+                    yield at_subject(account), {"namespace": namespace, "account": account.name}
+
+    yield from _any_of(world, solution, "a service account that bindings name and that is not there", members)
 
 
 def _missing_namespaces(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
-    for namespace in world.missing_namespaces:
-        for account in world.missing_accounts[namespace]:
-            yield at_subject(account), {"namespace": namespace, "account": account.name}
+    def members() -> Reached:
+        for namespace in world.missing_namespaces:
+            for account in world.missing_accounts[namespace]:
+                yield at_subject(account), {"namespace": namespace, "account": account.name}
+
+    yield from _any_of(world, solution, "a service account that bindings name in a missing namespace", members)
 
 
 def _users(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
@@ -177,10 +241,15 @@ def _groups(world: World, holder: Holder, solution: Solution, known: Variables) 
 
 def _node_identities(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
     names = solution.names("user")
-    for node in world.nodes:
-        if names is None or NODE_PREFIX + node in names:
-            place = Place(at_place.NODE_IDENTITY, node, worn=True)
-            yield place, {"user": NODE_PREFIX + node, "group": "system:nodes", "node": node}
+
+    def members() -> Reached:
+        for node in world.nodes:
+            if names is None or NODE_PREFIX + node in names:
+                place = Place(at_place.NODE_IDENTITY, node, worn=True)
+                yield place, {"user": NODE_PREFIX + node, "group": "system:nodes", "node": node}
+
+    title = f"the identity of a node{_named(solution, 'user')} (impersonated)"
+    yield from _any_of(world, solution, title, members, "user")
 
 
 def _secrets(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
@@ -189,17 +258,19 @@ def _secrets(world: World, holder: Holder, solution: Solution, known: Variables)
         if solution.namespace == EVERYWHERE or world.may_have_secret(solution.namespace):
             yield Place(at_place.SECRETS, namespace=solution.namespace), {}
         return
-    for namespace in _places(world, solution):
-        for name in names:
-            if not world.may_have_secret(namespace, name):
-                continue
-            variables = {"namespace": namespace, "secret": name}
-            yield Place(at_place.SECRETS, name, namespace), variables
+
+    def members() -> Reached:
+        for namespace in _places(world, solution):
+            for name in names:
+                if world.may_have_secret(namespace, name):
+                    yield Place(at_place.SECRETS, name, namespace), {"namespace": namespace, "secret": name}
+
+    yield from _any_of(world, solution, f"a secret{_named(solution, 'secret')}", members, "secret")
 
 
 def _bootstrappers(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
-    for subject in world.index.subjects():
-        if subject.kind == GROUP and subject.name.startswith(BOOTSTRAPPERS):
+    for subject in world.groups:
+        if subject.name.startswith(BOOTSTRAPPERS):
             yield at_subject(subject), {"group": subject.name}
 
 
@@ -208,10 +279,14 @@ def _running_pods(world: World, holder: Holder, solution: Solution, known: Varia
     if names is None:
         yield Place(at_place.PODS, namespace=solution.namespace), {}
         return
-    for namespace in _places(world, solution):
-        for name in names:
-            if world.pod(namespace, name) is not None:
-                yield Place(at_place.POD, name, namespace), {"namespace": namespace, "pod": name}
+
+    def members() -> Reached:
+        for namespace in _places(world, solution):
+            for name in names:
+                if world.pod(namespace, name) is not None:
+                    yield Place(at_place.POD, name, namespace), {"namespace": namespace, "pod": name}
+
+    yield from _any_of(world, solution, f"a running pod{_named(solution, 'pod')}", members, "pod")
 
 
 def _nodes(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
@@ -234,10 +309,15 @@ def _pods_of_nodes(world: World, holder: Holder, solution: Solution, known: Vari
     names = solution.names("node")
     if names is None:
         yield Place(at_place.PODS, namespace=EVERYWHERE), {}
-    for node in names or ():
-        for pod in world.pods_on.get(node, ()):
-            namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
-            yield Place(at_place.POD, name, namespace), {"node": node, "namespace": namespace, "pod": name}
+        return
+
+    def members() -> Reached:
+        for node in names:
+            for pod in world.pods_on.get(node, ()):
+                namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
+                yield Place(at_place.POD, name, namespace), {"node": node, "namespace": namespace, "pod": name}
+
+    yield from _any_of(world, solution, f"a pod of a node{_named(solution, 'node')}", members, "node")
 
 
 def _anybody(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
@@ -247,8 +327,11 @@ def _anybody(world: World, holder: Holder, solution: Solution, known: Variables)
 
 
 def _node_certificates(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
-    for node in world.nodes:
-        yield Place(at_place.NODE_IDENTITY, node), {"node": node}
+    def members() -> Reached:
+        for node in world.nodes:
+            yield Place(at_place.NODE_IDENTITY, node), {"node": node}
+
+    yield from _any_of(world, solution, "the identity of a node", members)
 
 
 def _deputy(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:

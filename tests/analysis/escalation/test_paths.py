@@ -13,6 +13,7 @@ from simkit.analysis.escalation import (
     blast_radius,
     compare_paths,
     escalations,
+    graph_of,
     moves,
     outsiders,
     parse_goal,
@@ -22,8 +23,9 @@ from simkit.analysis.expectations import Suite, check
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.overlay import OverlaySnapshot
-from tests.analysis.escalation.scenes import ATTACKER, RBAC, fenced, node, pod, scene
+from tests.analysis.escalation.scenes import ATTACKER, RBAC, fenced, node, pod, scene, served
 from tests.analysis.worlds import account, binding, namespace, role, rule, world
+from tests.bench.bench_escalation import objects
 
 ADMIN = binding("ops-admin", "cluster-admin", "sa:ops/admin")
 EVERYTHING = role("cluster-admin", rule("*", "*", groups="*"))
@@ -312,3 +314,23 @@ def test_expectations_about_escalation() -> None:
     wanted["except"] = ["sa:ops/*", ATTACKER]
     [outcome] = check(snapshot, Suite.model_validate({"expectations": [{"name": "open", "unreachable": wanted}]}))
     assert outcome.passed
+
+
+@pytest.mark.parametrize("wide", [0.0, 0.1, 0.5])
+def test_the_graph_grows_with_the_grants(wide: float) -> None:
+    """Twice as many subjects, pods, namespaces and grants: about twice as many steps, also where grants are wide."""
+
+    def steps(subjects: int) -> int:
+        graph = graph_of(MemorySnapshot(objects(subjects, wide), captured=["*"]))
+        return sum(map(len, graph.reachable(graph.sources()).values()))
+
+    assert 1.6 < steps(800) / steps(400) < 2.4
+
+
+def test_a_wide_grant_of_names_is_one_step_with_choices() -> None:
+    """To a set of things in all namespaces; the path and its proof name the one that was chosen."""
+    cluster = served(*scene(rule("create", "serviceaccounts/token", names="admin,other"), place=""), ADMIN)
+    [path] = escalations(cluster.snapshot(), ATTACKER, goal="cluster-admin")
+    assert [str(edge.target) for edge in path.edges[:2]] == ["a service account named admin, other", "sa:ops/admin"]
+    assert str(path.steps[0].target) == "sa:ops/admin"
+    assert path.prove(cluster).proven
