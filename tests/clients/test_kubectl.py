@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,11 +34,22 @@ def kubectl(kubeconfig: Path, tmp_path: Path) -> _Kubectl:
 
 class _Kubectl:
     def __init__(self, kubeconfig: Path, folder: Path) -> None:
-        self._kubeconfig, self.folder = kubeconfig, folder
+        self.folder, self.namespace = folder, ""
+        self._base = ["kubectl", "--kubeconfig", str(kubeconfig), "--cache-dir", str(folder / "cache")]
 
-    def __call__(self, *arguments: str, code: int = 0) -> str:
-        command = ["kubectl", "--kubeconfig", str(self._kubeconfig), "--cache-dir", str(self.folder), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    @property
+    def command(self) -> list[str]:
+        """The command so far, with the namespace that is worked in."""
+        return [*self._base, *(["-n", self.namespace] if self.namespace else [])]
+
+    def manifest(self, **values: object) -> None:
+        """Write the manifest of a deployment."""
+        (self.folder / "web.yaml").write_text(DEPLOYMENT % values)
+
+    def __call__(self, *arguments: str, code: int = 0, editor: str = "") -> str:
+        environment = {**os.environ, "KUBE_EDITOR": editor} if editor else None
+        command = [*self.command, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
         assert done.returncode == code, done.stderr
         return done.stdout + done.stderr
 
@@ -90,3 +103,129 @@ def test_discovery_and_explain(kubectl: _Kubectl) -> None:
     assert "rbac.authorization.k8s.io/v1" in kubectl("api-versions")
     assert "verbs" in kubectl("explain", "role.rules")
     assert "v1.30" in kubectl("version")
+
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: %(namespace)s, labels: {app: web}}
+spec:
+  replicas: %(replicas)d
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: nginx, ports: [{containerPort: 80}]}]}
+"""
+
+
+@pytest.fixture
+def deployed(kubectl: _Kubectl) -> Iterator[_Kubectl]:
+    """The command with a namespace of its own, in which a deployment of two replicas runs."""
+    name = f"test-{kubectl.folder.name.lower().replace('_', '-')}"[:60]
+    kubectl("create", "namespace", name)
+    kubectl.namespace = name
+    kubectl.manifest(namespace=name, replicas=2)
+    kubectl("apply", "-f", str(kubectl.folder / "web.yaml"))
+    yield kubectl
+    kubectl.namespace = ""
+    kubectl("delete", "namespace", name)
+
+
+def test_every_way_to_change(deployed: _Kubectl) -> None:
+    """Patches of all types, of subresources too, scale, set image, edit, replace and its forced form."""
+    kubectl = deployed
+    kubectl("patch", "deploy", "web", "--type=json", "-p", '[{"op": "replace", "path": "/spec/replicas", "value": 3}]')
+    kubectl("patch", "deploy", "web", "--type=merge", "-p", '{"spec": {"paused": true}}')
+    containers = '{"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "nginx:2"}]}}}}'
+    kubectl("patch", "deploy", "web", "-p", containers)
+    found = json.loads(kubectl("get", "deploy", "web", "-o", "json"))["spec"]
+    container = found["template"]["spec"]["containers"][0]
+    assert (found["replicas"], found["paused"], container["image"]) == (3, True, "nginx:2")
+    assert container["ports"] == [{"containerPort": 80, "protocol": "TCP"}]
+    kubectl("scale", "deploy/web", "--replicas=4")
+    assert "replicas: 4" in kubectl("get", "deploy", "web", "--subresource=scale", "-o", "yaml")
+    kubectl("set", "image", "deploy/web", "c=nginx:3")
+    edited = kubectl("edit", "deploy", "web", editor="sed -i s/image:.nginx:3/image:\\ nginx:4/")
+    assert "deployment.apps/web edited" in edited
+    assert kubectl("get", "deploy", "web", "-o", "jsonpath={..image}") == "nginx:4"
+    refused = kubectl("edit", "deploy", "web", code=1, editor="sed -i s/nginx:4/\\ /")
+    assert "web" in refused
+    assert "is invalid" in refused
+    manifest = str(kubectl.folder / "web.yaml")
+    assert "web replaced" in kubectl("replace", "-f", manifest)
+    uid = kubectl("get", "deploy", "web", "-o", "jsonpath={.metadata.uid}")
+    assert "web replaced" in kubectl("replace", "--force", "-f", manifest)
+    assert kubectl("get", "deploy", "web", "-o", "jsonpath={.metadata.uid}") != uid
+
+
+def test_dry_runs_and_differences(deployed: _Kubectl) -> None:
+    """What the server would do is told, by apply, create and diff, and nothing is stored."""
+    kubectl = deployed
+    kubectl.manifest(namespace=kubectl.namespace, replicas=5)
+    manifest = str(kubectl.folder / "web.yaml")
+    assert "configured (server dry run)" in kubectl("apply", "-f", manifest, "--dry-run=server")
+    assert "+  replicas: 5" in kubectl("diff", "-f", manifest, code=1)
+    assert "AlreadyExists" in kubectl("create", "-f", manifest, "--dry-run=server", code=1)
+    made = kubectl("create", "configmap", "c", "--from-literal=a=b", "--dry-run=server", "-o", "name")
+    assert made == "configmap/c\n"
+    assert "NotFound" in kubectl("get", "configmap", "c", code=1)
+    assert kubectl("get", "deploy", "web", "-o", "jsonpath={.spec.replicas}") == "2"
+
+
+def test_server_side_apply_takes_over(deployed: _Kubectl) -> None:
+    """Ownership moves from client-side apply to server-side apply; another manager meets a conflict."""
+    kubectl = deployed
+    manifest = str(kubectl.folder / "web.yaml")
+    assert "serverside-applied" in kubectl("apply", "--server-side", "-f", manifest)
+    managers = json.loads(kubectl("get", "deploy", "web", "-o", "json", "--show-managed-fields"))["metadata"]
+    owners = {(entry["manager"], entry["operation"]) for entry in managers["managedFields"]}
+    assert ("kubectl", "Apply") in owners
+    assert ("kubectl-client-side-apply", "Update") not in owners
+    kubectl.manifest(namespace=kubectl.namespace, replicas=7)
+    conflict = kubectl("apply", "--server-side", "--field-manager=other", "-f", manifest, code=1)
+    assert 'conflict with "kubectl": .spec.replicas' in conflict
+    kubectl("apply", "--server-side", "--field-manager=other", "--force-conflicts", "-f", manifest)
+    assert kubectl("get", "deploy", "web", "-o", "jsonpath={.spec.replicas}") == "7"
+
+
+def test_lists_and_waits(deployed: _Kubectl) -> None:
+    """Selectors, chunks, tables, waits and watches."""
+    kubectl = deployed
+    kubectl("wait", "--for=jsonpath={.status.replicas}=2", "deploy/web", "--timeout=20s")
+    whole = kubectl("get", "pods", "-l", "app=web", "-o", "name", "--chunk-size=1").split()
+    assert len(whole) == 2
+    assert len(kubectl("get", "pods", "--field-selector=status.phase=Pending", "--no-headers").splitlines()) == 2
+    assert "field label not supported: no" in kubectl("get", "pods", "--field-selector=no=thing", code=1)
+    assert "AVAILABLE" in kubectl("get", "deploy", "-o", "wide")
+    assert "timed out" in kubectl("wait", "--for=condition=Available", "deploy/web", "--timeout=1s", code=1)
+    watched = subprocess.Popen([*kubectl.command, "get", "cm", "-w", "-o", "name"], stdout=subprocess.PIPE, text=True)
+    with watched:
+        assert watched.stdout is not None
+        assert watched.stdout.readline() == "configmap/kube-root-ca.crt\n"
+        kubectl("create", "configmap", "late")
+        assert watched.stdout.readline() == "configmap/late\n"
+        watched.terminate()
+
+
+def test_deletion_with_and_without_dependents(deployed: _Kubectl) -> None:
+    """Dependents stay when orphaned, and go first in the foreground."""
+    kubectl = deployed
+    kubectl("wait", "--for=jsonpath={.status.replicas}=2", "deploy/web", "--timeout=20s")
+    kubectl("delete", "deploy", "web", "--cascade=orphan")
+    (left,) = kubectl("get", "rs", "-o", "name").split()
+    kubectl("delete", left, "--cascade=foreground")
+    assert "No resources found" in kubectl("get", "rs,pods")
+
+
+def test_what_a_server_without_nodes_cannot_do(deployed: _Kubectl) -> None:
+    """Connections to pods and measurements are refused in the words of the real server."""
+    kubectl = deployed
+    kubectl("wait", "--for=jsonpath={.status.replicas}=2", "deploy/web", "--timeout=20s")
+    pod = kubectl("get", "pods", "-o", "name").split()[0]
+    for arguments in (("logs", pod), ("exec", pod, "--", "ls")):
+        assert "does not have a host assigned" in kubectl(*arguments, code=1)
+    assert "pod is not running" in kubectl("port-forward", pod, "8080:80", code=1)
+    assert "Metrics API not available" in kubectl("top", "pods", code=1)
+    described = kubectl("describe", "deploy", "web")
+    assert "2 desired | 2 updated | 2 total | 0 available | 2 unavailable" in described
+    assert "ScalingReplicaSet" in described

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -68,3 +69,60 @@ def test_access_reviews(api: Any) -> None:
         client.V1SelfSubjectAccessReview(spec=spec)
     )
     assert review.status.allowed
+
+
+def test_dynamic_watch_and_patches(api: Any) -> None:
+    """The dynamic client watches by name, patches in all ways, scales, and deletes collections."""
+    found = dynamic.DynamicClient(api)
+    deployments = found.resources.get(api_version="apps/v1", kind="Deployment")
+    template = {"metadata": {"labels": {"app": "d"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "d"}}, "template": template}
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+    made = deployments.create(body=body, namespace="default")
+    for kind, patch in (
+        ("application/merge-patch+json", {"spec": {"paused": True}}),
+        ("application/strategic-merge-patch+json", {"metadata": {"labels": {"a": "b"}}}),
+        ("application/json-patch+json", [{"op": "replace", "path": "/spec/replicas", "value": 0}]),
+    ):
+        deployments.patch(name="d", namespace="default", body=patch, content_type=kind)
+    assert deployments.scale.get(name="d", namespace="default").spec.replicas in (0, None)
+    version = made.metadata.resourceVersion
+    events = deployments.watch(namespace="default", name="d", resource_version=version, timeout=2)
+    seen = [event["raw_object"]["spec"] for event in events if event["type"] == "MODIFIED"]
+    assert {"paused": True, "replicas": 0}.items() <= seen[-1].items()
+    deployments.delete(namespace="default", label_selector="a=b")
+    with pytest.raises(dynamic.exceptions.NotFoundError):
+        deployments.get(name="d", namespace="default")
+
+
+def test_leader_election(kubeconfig: Path) -> None:
+    """The client's own election over a lock that the server keeps: one leads, and the next takes over."""
+    election = pytest.importorskip("kubernetes.leaderelection.leaderelection")
+    electionconfig = pytest.importorskip("kubernetes.leaderelection.electionconfig")
+    locks = pytest.importorskip("kubernetes.leaderelection.resourcelock.configmaplock")
+    config.load_kube_config(str(kubeconfig))
+    led: list[str] = []
+    for name in ("one", "two"):
+        lock = locks.ConfigMapLock("leader", "default", name)
+        settings = electionconfig.Config(
+            lock,
+            lease_duration=3,
+            renew_deadline=2,
+            retry_period=1,
+            onstarted_leading=lambda: None,
+            onstopped_leading=None,
+        )
+        candidate = election.LeaderElection(settings)
+        assert _acquires(candidate)
+        led.append(lock.get("leader", "default")[1].holder_identity)
+    assert led == ["one", "two"]
+
+
+def _acquires(candidate: Any) -> bool:
+    """Whether a candidate becomes the leader within some seconds."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        if candidate.try_acquire_or_renew():
+            return True
+        time.sleep(0.3)
+    return False
