@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -48,6 +49,9 @@ _OWN_HEADERS: Final = frozenset(
         "accept-encoding",
     }
 )
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_UNQUOTED: Final = "/:@!$&'()*+,;=~"
+_REDIRECTED: Final = "the backend attempted to redirect this request, which is not permitted"
 _IDENTITY_PREFIXES: Final = ("x-remote-", "impersonate-")
 _DROPPED: Final = frozenset({"connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"})
 
@@ -124,7 +128,7 @@ class Forwarder:
         headers = [("Host", peer.name), *_passed(request), *_identity(exchange.actor())]
         if request.body or request.method in ("POST", "PUT", "PATCH"):
             headers.append(("Content-Length", str(len(request.body))))
-        return send(peer, request.method, _target(request), headers, request.body, timeout=_PATIENCE)
+        return send(peer, request.method, _target(exchange), headers, request.body, timeout=_PATIENCE)
 
     # What a backing server says of itself
 
@@ -206,29 +210,40 @@ def _shown(registration: Registration) -> str:
     return f"https://{name}.{namespace}.svc:{port}"
 
 
-def _target(request: Request) -> str:
-    if not request.query:
-        return request.path
-    pairs = [(name, value) for name, values in request.query.items() for value in values]
-    return f"{request.path}?{urlencode(pairs)}"
+def _target(exchange: Asked) -> str:
+    """What is asked for, written anew from what was authorized, so that no server reads another path out of it."""
+    path = quote(exchange.target.path, safe=_UNQUOTED)
+    pairs = [(name, value) for name, values in exchange.request.query.items() for value in values]
+    return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
 def _passed(request: Request) -> Iterator[tuple[str, str]]:
     """The headers that the client sent, without those that concern this hop or say who asks."""
     for name, values in request.headers.items():
-        if name not in _OWN_HEADERS and not name.startswith(_IDENTITY_PREFIXES):
+        # Some servers take an underscore in the name of a header for a dash.
+        if name not in _OWN_HEADERS and not name.replace("_", "-").startswith(_IDENTITY_PREFIXES):
             for value in values:
-                yield name, value
+                yield name, _as_sent(value)
 
 
 def _identity(identity: Identity) -> Iterator[tuple[str, str]]:
     """Who asks, in the headers that a front proxy may set."""
-    yield "X-Remote-User", identity.user
+    yield "X-Remote-User", _as_sent(identity.user)
     for group in identity.groups:
-        yield "X-Remote-Group", group
+        yield "X-Remote-Group", _as_sent(group)
     for key, values in identity.extra.items():
         for value in values:
-            yield f"X-Remote-Extra-{quote(key, safe='')}", value
+            yield f"X-Remote-Extra-{quote(key, safe='')}", _as_sent(value)
+
+
+def _as_sent(value: str) -> str:
+    """A text whose UTF-8 bytes are what the HTTP client sends, which takes characters for bytes.
+
+    Raises Unreachable for one that would end the header, or start another.
+    """
+    if _CONTROL.search(value):
+        raise Unreachable("net/http: invalid header field value")
+    return value.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def _response(exchange: Exchange) -> Response:
@@ -236,6 +251,9 @@ def _response(exchange: Exchange) -> Response:
     given: Sequence[tuple[str, str]] = answer.getheaders()
     headers = [(name, value) for name, value in given if name.lower() not in _DROPPED]
     media = answer.getheader("content-type") or ""
+    if 300 <= answer.status < 400 and answer.getheader("location"):
+        exchange.close()
+        raise PlainError(502, _REDIRECTED, _PLAIN)
     if answer.length is None or answer.length > _WHOLE:
         return Response(answer.status, b"", media, headers, RemoteStream(exchange))
     from simkit.engine.outside.peer import whole

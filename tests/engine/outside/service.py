@@ -29,6 +29,8 @@ class Service:
     url: str = ""
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     """Path, headers in lower case, decoded body."""
+    location: str = ""
+    """Where answers say that one should look instead."""
 
     def kubeconfig(self, path: Path, *, route: str = "/authorize", **user: Any) -> Path:
         """A client configuration for one of its paths, with the authority in a file beside it."""
@@ -69,6 +71,8 @@ def serving(folder: Path, reply: Reply, *, clients: bool = False, names: tuple[s
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(content)))
+            if service.location:
+                self.send_header("location", service.location)
             self.end_headers()
             self.wfile.write(content)
 
