@@ -58,29 +58,21 @@ class CustomResources:
         """Groups whose definitions changed, in order."""
         self._emptied: set[GroupResource] = set()
         """Resources of terminating definitions that lost an object."""
-        self._conversion = engine.parts.conversion
-        self.definitions: dict[str, Definition] = self._inherited(origin) if origin is not None else self._stored()
+        self.definitions: dict[str, Definition] = dict(origin.definitions) if origin is not None else self._stored()
         self._leaving = {each.group_resource for each in self.definitions.values() if each.is_terminating}
-        if origin is not None and origin._base is base and origin.definitions == self.definitions:
-            engine.serve_catalogue(origin._engine.catalogue)
+        if origin is not None and origin._base is base:
+            engine.serve_catalogue(origin._engine.catalogue, converting=origin._engine.converting)
         elif self.definitions:
             self._serve()
         engine.store.listen(self.follow)
         engine.upkeep = self.settle
-
-    def _inherited(self, origin: CustomResources) -> dict[str, Definition]:
-        """Those of another server; webhooks are asked through the gateway of this one."""
-        return {
-            name: each.with_conversion(self._conversion) if each.calls_out else each
-            for name, each in origin.definitions.items()
-        }
 
     def _stored(self) -> dict[str, Definition]:
         entries = self._engine.store.scan(DEFINITIONS)
         return {entry.key.name: self._definition(entry.object, trusted=True) for entry in entries}
 
     def _definition(self, obj: Object, *, trusted: bool = False) -> Definition:
-        return Definition(obj, self._base.definition, trusted=trusted, conversion=self._conversion)
+        return Definition(obj, self._base.definition, trusted=trusted)
 
     # Following
 
@@ -125,8 +117,8 @@ class CustomResources:
         resources = [
             resource for each in served for resource in each.resources if self._base.find(*resource.gvr) is None
         ]
-        self._engine.converting = frozenset(each.group for each in served if each.calls_out)
-        self._engine.serve_catalogue(self._base.with_resources(resources, Provider(served)))
+        converting = frozenset(each.group for each in served if each.calls_out)
+        self._engine.serve_catalogue(self._base.with_resources(resources, Provider(served)), converting=converting)
 
     # What the server does about definitions
 

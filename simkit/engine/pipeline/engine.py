@@ -92,7 +92,7 @@ class Engine:
         self._since = parts.clock.now()
         self.upkeep: Callable[[], None] = _nothing
         """What the server has to do after a write, before the write is answered."""
-        self.converting: Collection[str] = frozenset()
+        self.converting: Collection[str] = ()
         """Groups whose objects a webhook may have to convert."""
         self._news = threading.Condition()
         parts.store.listen(self._wake)
@@ -112,16 +112,19 @@ class Engine:
         """Know who asks by other means from now on; tokens are issued and reviewed by them too."""
         self.authentication, self.authenticator = authentication, authentication.authenticator
 
-    def serve_catalogue(self, catalogue: Catalogue) -> None:
-        """Serve other resources from now on (custom resources came or went)."""
-        self._serving = (catalogue, {})
+    def serve_catalogue(self, catalogue: Catalogue, *, converting: Collection[str] = ()) -> None:
+        """Serve other resources from now on (custom resources came or went).
+
+        ``converting`` are the groups whose objects a webhook may have to convert.
+        """
+        self._serving, self.converting = (catalogue, {}), converting
 
     def served(self, resource: Resource) -> Served:
         """A resource with what is derived from it, made once."""
         catalogue, made = self._serving
         found = made.get(resource.gvr)
         if found is None:
-            found = made[resource.gvr] = Served(catalogue, resource, self._fields)
+            found = made[resource.gvr] = Served(catalogue, resource, self._fields, self.parts.conversion)
         return found
 
     def backing(self, group: str, version: str) -> tuple[Remote, Registration] | None:

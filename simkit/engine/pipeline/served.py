@@ -10,7 +10,7 @@ import orjson
 
 from simkit.engine.registry.write import Place
 from simkit.engine.seams import Entry
-from simkit.kinds.apiextensions.definition import CustomVersion, Provider
+from simkit.kinds.apiextensions.definition import Conversion, CustomVersion, Provider, uncalled
 from simkit.kinds.conversions.convert import form_of
 from simkit.kinds.conversions.family import ConversionError, Form
 from simkit.kinds.index import rules_of
@@ -25,17 +25,29 @@ from simkit.schema.structural import Schema
 from simkit.schema.withheld import FieldGates, Fields
 
 
-def _custom_version(catalogue: Catalogue, resource: Resource) -> CustomVersion | None:
+def _custom_version(catalogue: Catalogue, resource: Resource, conversion: Conversion) -> CustomVersion | None:
+    """The version that defines a custom kind; where a webhook converts it, the one that asks it through this server."""
     provider = catalogue.provider(resource.gvk) if resource.custom else None
-    return provider.version(resource.gvk) if isinstance(provider, Provider) else None
+    if not isinstance(provider, Provider):
+        return None
+    found = provider.version(resource.gvk)
+    if not found.definition.calls_out:
+        return found
+    return found.definition.with_conversion(conversion).versions[found.name]
 
 
 class Served:
     """One resource of one group version, ready to be served."""
 
-    def __init__(self, catalogue: Catalogue, resource: Resource, gates: FieldGates | None = None) -> None:
-        self.catalogue, self.resource, self._gates = catalogue, resource, gates
-        self.custom = _custom_version(catalogue, resource)
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        resource: Resource,
+        gates: FieldGates | None = None,
+        conversion: Conversion = uncalled,
+    ) -> None:
+        self.catalogue, self.resource, self._gates, self._conversion = catalogue, resource, gates, conversion
+        self.custom = _custom_version(catalogue, resource, conversion)
         """What the definition of a custom kind says; None for built-in kinds."""
         self.rules: KindRules = self._custom_rules() if resource.custom else rules_of(resource.group_kind)
         stored = GroupKind(resource.storage.group, resource.kind)
@@ -52,6 +64,10 @@ class Served:
         self.is_storage_version = resource.gvk == resource.storage_gvk
         self.encoding = resource.api_version if self.custom is None else self.custom.encoding
         """Under which entries keep their bytes."""
+
+    def beside(self, resource: Resource) -> Served:
+        """Another resource of the same server."""
+        return Served(self.catalogue, resource, self._gates, self._conversion)
 
     def _custom_rules(self) -> KindRules:
         if self.custom is None:

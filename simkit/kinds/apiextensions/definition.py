@@ -60,6 +60,7 @@ class Definition:
         names: Mapping[str, Any] = spec.get("names") or {}
         self.kind, self.plural = str(names.get("kind") or ""), str(names.get("plural") or "")
         self.namespaced = spec.get("scope") != "Cluster"
+        self._twin: Definition | None = None
         self.mark = next(_NUMBERS)
         """Tells what was made by this definition from what was made by earlier ones of its name."""
 
@@ -116,8 +117,16 @@ class Definition:
         return self.versions.get(GroupVersion.parse(obj.get("apiVersion") or "").version)
 
     def with_conversion(self, conversion: Conversion) -> Definition:
-        """The same definition on another server."""
-        return Definition(self.object, self.resolve, trusted=self.trusted, conversion=conversion)
+        """The same definition on a server that asks its webhook in this way."""
+        made = Definition(self.object, self.resolve, trusted=self.trusted, conversion=conversion)
+        made.mark, made._twin = self.mark, self
+        return made
+
+    def schema_of(self, version: CustomVersion) -> Schema:
+        """The schema of a version as nodes, made once for the same definition on all servers."""
+        if self._twin is not None:
+            return self._twin.versions[version.name].schema
+        return schema_of(version.properties, self.resolve)
 
     def converted(self, objects: Sequence[Object], wanted: CustomVersion) -> Sequence[Object] | None:
         """Objects in a version; None where that needs a call and none may be made.
@@ -163,7 +172,7 @@ class CustomVersion:
     @cached_property
     def schema(self) -> Schema:
         """Its schema as nodes."""
-        return schema_of(self.properties, self.definition.resolve)
+        return self.definition.schema_of(self)
 
     def _part(self, name: str) -> Any:
         own = self.row.get(name)

@@ -123,7 +123,7 @@ def converter(served: Served) -> Converter | None:
         resource = served.catalogue.find(group, version, served.resource.resource)
         if resource is None:
             return None
-        other = Served(served.catalogue, resource)
+        other = served.beside(resource)
         if other.custom is not None:
             return _converted(other.custom, obj), other.schema
         return other.from_storage(served.to_storage(dict(obj))), other.schema
