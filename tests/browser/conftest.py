@@ -35,9 +35,12 @@ class Lab:
         return f"{self.url}doc/tree/{notebook}?token={self.token}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext]:
-    """A browser with a fresh profile; without one the test is skipped."""
+    """A browser with a fresh profile; without one the test is skipped.
+
+    It ends with its module: as long as the driver runs, no other test can start an event loop in this thread.
+    """
     if not CHROMIUM.exists():
         pytest.skip(f"there is no browser at {CHROMIUM} (apt-get install chromium)")
     profile = tmp_path_factory.mktemp("profile")
@@ -57,9 +60,9 @@ def page(context: BrowserContext) -> Iterator[Page]:
     opened.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def lab(context: BrowserContext, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """JupyterLab on a free port of this machine; it ends with the tests."""
+    """JupyterLab on a free port of this machine; it ends with the tests of the module."""
     folder, own = tmp_path_factory.mktemp("lab"), tmp_path_factory.mktemp("jupyter")
     places = ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "IPYTHONDIR", "JUPYTERLAB_SETTINGS_DIR")
     environment = {**os.environ, **{name: str(own / name.lower()) for name in places}}
