@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -130,12 +129,14 @@ def _read_field(field: Field, item: Any) -> Any:
 
 def _read_item(field: Field, item: Any) -> Any:
     if field.scalar:
-        return base64.b64encode(item).decode() if field.type == "bytes" else item
+        if field.type == "bytes":
+            return base64.b64encode(item).decode()
+        return item.decode("utf-8", "replace") if isinstance(item, bytes) else item  # texts that are no UTF-8
     found = special(field.type)
     if found is not None:
         try:
             return found[1](item)
-        except (ValueError, binascii.Error) as error:
+        except (ValueError, OverflowError, OSError) as error:
             raise Unfit(f"{field.json_name}: {error}") from error
     if field.type.rpartition(".")[2] in _ALTERNATIVES:
         return _read_alternative(item, field.type)

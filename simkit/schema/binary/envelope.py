@@ -73,16 +73,23 @@ def decode(body: bytes, default: GroupVersionKind | None = None) -> dict[str, An
     unknown: Any = message_class(_UNKNOWN)()
     try:
         unknown.ParseFromString(body[len(PREFIX) :])
-        version = unknown.typeMeta.apiVersion or (default.api_version if default else "")
-        kind = unknown.typeMeta.kind or (default.kind if default else "")
+        version = _text(unknown.typeMeta.apiVersion) or (default.api_version if default else "")
+        kind = _text(unknown.typeMeta.kind) or (default.kind if default else "")
         name = message_name(GroupVersionKind(*GroupVersion.parse(version), kind))
         if name is None:
             raise Unfit(f'no kind "{kind}" is registered for version "{version}"')
         message = message_class(name)()
         message.ParseFromString(unknown.raw)
+        return {"kind": kind, "apiVersion": version, **read(message, name)}
     except WireError as error:
         raise Unfit(f"the protobuf message cannot be read: {error}") from None
-    return {"kind": kind, "apiVersion": version, **read(message, name)}
+    except UnicodeDecodeError:
+        raise Unfit("the protobuf message cannot be read: a text in it is no UTF-8") from None
+
+
+def _text(value: str | bytes) -> str:
+    """A text of a message; the library gives bytes where it is no UTF-8."""
+    return value if isinstance(value, str) else value.decode("utf-8", "replace")
 
 
 def watch_frame(kind: str, obj: Mapping[str, Any]) -> bytes:

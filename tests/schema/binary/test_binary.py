@@ -6,6 +6,8 @@ from pathlib import Path
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.binary import decode, encode, has_binary_form, watch_frame
@@ -47,3 +49,33 @@ def test_watch_frame_starts_with_its_length() -> None:
     frame = watch_frame("ADDED", {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}})
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
     assert frame[4:11] == b"\x0a\x05ADDED"
+
+
+WHOLE = encode(
+    {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": "a", "labels": {"a": "b"}, "creationTimestamp": "2024-01-01T00:00:00Z"},
+        "spec": {"containers": [{"name": "c", "resources": {"limits": {"cpu": "1"}}, "ports": [{"containerPort": 1}]}]},
+    }
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.tuples(st.integers(4, len(WHOLE) - 1), st.binary(max_size=3)), min_size=1, max_size=6))
+def test_broken_messages_are_refused_or_read(changes: list[tuple[int, bytes]]) -> None:
+    """Bytes changed, lost and added at random: what can still be read is an object of JSON values."""
+    body = WHOLE
+    for place, put in changes:
+        body = body[:place] + put + body[place + 1 :]
+    try:
+        found = decode(body)
+    except Unfit:
+        return
+    assert orjson.loads(orjson.dumps(found)) == found
+
+
+def test_texts_that_are_no_text() -> None:
+    """Bytes in a text that are no UTF-8 become replacement characters, as in JSON."""
+    body = encode({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "abc"}}).replace(b"abc", b"a\xffc")
+    assert decode(body)["metadata"]["name"] == "a\ufffdc"
