@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from simkit.analysis.leastprivilege import Proposal
     from simkit.cluster.admit import Admitted
     from simkit.cluster.history import History
+    from simkit.cluster.trial import Trial
     from simkit.engine.http.server import Server
     from simkit.engine.outside.gateway import Converting, Function, Gateway
     from simkit.snapshot.dump import Dump
@@ -360,6 +361,8 @@ class Cluster:
     @contextmanager
     def what_if(self) -> Iterator[Trial]:
         """A fork to try changes on; ``compare`` tells what they would do to access."""
+        from simkit.cluster.trial import Trial
+
         yield Trial(self)
 
     # Files and wires
@@ -382,23 +385,6 @@ class Cluster:
         from simkit.engine.http.server import serve
 
         return serve(self._made, port=port, bind_address=bind_address, kubeconfig=kubeconfig)
-
-
-class Trial:
-    """A fork of a cluster with everything a cluster has, and the way back to what it came from."""
-
-    def __init__(self, origin: Cluster) -> None:
-        self.before, self.cluster = origin, origin.fork()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.cluster, name)
-
-    def compare(self) -> DataFrame:
-        """Who gained and who lost what: see ``simkit.analysis.compare``."""
-        from simkit.analysis.compare import compare
-
-        self.cluster.settle()
-        return compare(self.before.snapshot(), self.cluster.snapshot())
 
 
 def status_error(response: Response) -> StatusError:

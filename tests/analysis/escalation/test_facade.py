@@ -36,6 +36,8 @@ def test_paths_are_found_drawn_proven_and_cut() -> None:
         for key in made.deletions():
             trial.delete(key.resource.resource, key.name, key.namespace or None)
     assert not trial.escalations(ATTACKER)
+    closed = trial.compare_paths(goal="cluster-admin")
+    assert ("closed", ATTACKER) in set(zip(closed["change"], closed["subject"]))
 
 
 def test_its_own_traffic_is_the_log_for_least_privilege() -> None:
