@@ -101,6 +101,7 @@ def _add_providers(group: Any) -> None:
 def settings(args: argparse.Namespace, serving: Serving) -> Settings:
     """The authenticators that the flags ask for. Raises SimkitError."""
     from simkit.engine.authn.config import Settings
+    from simkit.engine.pipeline.relying import KEYS
 
     gate = "StructuredAuthenticationConfiguration"
     if args.authentication_config is not None and not args.feature_gates.get(gate, True):
@@ -123,7 +124,7 @@ def settings(args: argparse.Namespace, serving: Serving) -> Settings:
         service_account_signing_key_file=args.service_account_signing_key_file or made.token_key,
         service_account_lookup=args.service_account_lookup,
         service_account_max_token_expiration=int(args.service_account_max_token_expiration),
-        service_account_jwks_uri=args.service_account_jwks_uri,
+        service_account_jwks_uri=args.service_account_jwks_uri or serving.address_of(KEYS),
         oidc=_oidc(args),
         authentication_config=args.authentication_config,
         authentication_token_webhook_config_file=args.authentication_token_webhook_config_file,

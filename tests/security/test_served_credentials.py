@@ -109,6 +109,13 @@ def token_file(served: Served, path: Path) -> str:
     return str(written)
 
 
+def test_the_address_of_the_keys(served: Served) -> None:
+    """It is that of the server, whatever a client calls it."""
+    path = "/.well-known/openid-configuration"
+    _, answer = served.ask("GET", path, token="root-token", headers={"Host": "evil.example"})
+    assert answer["jwks_uri"] == f"{served.url}/openid/v1/jwks"
+
+
 # Certificates
 
 

@@ -81,6 +81,10 @@ class Serving:
         """The certificates and keys of the folder, made where needed. Raises SimkitError."""
         return certificates.ensure(self.certificate_folder, hosts=(self.host,), clock=clock)
 
+    def address_of(self, path: str) -> str:
+        """The HTTPS address of a path, empty as long as the port is not known."""
+        return f"https://{reachable(self.host)}:{self.port}{path}" if self.port else ""
+
     def trusted_clients(self, identities: certificates.Identities) -> bytes:
         """The PEM bundle of all authorities that vouch for users: what the authenticator must be given."""
         return b"\n".join(filter(None, (self.client_authorities, identities.authority.read_bytes())))

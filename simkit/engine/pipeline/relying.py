@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import orjson
@@ -14,6 +15,7 @@ from simkit.meta.message import Response
 
 KEYS: Final = "/openid/v1/jwks"
 DOCUMENT: Final = "/.well-known/openid-configuration"
+_HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::\d+)?|\[[0-9A-Fa-f:.]+\](?::\d+)?")
 _PUBLIC: Final = ("Cache-Control", "public, max-age=3600")
 
 
@@ -23,8 +25,9 @@ def document(engine: Engine, exchange: Exchange) -> Response:
     keys = known.keys()
     if not keys or not known.issuer_url.startswith("https://"):
         raise no_path()
-    host = exchange.request.header("host") or "localhost"
-    made = discovery_document(known.issuer_url, keys, known.jwks_uri or f"https://{host}{KEYS}")
+    host = exchange.request.header("host")
+    place = f"https://{host if _HOST.fullmatch(host) else 'localhost'}{KEYS}"
+    made = discovery_document(known.issuer_url, keys, known.jwks_uri or place)
     return Response(200, orjson.dumps(made), "application/json", [_PUBLIC])
 
 

@@ -41,3 +41,16 @@ def test_who_may_read_them() -> None:
     assert cluster.perform(request, identity=account).status == 200
     assert cluster.perform(request, identity=Identity("ann", ("system:authenticated",))).status == 403
     assert cluster.perform(Request.of("POST", "/openid/v1/jwks", {})).status == 405
+
+
+def test_strange_hosts_are_not_told_on() -> None:
+    """What a client calls the server is repeated only if it can be a host: the document may be kept by caches."""
+    cluster = Cluster(seed=1)
+    for host, shown in (
+        ("[::1]:6443", "[::1]:6443"),
+        ("evil/x?", "localhost"),
+        ("a@b", "localhost"),
+        ("", "localhost"),
+    ):
+        request = Request.of("GET", "/.well-known/openid-configuration", headers={"host": host})
+        assert cluster.perform(request).object["jwks_uri"] == f"https://{shown}/openid/v1/jwks"
