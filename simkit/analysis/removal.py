@@ -22,7 +22,18 @@ from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 GONE_COLUMNS: Final = ("api_version", "kind", "resource", "left", "replacement")
-CALLER_COLUMNS: Final = ("user", "caller", "agent", "api_version", "resource", "verbs", "requests", "codes", "last")
+CALLER_COLUMNS: Final = (
+    "user",
+    "caller",
+    "agent",
+    "api_version",
+    "resource",
+    "gone",
+    "verbs",
+    "requests",
+    "codes",
+    "last",
+)
 
 
 class Trimmable(Sandbox, Protocol):
@@ -43,8 +54,9 @@ class Removal:
     objects: pd.DataFrame
     """One row a sign in a stored object: evidence, api_version, kind, resource, namespace, name, where, manager."""
     callers: pd.DataFrame
-    """One row a user, program and resource: user, caller (who impersonated), agent, api_version, resource, verbs,
-    requests, codes, last."""
+    """One row a user, program and resource: user, caller (who impersonated), agent, api_version, resource, gone (the
+    first release without it; empty where no release took it away), verbs, requests, codes, last. When a release is
+    come to, also who asks for what is gone already."""
     rules: pd.DataFrame
     """One row a rule of a role: role_kind, namespace, role, rule, api_version, resource, verdict."""
     hooks: pd.DataFrame
@@ -58,7 +70,15 @@ class Removal:
         serious = self.objects[~self.objects["evidence"].isin(["applied"])] if len(self.objects) else self.objects
         hooks = self.hooks[self.hooks["verdict"] != "kept"] if len(self.hooks) else self.hooks
         rules = self.rules[self.rules["verdict"] == "dead"] if len(self.rules) else self.rules
-        return any(len(part) for part in (serious, self.callers, hooks, rules))
+        return any(len(part) for part in (serious, self._concerned_callers(), hooks, rules))
+
+    def _concerned_callers(self) -> pd.DataFrame:
+        """The callers of what goes now, without those of what is gone already."""
+        if not len(self.callers):
+            return self.callers
+        going = set(zip(self.gone["api_version"], self.gone["resource"], strict=True))
+        asked = zip(self.callers["api_version"], self.callers["resource"], strict=True)
+        return self.callers[[pair in going for pair in asked]]
 
     def summary(self) -> pd.DataFrame:
         """One row a sort of evidence: what, how many, an example."""
@@ -68,7 +88,11 @@ class Removal:
         for evidence, count in Counter(self.objects["evidence"]).items():
             example = self.objects[self.objects["evidence"] == evidence].iloc[0]
             rows.append((f"objects: {evidence}", count, f"{example['resource']} {example['name']}"))
-        rows.append(("callers", len(self.callers), _first(self.callers, "user")))
+        concerned = self._concerned_callers()
+        rows.append(("callers", len(concerned), _first(concerned, "user")))
+        if len(self.callers) > len(concerned):
+            early = self.callers.drop(concerned.index)
+            rows.append(("callers of what is gone already", len(early), _first(early, "user")))
         for name, part in (("rules", self.rules), ("hooks", self.hooks), ("answers", self.answers)):
             for verdict, count in Counter(part["verdict"]).items():
                 example = part[part["verdict"] == verdict].iloc[0]
@@ -81,7 +105,7 @@ class Removal:
         breaks = int((self.answers["verdict"] == "breaks").sum()) if len(self.answers) else 0
         return (
             f"<Removal {self.title}: {len(self.gone)} resources of versions go; {len(self.objects)} signs in objects, "
-            f"{len(self.callers)} callers, {breaks} different requests break>"
+            f"{len(self._concerned_callers())} callers, {breaks} different requests break>"
         )
 
 
@@ -112,7 +136,7 @@ def who_would_notice(
 
     Notes
     -----
-    Nothing is changed: writes are replayed as dry runs, on forks.
+    Nothing is changed: what the log has of writes is carried out on forks alone.
     """
     if bool(elements) == bool(release):
         raise SimkitError("give either versions to take away or a release to come to")
@@ -122,7 +146,9 @@ def who_would_notice(
         title, gone = f"{snapshot.release} -> {release}", removal_gone.between(old, Catalogue.for_release(release))
     else:
         title, gone = f"without {', '.join(elements)}", removal_gone.without(old, elements)
-    asked = [each for each in recorded(requests or ()) if _concerned(each, gone)]
+    early = removal_gone.gone_before(old, Catalogue.for_release(release)) if release else None
+    sent = [each for each in recorded(requests or ()) if _concerned(each, gone) or _concerned(each, early)]
+    asked = [each for each in sent if _concerned(each, gone)]
     answers = []
     if asked:
         after = cluster.fork(release=release) if release else cluster.without(*elements)
@@ -131,7 +157,7 @@ def who_would_notice(
         title,
         table([(g.api_version, g.kind, g.resource, g.left, g.replacement) for g in gone.gone], GONE_COLUMNS),
         table(traces(snapshot, gone), OBJECT_COLUMNS),
-        callers(asked),
+        callers(sent, gone, early),
         table(_rules(snapshot, gone), RULE_COLUMNS),
         table(naming_hooks(snapshot, gone), HOOK_COLUMNS),
         table(answers, ANSWER_COLUMNS),
@@ -145,16 +171,19 @@ def _rules(snapshot: Snapshot, gone: GoneTable) -> list[Any]:
         return []
 
 
-def _concerned(each: Recorded, gone: GoneTable) -> bool:
-    return gone.resource(each.api_version, each.resource) is not None
+def _concerned(each: Recorded, gone: GoneTable | None) -> bool:
+    return gone is not None and gone.resource(each.api_version, each.resource) is not None
 
 
-def callers(requests: Sequence[Recorded]) -> pd.DataFrame:
+def callers(requests: Sequence[Recorded], *tables: GoneTable | None) -> pd.DataFrame:
     """Who sent requests, one row a user, impersonator, program, version and resource, the busiest first."""
     found: dict[tuple[str, ...], list[Recorded]] = {}
     for each in requests:
         caller = each.caller if each.caller != each.identity.user else ""
-        key = (each.identity.user, caller, each.agent, each.api_version, each.resource)
+        since = next(
+            (one.since for one in (t.resource(each.api_version, each.resource) for t in tables if t) if one), ""
+        )
+        key = (each.identity.user, caller, each.agent, each.api_version, each.resource, since)
         found.setdefault(key, []).append(each)
     rows = [
         (

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.history import life
+from simkit.schema.history import every_resource, life
+from simkit.schema.releases import minor_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,9 @@ class Gone:
     left: tuple[str, ...]
     """Versions of the same objects that are still served, also under another group."""
     replacement: str
-    """What to use instead, as the removed version's own warning says."""
+    """What to use instead."""
+    since: str = ""
+    """The first release without it by default, where it is a release that takes it away."""
 
     @property
     def group(self) -> str:
@@ -63,6 +66,17 @@ def between(old: Catalogue, new: Catalogue) -> GoneTable:
     return _table(removed, new)
 
 
+def gone_before(old: Catalogue, new: Catalogue) -> GoneTable:
+    """What some release served, and neither of two catalogues: it is asked for in vain already."""
+    removed = [each for _, each in every_resource() if old.find(*each.gvr) is None and new.find(*each.gvr) is None]
+    return _table([each for each in removed if not _to_come(each, new.release)], new)
+
+
+def _to_come(resource: Resource, release: str) -> bool:
+    known = life(resource.api_version, resource.kind)
+    return known is None or not known.removed or minor_of(known.removed) > minor_of(release)
+
+
 def without(catalogue: Catalogue, elements: Sequence[str]) -> GoneTable:
     """What goes when versions (``policy/v1beta1``), groups or resources of a version are taken away.
 
@@ -98,5 +112,5 @@ def _table(removed: Sequence[Resource], new: Catalogue) -> GoneTable:
 def _gone(resource: Resource, left: dict[GroupResource, list[str]]) -> Gone:
     place = resource.storage if resource.stored else resource.group_resource
     known = life(resource.api_version, resource.kind)
-    replacement = known.instead if known is not None else ""
-    return Gone(resource.api_version, resource.resource, resource.kind, tuple(left.get(place, ())), replacement)
+    replacement, since = (known.instead, known.removed) if known is not None else ("", "")
+    return Gone(resource.api_version, resource.resource, resource.kind, tuple(left.get(place, ())), replacement, since)

@@ -171,12 +171,20 @@ def test_everybody_who_calls_what_1_32_no_longer_serves() -> None:
     datasets = SHARED / "datasets"
     cluster = simkit.load(datasets / "operators-and-teams.json.gz")
     found = who_would_notice(cluster, release="1.32", requests=datasets / "audit.jsonl.gz")
-    assert {(row.user, row.caller, str(row.agent).partition("/")[0]) for row in found.callers.itertuples()} == {
-        ("system:serviceaccount:platform-tools:apf-tuner", "", "apf-tuner"),
-        ("system:serviceaccount:platform-tools:apf-tuner", "admin", "kubectl"),
-        ("system:serviceaccount:platform-tools:inventory", "", "inventory"),
-        ("auditor-1", "admin", "k9s"),
+    tuner, inventory = (f"system:serviceaccount:platform-tools:{name}" for name in ("apf-tuner", "inventory"))
+    rows = found.callers.itertuples()
+    assert {(row.user, row.caller, str(row.agent).partition("/")[0], row.gone) for row in rows} == {
+        (tuner, "", "apf-tuner", "1.32"),
+        (tuner, "admin", "kubectl", "1.32"),
+        (inventory, "", "inventory", "1.32"),
+        (inventory, "", "inventory", "1.25"),
+        ("auditor-1", "admin", "k9s", "1.32"),
     }
+    summary = dict(zip(found.summary()["what"], found.summary()["count"], strict=True))
+    assert (summary["callers"], summary["callers of what is gone already"]) == (5, 1)
     breaks = found.answers[found.answers["verdict"] == "breaks"]
     assert set(breaks["user"]) == {"system:serviceaccount:platform-tools:apf-tuner", "auditor-1"}
     assert set(breaks["after"]) == {404}
+    assert set(breaks["verb"]) == {"create", "delete", "get", "list", "patch", "watch"}
+    assert list(found.answers["before"]) == list(found.answers["recorded"])
+    assert found.answers["requests"].sum() == 401
