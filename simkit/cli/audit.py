@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import output, reports
-from simkit.cli.dump import add_live, add_release, demo_path, opened
+from simkit.cli.dump import add_live, add_members, add_release, demo_path, opened, read_members
 from simkit.cli.output import json_text, write_rows
 from simkit.meta.errors import SimkitError
 
@@ -27,7 +27,11 @@ examples:
   simkit audit cluster.yaml --suppress accepted.yaml -o sarif > audit.sarif
   simkit audit cluster.yaml --write-baseline known.json
   simkit audit cluster.yaml --baseline known.json
+  simkit audit cluster.yaml --rules our-checks.yaml --managed auto --members realm-export.json
   simkit audit --demo
+
+A file of rules is a list 'rules' of entries with id, title, severity, each (binding, grant or rule) and when, an
+expression such as "binding.namespace == 'prod' && subject.kind == 'User'".
 
 A file of suppressions is a list 'suppressions' of entries with a reason, what they are about (check, namespace,
 binding, role, subject, fingerprint; texts may hold *) and, if they end, the last day as 'expires'.
@@ -57,6 +61,15 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--show", choices=LEVELS, default="high", help="what to list in tables, or worse (high)")
     parser.add_argument("--check", action="append", metavar="ID", help="make only this check; may be repeated")
     parser.add_argument("--include-defaults", action="store_true", help="look at the server's own objects too")
+    parser.add_argument(
+        "--managed",
+        action="append",
+        default=[],
+        metavar="WHO",
+        help="set aside what eks, gke, aks, openshift made (auto)",
+    )
+    parser.add_argument("--rules", type=Path, metavar="FILE", help="YAML with checks of your own, in CEL")
+    add_members(parser)
     _add_accepting(parser)
     add_live(parser)
     add_release(parser)
@@ -74,12 +87,22 @@ def _add_accepting(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Audit, write, and return the exit code."""
     from simkit.analysis.findings import audit
+    from simkit.analysis.findings.custom import read_rules
 
     if args.demo and args.path:
         raise SimkitError("say what to audit: one or more paths, or --demo")
     paths = [demo_path()] if args.demo else args.path
     dump = opened(paths, args)
-    sifted = _sifted(audit(dump.snapshot(), include_defaults=args.include_defaults, checks=args.check), args)
+    rules = read_rules(args.rules) if args.rules is not None else ()
+    made = audit(
+        dump.snapshot(),
+        include_defaults=args.include_defaults,
+        checks=args.check,
+        members=read_members(args.members),
+        managed=args.managed,
+        rules=rules,
+    )
+    sifted = _sifted(made, args)
     found = sifted.audit
     if args.write_baseline is not None:
         return _write_baseline(found, args.write_baseline)
@@ -108,7 +131,8 @@ def _sifted(found: Audit, args: argparse.Namespace) -> Sifted:
     """The audit without what the files of the options accept."""
     from simkit.analysis.findings.suppress import read_baseline, read_suppressions, sift
 
-    accepted = read_suppressions(args.suppress).suppressions if args.suppress is not None else ()
+    own = found.checks
+    accepted = read_suppressions(args.suppress, own).suppressions if args.suppress is not None else ()
     known = read_baseline(args.baseline) if args.baseline is not None else frozenset[str]()
     return sift(found, accepted, known, today=datetime.now(tz=UTC).date())
 
@@ -148,8 +172,6 @@ def audit_cases(
 
     ``least`` leaves out findings that are less severe, ``never`` all.
     """
-    from simkit.analysis.findings import CHECKS
-
     skipped = {one.check: one.reason for one in sifted.audit.skipped}
     reasons = [(each.finding, each.reason) for each in sifted.accepted]
     faults: dict[str, list[reports.Fault]] = {}
@@ -160,7 +182,7 @@ def audit_cases(
         reports.Case(
             each.id, each.title, each.severity.word, faults.get(each.id, ()), each.why, skipped.get(each.id, "")
         )
-        for each in CHECKS
+        for each in sifted.audit.checks
         if checks is None or each.id in checks
     ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simkit.cli.dump import add_dump, read
+from simkit.cli.dump import add_dump, add_members, read, read_members
 from simkit.cli.output import add_output, json_text, write_rows
 from simkit.meta.errors import SimkitError
 
@@ -42,6 +42,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--url", default="", help="a path such as /metrics instead of a resource")
     parser.add_argument("--api-group", help="ask for a resource that the release does not have")
     parser.add_argument("--list", action="store_true", help="list all that the subject may do instead")
+    add_members(parser)
     add_output(parser)
     return parser
 
@@ -72,6 +73,7 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
         url=args.url,
         group=args.api_group,
         groups=tuple(args.groups),
+        members=read_members(args.members),
     )
     explained = [line.strip() for line in list(answer.lines())[1:]]
     told = {"allowed": answer.allowed, "question": answer.question, "reason": answer.reason, "explanation": explained}
@@ -85,10 +87,12 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
 
 
 def _list(args: argparse.Namespace, subject: str) -> int:
+    from simkit.analysis.membership import merged
     from simkit.analysis.permissions import COLUMNS, permissions
     from simkit.analysis.subject import parse, text_of
 
-    members = {group: [text_of(parse(subject))] for group in args.groups}
+    own = {group: [text_of(parse(subject))] for group in args.groups}
+    members = merged(read_members(args.members), own)
     rows = permissions(read(args.dump, args), subject, members=members).to_dict("records")
     if args.output in ("json", "csv"):
         write_rows(COLUMNS, rows, args.output)

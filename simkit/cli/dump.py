@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from simkit.meta import data
@@ -40,6 +41,25 @@ def add_live(parser: argparse.ArgumentParser) -> None:
     """Give a command the options of asking a running cluster instead of reading a dump."""
     parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
+
+
+def add_members(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option ``--members``."""
+    parser.add_argument(
+        "--members",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="who is in which group: a table, certificates, tokens, an audit log or an identity provider's export",
+    )
+
+
+def read_members(paths: Sequence[Path]) -> Mapping[str, Sequence[str]]:
+    """Who is in which group by the files of ``--members``."""
+    from simkit.analysis.membership import members_of_files
+
+    return members_of_files(paths) if paths else {}
 
 
 def add_dump(parser: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simkit.cli.dump import add_dump, read
+from simkit.cli.dump import add_dump, add_members, read, read_members
 from simkit.cli.output import add_output, write_rows
 from simkit.meta.errors import SimkitError
 
@@ -44,6 +44,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--url", default="", help="a path such as /metrics instead of a resource")
     parser.add_argument("--api-group", help="ask for a resource that the release does not have")
     parser.add_argument("--expand-groups", action="store_true", help="list the known members of groups too")
+    add_members(parser)
     add_output(parser)
     return parser
 
@@ -64,7 +65,8 @@ def run(args: argparse.Namespace) -> int:
         namespace="" if args.all_namespaces else args.namespace,
         url=args.url,
         group=args.api_group,
-        expand_groups=args.expand_groups,
+        expand_groups=args.expand_groups or bool(args.members),
+        members=read_members(args.members),
     )
     rows = found.to_dict("records")
     if args.output in ("json", "csv"):

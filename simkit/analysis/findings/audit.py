@@ -35,12 +35,15 @@ COLUMNS: Final = ("severity", "check", "namespace", "subjects", "binding", "role
 class Audit:
     """What an audit found, worst first, and what it could not or did not look at.
 
-    ``set_aside`` is the number of the server's own roles and bindings that are as it made them.
+    ``set_aside`` is the number of the server's own roles and bindings that are as it made them, and of those of the
+    provider of a managed cluster.
     """
 
     findings: tuple[Finding, ...]
     skipped: tuple[Skipped, ...]
     set_aside: int
+    checks: tuple[Check, ...] = CHECKS
+    """The checks that were at hand."""
 
     def frame(self) -> pd.DataFrame:
         """One row per finding: severity, check, namespace, subjects, binding, role, rules, message, fix, command."""
@@ -52,7 +55,7 @@ class Audit:
         worst: dict[str, Severity] = {}
         for finding in self.findings:
             worst[finding.check] = max(worst.get(finding.check, Severity.INFO), finding.severity)
-        known = {check.id: check for check in CHECKS}
+        known = {check.id: check for check in self.checks}
         ordered = sorted(counts, key=lambda name: -worst[name])
         rows = [
             (name, known[name].title, worst[name].word, counts[name], known[name].why, known[name].fix)
@@ -86,6 +89,8 @@ def audit(
     include_defaults: bool = False,
     checks: Iterable[str] | None = None,
     members: Members = NO_MEMBERS,
+    managed: Iterable[str] = (),
+    rules: Iterable[Check] = (),
 ) -> Audit:
     """What an auditor should look at in a snapshot's access control.
 
@@ -97,6 +102,10 @@ def audit(
         The ids of the checks to make; left out: all.
     members
         Groups that the cluster does not keep, as for ``who_can``.
+    managed
+        Providers of managed clusters (eks, gke, aks, openshift, or auto) whose own bindings are set aside.
+    rules
+        Checks of one's own: see ``simkit.analysis.findings.custom``.
 
     Raises
     ------
@@ -114,10 +123,11 @@ def audit(
     <Audit: no findings; 0 defaults set aside>
     """
     require(snapshot, RBAC)
-    survey = Survey(snapshot, include_defaults=include_defaults, members=members)
+    survey = Survey(snapshot, include_defaults=include_defaults, members=members, managed=managed)
+    own = tuple(rules)
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    for check in _chosen(checks):
+    for check in _chosen(checks, own):
         try:
             require(snapshot, check.needs)
         except IncompleteSnapshot as missing:
@@ -125,19 +135,19 @@ def audit(
             continue
         findings += check.find(survey, check)
     ordered = sorted(findings, key=lambda finding: -finding.severity)
-    return Audit(tuple(ordered), tuple(skipped), len(survey.defaults))
+    return Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), (*CHECKS, *own))
 
 
-def findings(snapshot: Snapshot, *, include_defaults: bool = False, members: Members = NO_MEMBERS) -> pd.DataFrame:
-    """What an auditor should look at, as a table: ``audit(...).frame()``."""
-    return audit(snapshot, include_defaults=include_defaults, members=members).frame()
+def findings(snapshot: Snapshot, **more: Any) -> pd.DataFrame:
+    """What an auditor should look at, as a table: ``audit(...).frame()``, with the parameters of ``audit``."""
+    return audit(snapshot, **more).frame()
 
 
-def _chosen(ids: Iterable[str] | None) -> tuple[Check, ...]:
+def _chosen(ids: Iterable[str] | None, own: tuple[Check, ...]) -> tuple[Check, ...]:
+    known = {check.id: check for check in (*CHECKS, *own)}
     if ids is None:
-        return CHECKS
+        return tuple(known.values())
     wanted = list(ids)
-    known = {check.id: check for check in CHECKS}
     for name in wanted:
         if name not in known:
             raise SimkitError(f"there is no check {name!r}; known: {', '.join(known)}")

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import orjson
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
 from simkit.analysis.findings.audit import CHECKS, Audit
-from simkit.analysis.findings.check import Finding
+from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.rbacobjects import written
 from simkit.analysis.subject import text_of
 from simkit.meta.errors import SimkitError
@@ -78,8 +78,8 @@ class Suppressions(BaseModel):
     suppressions: tuple[Suppression, ...] = ()
 
     @model_validator(mode="after")
-    def _of_known_checks(self) -> Suppressions:
-        known = {check.id for check in CHECKS}
+    def _of_known_checks(self, info: ValidationInfo) -> Suppressions:
+        known = {check.id for check in (*CHECKS, *((info.context or {}).get("rules") or ()))}
         for each in self.suppressions:
             if not any(fnmatchcase(name, each.check) for name in known):
                 raise ValueError(f"there is no check {each.check!r}")
@@ -108,8 +108,13 @@ class Sifted:
     unused: tuple[Suppression, ...]
 
 
-def read_suppressions(path: str | Path) -> Suppressions:
+def read_suppressions(path: str | Path, rules: Sequence[Check] = ()) -> Suppressions:
     """The suppressions in a YAML or JSON file. Raises SimkitError that names the entry and what is wrong with it.
+
+    Parameters
+    ----------
+    rules
+        Checks of one's own that suppressions may name besides.
 
     Examples
     --------
@@ -127,7 +132,7 @@ def read_suppressions(path: str | Path) -> Suppressions:
     except yaml.YAMLError as error:
         raise SimkitError(f"{file} is not YAML: {error}") from None
     try:
-        return Suppressions.model_validate({} if value is None else value)
+        return Suppressions.model_validate({} if value is None else value, context={"rules": rules})
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
         raise SimkitError(f"{file}: {faults}") from None

@@ -10,6 +10,7 @@ from typing import Final
 from simkit.analysis.access import NO_MEMBERS, index_of
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.findings.defaults import unchanged_defaults
+from simkit.analysis.findings.managed import managed_bindings
 from simkit.analysis.rbacobjects import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.analysis.subject import Members, text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, Binding, Grant, Subject
@@ -33,12 +34,22 @@ class Survey:
     ----------
     include_defaults
         Whether the server's own roles and bindings are looked at too.
+    managed
+        Providers of managed clusters whose bindings are set aside as well.
     """
 
-    def __init__(self, snapshot: Snapshot, *, include_defaults: bool = False, members: Members = NO_MEMBERS) -> None:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        *,
+        include_defaults: bool = False,
+        members: Members = NO_MEMBERS,
+        managed: Iterable[str] = (),
+    ) -> None:
         self.snapshot, self.members = snapshot, members
         self.index: AccessIndex = index_of(snapshot)
         self.defaults = frozenset() if include_defaults else unchanged_defaults(snapshot)
+        self.managed = managed_bindings(snapshot, managed) if managed else frozenset()
 
     @cached_property
     def catalogue(self) -> Catalogue:
@@ -50,8 +61,8 @@ class Survey:
         return tuple(binding for binding in self.index.bindings() if not self.is_set_aside(binding.key, binding.role))
 
     def is_set_aside(self, binding: Key, role: Key) -> bool:
-        """Whether both the binding and its role are as the server made them."""
-        return binding in self.defaults and role in self.defaults
+        """Whether both the binding and its role are as the server made them, or the provider made the binding."""
+        return (binding in self.defaults and role in self.defaults) or binding in self.managed
 
     def rules(self, role: Key) -> tuple[Rule, ...]:
         """The rules of a role, none for a missing one."""

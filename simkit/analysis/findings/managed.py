@@ -1,0 +1,72 @@
+"""What managed clusters bring along: bindings that whoever runs the cluster made, and nobody in it can change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from simkit.analysis.rbacobjects import all_bindings
+from simkit.analysis.subject import EVERYONE, normal, text_of
+from simkit.logic.rbac.binding import Binding
+from simkit.meta import data
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import Key
+from simkit.snapshot.protocol import Snapshot
+
+AUTO: Final = "auto"
+"""Stands for the providers whose bindings are in the snapshot."""
+ENOUGH: Final = 3
+"""Bindings of a provider by which a snapshot is taken for one of its clusters."""
+
+
+class Provider(NamedTuple):
+    """Who runs clusters: patterns of the bindings that it makes, and of the subjects that it names in them."""
+
+    bindings: tuple[str, ...]
+    subjects: tuple[str, ...]
+
+    def made(self, binding: Binding) -> bool:
+        """Whether the binding is one of the provider's, by its name and all its subjects; none of everybody's is."""
+        if not any(fnmatchcase(binding.key.name, pattern) for pattern in self.bindings):
+            return False
+        subjects = [normal(subject) for subject in binding.subjects]
+        if any(subject.name in EVERYONE for subject in subjects):
+            return False
+        texts = map(text_of, subjects)
+        return all(any(fnmatchcase(text, pattern) for pattern in self.subjects) for text in texts)
+
+
+@cache
+def providers() -> Mapping[str, Provider]:
+    """The known providers by name: eks, gke, aks, openshift."""
+    table: dict[str, Any] = yaml.safe_load(data.path("rbac/managed-defaults.yaml").read_text(encoding="utf-8"))
+    return {name: Provider(tuple(each["bindings"]), tuple(each["subjects"])) for name, each in table.items()}
+
+
+def managed_bindings(snapshot: Snapshot, names: Iterable[str]) -> frozenset[Key]:
+    """The bindings that these providers brought along.
+
+    Parameters
+    ----------
+    names
+        Providers, or ``auto`` for those of which the snapshot has several bindings.
+
+    Raises
+    ------
+    SimkitError
+        For a provider that is not known.
+    """
+    wanted = [names] if isinstance(names, str) else list(names)
+    unknown = [name for name in wanted if name not in (AUTO, *providers())]
+    if unknown:
+        raise SimkitError(f"there is no provider {unknown[0]!r}; known: {', '.join(providers())}, {AUTO}")
+    found: set[Key] = set()
+    for name, provider in providers().items():
+        if name in wanted or AUTO in wanted:
+            made = {binding.key for binding in all_bindings(snapshot) if binding.subjects and provider.made(binding)}
+            found |= made if name in wanted or len(made) >= ENOUGH else set()
+    return frozenset(found)

@@ -1,0 +1,76 @@
+"""Groups that a cluster shows: in its own objects, and in what its audit log says of those who came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import yaml
+
+from simkit.analysis.auditlog import Log, read_events
+from simkit.analysis.membership.pairs import Pair, Table, gathered
+from simkit.meta.domain import CERTIFICATES_GROUP, SYSTEM_NAMESPACE
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at, name_of
+from simkit.snapshot.protocol import Snapshot
+
+_MAPPINGS: Final = "aws-auth"
+"""The config map in which one provider says who of its users is whom in the cluster."""
+_CONFIG_MAPS: Final = GroupResource("", "configmaps")
+_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
+_GROUPS: Final = GroupResource("user.openshift.io", "groups")
+_IMPLIED: Final = ("system:authenticated", "system:unauthenticated", "system:serviceaccounts")
+
+
+def members_of_audit_log(log: Log) -> Table:
+    """Who was in which group by an audit log: of users, and of those who were impersonated.
+
+    Groups that the server adds by itself are left out.
+    """
+    return gathered(pair for event in read_events(log) for pair in _of_event(event))
+
+
+def _of_event(event: Object) -> Iterator[Pair]:
+    for field in ("user", "impersonatedUser"):
+        user = event.get(field) or {}
+        for group in user.get("groups") or ():
+            if not group.startswith(_IMPLIED):
+                yield str(user.get("username") or ""), group
+
+
+def members_of_snapshot(snapshot: Snapshot) -> Table:
+    """Who is in which group by objects of the cluster, as far as they were captured.
+
+    These are: requests for certificates, which tell the groups of who asked; the config map ``aws-auth`` (of a dump
+    with the values of config maps); and the groups that OpenShift keeps.
+    """
+    captured, pairs = snapshot.captured(), list[Pair]()
+    if _REQUESTS in captured:
+        pairs += (pair for obj in snapshot.scan(_REQUESTS) for pair in _of_request(obj))
+    if _CONFIG_MAPS in captured:
+        mapped = snapshot.get(_CONFIG_MAPS, _MAPPINGS, SYSTEM_NAMESPACE)
+        pairs += _of_mappings(mapped) if mapped is not None else ()
+    if _GROUPS in captured:
+        pairs += ((str(user), name_of(obj)) for obj in snapshot.scan(_GROUPS) for user in obj.get("users") or ())
+    return gathered(pairs)
+
+
+def _of_request(obj: Object) -> Iterator[Pair]:
+    for group in at(obj, "spec", "groups") or ():
+        if not str(group).startswith(_IMPLIED):
+            yield str(at(obj, "spec", "username") or ""), str(group)
+
+
+def _of_mappings(obj: Object) -> list[Pair]:
+    pairs: list[Pair] = []
+    for field in ("mapRoles", "mapUsers"):
+        entries = yaml.safe_load(str(at(obj, "data", field) or "")) or ()
+        for entry in entries if isinstance(entries, list) else ():
+            pairs += _of_entry(entry)
+    return pairs
+
+
+def _of_entry(entry: Any) -> Iterable[Pair]:
+    if not isinstance(entry, Mapping):
+        return ()
+    return [(str(entry.get("username") or ""), str(group)) for group in entry.get("groups") or ()]

@@ -1,0 +1,100 @@
+"""Groups that stand in credentials: in certificates as organizations, in tokens as a claim."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+from simkit.analysis.membership.pairs import Pair, Table, gathered
+from simkit.meta.errors import SimkitError
+
+CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----"
+
+
+def members_of_certificates(pem: bytes | str) -> Table:
+    """Who is in which group by client certificates: the common name is the user, each organization a group.
+
+    Parameters
+    ----------
+    pem
+        Certificates one after the other. They are read, not verified.
+
+    Raises
+    ------
+    SimkitError
+        For what is no certificate.
+    """
+    raw = pem.encode() if isinstance(pem, str) else pem
+    try:
+        certificates = x509.load_pem_x509_certificates(raw)
+    except ValueError as wrong:
+        raise SimkitError(f"these are no certificates: {wrong}") from None
+    return gathered(pair for certificate in certificates for pair in _of_certificate(certificate))
+
+
+def _of_certificate(certificate: x509.Certificate) -> Iterator[Pair]:
+    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    for organization in certificate.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME):
+        for name in names[:1]:
+            yield str(name.value), str(organization.value)
+
+
+def members_of_kubeconfig(config: Mapping[str, Any]) -> Table:
+    """Who is in which group by the certificates that a kubeconfig holds."""
+    pems = []
+    for entry in config.get("users") or ():
+        encoded = (entry.get("user") or {}).get("client-certificate-data")
+        if encoded:
+            pems.append(base64.b64decode(encoded))
+    return members_of_certificates(b"\n".join(pems)) if pems else {}
+
+
+def members_of_tokens(
+    tokens: str | Iterable[str],
+    *,
+    username_claim: str = "sub",
+    groups_claim: str = "groups",
+    user_prefix: str = "",
+    group_prefix: str = "",
+) -> Table:
+    """Who is in which group by the claims of identity tokens, which are read and not verified.
+
+    Parameters
+    ----------
+    username_claim, groups_claim, user_prefix, group_prefix
+        As the server's flags for its provider have them.
+
+    Raises
+    ------
+    SimkitError
+        For what is no token.
+    """
+    claims = [_claims(token) for token in ([tokens] if isinstance(tokens, str) else tokens)]
+    pairs = [
+        (str(each.get(username_claim) or ""), str(group))
+        for each in claims
+        for group in _listed(each.get(groups_claim))
+    ]
+    return gathered(pairs, user_prefix=user_prefix, group_prefix=group_prefix)
+
+
+def _claims(token: str) -> Mapping[str, Any]:
+    parts = token.strip().split(".")
+    try:
+        payload = orjson.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (IndexError, binascii.Error, orjson.JSONDecodeError):
+        raise SimkitError("this is no token of three parts with claims in the second") from None
+    if not isinstance(payload, dict):
+        raise SimkitError("the claims of the token are no object")
+    return payload
+
+
+def _listed(value: Any) -> list[Any]:
+    """The groups of a claim, which may be one text."""
+    return value if isinstance(value, list) else [value] if value else []

@@ -1,0 +1,42 @@
+"""Pairs of users and groups, gathered into a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from simkit.analysis.subject import Members
+
+Pair = tuple[str, str]
+"""A user's name and a group's, as the server sees them."""
+Table = Mapping[str, tuple[str, ...]]
+"""Group name to subjects, as ``parse`` reads them."""
+
+
+def gathered(pairs: Iterable[Pair], *, user_prefix: str = "", group_prefix: str = "") -> Table:
+    """The table of some pairs, in their order, names with the prefixes that the server puts before them.
+
+    Examples
+    --------
+    >>> gathered([("ann", "devs"), ("bob", "devs")], user_prefix="oidc:")
+    {'devs': ('user:oidc:ann', 'user:oidc:bob')}
+    """
+    found: dict[str, dict[str, None]] = {}
+    for user, group in pairs:
+        if user and group:
+            found.setdefault(f"{group_prefix}{group}", {})[f"user:{user_prefix}{user}"] = None
+    return {group: tuple(users) for group, users in found.items()}
+
+
+def merged(*tables: Members) -> Table:
+    """One table of several.
+
+    Examples
+    --------
+    >>> merged({"devs": ["user:ann"]}, {"devs": ["user:bob", "user:ann"], "ops": []})
+    {'devs': ('user:ann', 'user:bob'), 'ops': ()}
+    """
+    found: dict[str, dict[str, None]] = {}
+    for table in tables:
+        for group, subjects in table.items():
+            found.setdefault(group, {}).update(dict.fromkeys(subjects))
+    return {group: tuple(subjects) for group, subjects in found.items()}
