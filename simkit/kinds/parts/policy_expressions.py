@@ -90,7 +90,7 @@ def environment(
     params, authorizer
         Whether ``params`` and ``authorizer`` are there.
     variables
-        Types of the variables that stand before the expression; without any there is no ``variables``.
+        Types of the variables that stand before the expression; None where the policy has no variables.
     stored
         Whether the expression is stored already: then newer functions may be used than when it is written.
     objects, param
@@ -102,9 +102,28 @@ def environment(
     if authorizer:
         found["authorizer"] = parsed("Authorizer")
         found["authorizer.requestResource"] = parsed("ResourceCheck")
-    if variables:
+    if variables is not None:
         found["variables"] = object_of("kubernetes.variables", variables)
     return Environment(found, version=STORED_EXPRESSIONS if stored else NEW_EXPRESSIONS, strict=False)
+
+
+_KEPT: Final = frozenset({"bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint"})
+
+
+def variable_type(found: Type) -> Type:
+    """The type that a variable is declared with: that of its expression, where it is a simple one, a list or a map.
+
+    Examples
+    --------
+    >>> str(variable_type(parsed("map(string, list(int))"))), str(variable_type(parsed("list(Quantity)")))
+    ('map(string, list(int))', 'list(dyn)')
+    """
+    if found.kind in _KEPT:
+        return found
+    inside = [variable_type(each) for each in found.parameters]
+    if found.kind == "list":
+        return list_of(*inside)
+    return map_of(*inside) if found.kind == "map" else DYN
 
 
 @lru_cache(maxsize=4096)
@@ -217,7 +236,7 @@ class PolicyReader:
     def __init__(self, spec: Object, old: Object | None = None) -> None:
         self._spec, self._known = spec, expressions_in(old)
         self._params = spec.get("paramKind") is not None
-        self._types: dict[str, Type] = {}
+        self._types: dict[str, Type] | None = {} if spec.get("variables") else None
 
     def _environment(self, source: str, *, authorizer: bool = True) -> Environment:
         stored = source in self._known
@@ -244,9 +263,11 @@ class PolicyReader:
         if not source.strip():
             return [*faults, required(f"{here}.expression", "expression is not specified")]
         try:
-            self._types = {**self._types, name: self._environment(source).compile(source).type}
+            found = variable_type(self._environment(source).compile(source).type)
         except CompileError as error:
             faults.append(compile_fault(f"{here}.expression", source, error))
+            found = DYN
+        self._types = {**(self._types or {}), name: found}
         return faults
 
     def expression_faults(self, source: str, path: str) -> list[FieldError]:

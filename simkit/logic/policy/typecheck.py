@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Final
 
-from simkit.kinds.parts.policy_expressions import environment, explained
+from simkit.kinds.parts.policy_expressions import environment, explained, variable_type
 from simkit.language.cel.check import Variables
 from simkit.language.cel.declared import Declared, declare
 from simkit.language.cel.environment import Environment
@@ -74,7 +74,7 @@ class _Check:
         for row in self._spec.get("variables") or ():
             known = environment(params=self._params is not None, variables=types).with_variables(typed)
             try:
-                types[row["name"]] = known.compile(row["expression"]).type
+                types[row["name"]] = variable_type(known.compile(row["expression"]).type)
             except CompileError:
                 types[row["name"]] = DYN
         return environment(params=self._params is not None, variables=types).with_variables(typed)

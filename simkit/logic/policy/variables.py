@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.kinds.parts.policy_expressions import environment, explained
+from simkit.kinds.parts.policy_expressions import environment, explained, variable_type
 from simkit.language.cel.environment import Environment, Program
 from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
 from simkit.language.cel.limits import CALL_LIMIT
@@ -49,7 +49,7 @@ def compiled_variables(rows: Sequence[Object], *, params: bool) -> tuple[dict[st
         name = row.get("name") or ""
         made = compiled(row.get("expression") or "", environment(params=params, variables=types))
         found[name] = made
-        types[name] = made.program.type if made.program is not None else DYN
+        types[name] = variable_type(made.program.type) if made.program is not None else DYN
     return found, types
 
 

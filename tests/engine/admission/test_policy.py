@@ -267,3 +267,28 @@ def test_a_namespace_is_judged_by_its_own_labels() -> None:
     red = {**namespace, "metadata": {"name": "red", "labels": {"team": "red"}}}
     with pytest.raises(StatusError, match="failed expression: namespaceObject != null"):
         cluster.create(red)
+
+
+@pytest.mark.parametrize(
+    ("variables", "expression", "texts"),
+    [
+        ([("a", "1")], "variables.b == 1", ["undefined field 'b'"]),
+        ([("a", "variables.b"), ("b", "1")], "variables.a == 1", ["undefined field 'b'"]),
+        ([("a", "variables.a")], "true", ["undefined field 'a'"]),
+        ([("a", "1")], "variables.a", ["must evaluate to bool"]),
+        ([("a", "[1]")], "variables.a[0] == 'x'", ["no matching overload for '_==_' applied to '(int, string)'"]),
+        ([("a", "quantity('1')")], "variables.a.isGreaterThan(quantity('0')) && variables.a == 'x'", []),
+        ([], "variables.a == 1", ["undeclared reference to 'variables'"]),
+    ],
+)
+def test_variables_have_the_types_of_their_expressions(
+    variables: list[tuple[str, str]], expression: str, texts: list[str]
+) -> None:
+    """Simple types, lists and maps are known; others, and variables that do not compile, may be anything."""
+    rows = [{"name": name, "expression": source} for name, source in variables]
+    cluster = Cluster(seed=1)
+    if not texts:
+        cluster.create(policy(expression, variables=rows))
+        return
+    causes = (refusal(cluster, policy(expression, variables=rows)).details or {})["causes"]
+    assert [text in cause["message"] for text, cause in zip(texts, causes, strict=True)] == [True] * len(texts)
