@@ -11,6 +11,7 @@ from simkit.analysis.access import NO_MEMBERS, identity, index_of, principals_of
 from simkit.analysis.graph import rule_text
 from simkit.analysis.nearmiss import NearMiss, near_misses
 from simkit.analysis.rbacobjects import written
+from simkit.analysis.remedies import Remedy, remedies
 from simkit.analysis.remembered import Remembered
 from simkit.analysis.subject import Members, parse, text_of
 from simkit.analysis.target import Target, check_verb, target
@@ -66,6 +67,14 @@ class Answer:
             return ()
         return near_misses(self.index, principals_of(self.subject, self.members), self.ask, self.target)
 
+    @cached_property
+    def remedies(self) -> tuple[Remedy, ...]:
+        """Single changes that would allow it, each as objects to apply; nothing for a yes.
+
+        Those come first which give it to nobody else; one of them is a role with just this permission.
+        """
+        return () if self.allowed else remedies(self.index, self.subject, self.ask, self.near_misses)
+
     @property
     def question(self) -> str:
         """The question in words."""
@@ -85,6 +94,8 @@ class Answer:
             yield "  no binding that names the subject or its groups has anything to do with this"
         for miss in self.near_misses:
             yield f"  near miss: {miss}"
+        for remedy in self.remedies[:1]:
+            yield f"  to allow it: {remedy}"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -1,0 +1,140 @@
+"""Single changes that would allow what was refused, as objects to apply."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from itertools import count
+from typing import Any, Final, NamedTuple
+
+import yaml
+
+from simkit.analysis.nearmiss import Kind, NearMiss
+from simkit.analysis.rbacobjects import kind_of, written
+from simkit.analysis.subject import text_of
+from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, ROLES, SERVICE_ACCOUNT, Subject
+from simkit.logic.rbac.index import AccessIndex
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.attributes import Attributes
+from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.names import Key
+
+NAME: Final = "allow-{verb}-{what}"
+_API: Final = f"{RBAC_GROUP}/v1"
+_WIDE: Final = frozenset({Kind.NAME, Kind.SUBRESOURCE, Kind.GROUP, Kind.VERB})
+
+
+class Remedy(NamedTuple):
+    """One change after which the request is allowed: in words, and the objects to apply.
+
+    ``others`` is how many other subjects would gain it too: those that have the role which changes.
+    """
+
+    text: str
+    objects: tuple[Mapping[str, Any], ...]
+    others: int = 0
+
+    @property
+    def manifest(self) -> str:
+        """The objects as YAML."""
+        return yaml.safe_dump_all(map(dict, self.objects), sort_keys=False)
+
+    def __str__(self) -> str:
+        more = f" ({self.others} other{'s' if self.others > 1 else ''} would gain it too)" if self.others else ""
+        return f"{self.text}{more}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(str(self))}</p><pre>{escape(self.manifest)}</pre>"
+
+
+def remedies(index: AccessIndex, subject: Subject, ask: Attributes, misses: Iterable[NearMiss]) -> tuple[Remedy, ...]:
+    """The changes that would allow a refused request, those first which concern nobody else.
+
+    For each near miss the change that its one difference asks for, and last a role with just this permission.
+    """
+    found = [remedy for miss in misses if (remedy := _of_miss(index, subject, ask, miss)) is not None]
+    found.append(_own_role(index, subject, ask))
+    ordered = sorted(enumerate(found), key=lambda each: (each[1].others, each[0]))
+    return tuple({remedy.text: remedy for _, remedy in ordered}.values())
+
+
+def _of_miss(index: AccessIndex, subject: Subject, ask: Attributes, miss: NearMiss) -> Remedy | None:
+    grant = miss.grant
+    if miss.kind is Kind.NAMESPACE and grant.role.resource == CLUSTER_ROLES:
+        where = f"in {ask.namespace}" if ask.namespace else "in the whole cluster"
+        bound = _binding(index, grant.role, subject, ask.namespace, grant.binding.name)
+        return Remedy(f"bind {written(grant.role)} to {text_of(subject)} {where}", (bound,))
+    if miss.kind is Kind.DEAD and grant.role.resource == CLUSTER_ROLES:
+        bound = _binding(index, grant.role, subject, "", grant.binding.name)
+        return Remedy(f"bind {written(grant.role)} to {text_of(subject)} in the whole cluster", (bound,))
+    if miss.kind is Kind.MISSING_ROLE:
+        made = _role(grant.role, (_rule(ask),))
+        return Remedy(
+            f"make {written(grant.role)}, which is bound already", (made,), _others(index, grant.role, subject)
+        )
+    if miss.kind in _WIDE:
+        rules = (*(index.rules(grant.role) or ()), _rule(ask))
+        text = f"add to {written(grant.role)} the rule {_worded(ask)}"
+        return Remedy(text, (_role(grant.role, rules),), _others(index, grant.role, subject))
+    return None
+
+
+def _own_role(index: AccessIndex, subject: Subject, ask: Attributes) -> Remedy:
+    """A role with nothing but the permission, bound to the subject."""
+    what = (f"{ask.resource}-{ask.subresource}" if ask.subresource else ask.resource) or "url"
+    wide = not ask.is_resource or not ask.namespace
+    name = NAME.format(verb=ask.verb, what=what).lower().replace("*", "all")
+    place = "" if wide else ask.namespace
+    key = _free(Key(CLUSTER_ROLES if wide else ROLES, place, name), lambda key: index.rules(key) is not None)
+    where = "in the whole cluster" if wide else f"in {ask.namespace}"
+    objects = (_role(key, (_rule(ask),)), _binding(index, key, subject, place, key.name))
+    return Remedy(f"give {text_of(subject)} a role that allows {_worded(ask)} {where}, and nothing else", objects)
+
+
+def _rule(ask: Attributes) -> Rule:
+    if not ask.is_resource:
+        return Rule((ask.verb,), paths=(ask.path,))
+    return Rule((ask.verb,), (ask.group,), (ask.resource_path,), (ask.name,) if ask.name else ())
+
+
+def _worded(ask: Attributes) -> str:
+    if not ask.is_resource:
+        return f"{ask.verb} {ask.path}"
+    what = f"{ask.resource_path}.{ask.group}" if ask.group else ask.resource_path
+    return f"{ask.verb} {what}{f' named {ask.name}' if ask.name else ''}"
+
+
+def _role(key: Key, rules: Iterable[Rule]) -> Mapping[str, Any]:
+    entries = [rule.entry() for rule in rules]
+    return {"apiVersion": _API, "kind": kind_of(key), "metadata": _metadata(key.name, key.namespace), "rules": entries}
+
+
+def _binding(index: AccessIndex, role: Key, subject: Subject, namespace: str, name: str) -> Mapping[str, Any]:
+    kind = "RoleBinding" if namespace else "ClusterRoleBinding"
+    taken = {binding.key for binding in index.bindings()}
+    name = _free(Key(RESOURCES_OF_KINDS[kind], namespace, name), taken.__contains__).name
+    entry: dict[str, str] = {"kind": subject.kind, "name": subject.name}
+    entry |= {"namespace": subject.namespace} if subject.kind == SERVICE_ACCOUNT else {"apiGroup": RBAC_GROUP}
+    return {
+        "apiVersion": _API,
+        "kind": kind,
+        "metadata": _metadata(name, namespace),
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind_of(role), "name": role.name},
+        "subjects": [entry],
+    }
+
+
+def _free(key: Key, taken: Callable[[Key], bool]) -> Key:
+    """The key, or with a number behind the name if there is such an object already."""
+    if not taken(key):
+        return key
+    return next(other for number in count(2) if not taken(other := key._replace(name=f"{key.name}-{number}")))
+
+
+def _metadata(name: str, namespace: str) -> dict[str, str]:
+    return {"name": name, "namespace": namespace} if namespace else {"name": name}
+
+
+def _others(index: AccessIndex, role: Key, subject: Subject) -> int:
+    """How many other subjects have a role. A group counts as one."""
+    return len({each for binding in index.bindings_of(role) for each in binding.subjects} - {subject})

@@ -1,0 +1,104 @@
+"""Each change that is offered for a no makes it a yes, and replaces nothing that is there."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simkit.analysis.can import Answer, can
+from simkit.logic.rbac.binding import RESOURCES_OF_KINDS, key_of
+from simkit.meta.objects import Object
+from simkit.snapshot.memory import MemorySnapshot
+from simkit.snapshot.overlay import OverlaySnapshot
+from simkit.snapshot.protocol import Snapshot
+from tests.analysis.worlds import binding, clusters, role, rule, world
+
+QUESTIONS = st.tuples(
+    st.sampled_from(("ann", "sa:dev/app", "group:devs", "bob")),
+    st.sampled_from(("get", "create", "impersonate")),
+    st.sampled_from(("pods", "pods/exec", "secrets", "namespaces", "nodes", "deployments", "users")),
+    st.sampled_from(("", "one")),
+    st.sampled_from(("", "dev", "ops")),
+)
+
+
+def _asked(snapshot: Snapshot, answer: Answer) -> Answer:
+    """The same question asked of another snapshot."""
+    ask = answer.ask
+    return can(
+        snapshot,
+        answer.subject,
+        ask.verb,
+        ask.resource,
+        subresource=ask.subresource,
+        name=ask.name,
+        namespace=answer.namespace,
+        group=ask.group,
+    )
+
+
+@settings(max_examples=150, deadline=None)
+@given(clusters(), QUESTIONS)
+def test_every_remedy_allows_it(snapshot: MemorySnapshot, question: tuple[str, str, str, str, str]) -> None:
+    """Applied, any of them turns the answer around; only roles that the text names are changed, nothing else is."""
+    subject, verb, resource, name, namespace = question
+    answer = can(snapshot, subject, verb, resource, name=name, namespace=namespace)
+    assert bool(answer.remedies) is not answer.allowed
+    for remedy in answer.remedies:
+        assert _asked(OverlaySnapshot(snapshot, put=remedy.objects), answer)
+        assert [obj["kind"] for obj in yaml.safe_load_all(remedy.manifest)] == [obj["kind"] for obj in remedy.objects]
+        replaced = [obj for obj in remedy.objects if _there(snapshot, obj)]
+        assert len(replaced) <= (1 if remedy.text.startswith("add to") else 0)
+
+
+def _there(snapshot: Snapshot, obj: Object) -> bool:
+    key = key_of(obj, RESOURCES_OF_KINDS[obj["kind"]])
+    return snapshot.get(key.resource, key.name, key.namespace) is not None
+
+
+READERS = world(
+    role("readers", rule("get", "pods")),
+    binding("readers", "readers", "user:ann", "user:bob", namespace="dev"),
+    binding("readers", "readers", "user:eve", namespace="ops"),
+    binding("gone", "deleted", "user:cleo"),
+)
+
+
+@pytest.mark.parametrize(
+    ("subject", "verb", "resource", "namespace", "first"),
+    [
+        ("ann", "get", "pods", "ops", "bind ClusterRole readers to user:ann in ops"),
+        ("ann", "get", "pods", "", "bind ClusterRole readers to user:ann in the whole cluster"),
+        ("ann", "list", "pods", "dev", "give user:ann a role that allows list pods in dev, and nothing else"),
+        ("cleo", "get", "nodes", "", "make ClusterRole deleted, which is bound already"),
+        (
+            "dora",
+            "get",
+            "nodes",
+            "",
+            "give user:dora a role that allows get nodes in the whole cluster, and nothing else",
+        ),
+    ],
+)
+def test_the_first_remedy_concerns_nobody_else(
+    subject: str, verb: str, resource: str, namespace: str, first: str
+) -> None:
+    """What the nearest miss asks for comes first, unless others would gain by it."""
+    answer = can(READERS, subject, verb, resource, namespace=namespace)
+    assert answer.remedies[0].text == first
+    assert f"to allow it: {first}" in str(answer)
+    assert first in answer.remedies[0]._repr_html_()
+
+
+def test_others_who_would_gain_are_counted() -> None:
+    """A change of a role concerns everybody who has it; a name that is taken is not used again."""
+    answer = can(READERS, "ann", "list", "pods", namespace="dev")
+    changed = next(remedy for remedy in answer.remedies if remedy.others)
+    assert str(changed) == "add to ClusterRole readers the rule list pods (2 others would gain it too)"
+    (bound,) = can(READERS, "ann", "get", "pods", namespace="ops").remedies[0].objects
+    assert bound["metadata"] == {"name": "readers-2", "namespace": "ops"}
+    assert can(READERS, "ann", "get", url="/metrics").remedies[0].objects[0]["rules"] == [
+        {"verbs": ["get"], "nonResourceURLs": ["/metrics"]}
+    ]
