@@ -20,10 +20,10 @@ BODY_LIMIT: Final = 3 * 1024 * 1024
 class Credentials:
     """What a connection and its headers offer as proof of identity."""
 
-    bearer: str = ""
+    bearer: str = field(default="", repr=False)
     certificates: tuple[bytes, ...] = ()
     """The peer's certificate chain, DER, leaf first."""
-    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    headers: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
     """All request headers, for authenticators that trust a proxy."""
 
 
@@ -34,8 +34,8 @@ class Request:
     method: str
     path: str
     query: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    body: bytes = b""
+    headers: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    body: bytes = field(default=b"", repr=False)
     certificates: tuple[bytes, ...] = ()
     peer: str = ""
     """The address from which the request came, empty in process."""

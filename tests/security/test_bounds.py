@@ -1,0 +1,66 @@
+"""What clients can fill is bounded: caches, labels of metrics, what is remembered of tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.engine.http import message
+from simkit.engine.pipeline import negotiation
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.flow.control import FlowControl
+from simkit.engine.pipeline.target import parse
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request
+
+ANN = Identity("ann", ("system:authenticated",))
+LONG = "x" * 5000
+
+
+def test_flows_of_long_paths_are_not_remembered() -> None:
+    """Any path may be asked for: long ones find their flow anew each time."""
+    room: Any = Cluster(options=Options(seed=1, max_requests_inflight=9)).engine.limits
+    assert isinstance(room, FlowControl)
+    for number in range(5):
+        request = Request.of("GET", f"/{LONG}{number}")
+        exchange = Exchange(request, parse("GET", request.path, {}), ANN)
+        room.enter(exchange)
+        room.leave(exchange)
+    assert not [key for key in room._flows if any(LONG in str(part) for part in key)]
+
+
+def test_long_media_types_are_not_remembered() -> None:
+    """Any Accept header may be sent: what a long one means is found anew each time."""
+    negotiation._negotiated.cache_clear()
+    assert negotiation.negotiate(f"application/json,{LONG}/x").media == "application/json"
+    assert negotiation._negotiated.cache_info().currsize == 0
+
+
+def test_long_queries_are_not_remembered() -> None:
+    """Nor is what a long query string holds, of which no more is read than makes sense."""
+    message._parse_short_query.cache_clear()
+    assert len(message.parse_query(b"&".join(b"a%d=" % number for number in range(9000)))) == message.MOST_FIELDS
+    assert message._parse_short_query.cache_info().currsize == 0
+
+
+@pytest.mark.parametrize("query", ["dryRun=nonsense", "dryRun=All&dryRun=x", "dryRun="])
+def test_labels_of_metrics_are_ours(query: str) -> None:
+    """What a client makes up becomes no label."""
+    cluster = Cluster(seed=1)
+    cluster.perform(Request.of("POST", f"/api/v1/namespaces?{query}", {"metadata": {"name": "a"}}))
+    found = {route.dry_run for route, _ in cluster.engine.metrics.requests}
+    assert found <= {"", "All", "invalid"}
+
+
+def test_labels_of_refusals_are_ours() -> None:
+    """A request that is refused for lack of room has labels of a resource only if there is one."""
+    options = Options(seed=1, max_requests_inflight=1, enable_priority_and_fairness=False)
+    cluster = Cluster(options=options)
+    cluster.engine.limits.enter(Exchange(Request.of("GET", "/"), parse("GET", "/", {}), ANN))
+    for path in ("/apis/made-up/v1/things", "/api/v1/pods"):
+        assert cluster.perform(Request.of("GET", path), identity=ANN).status == 429
+    counted = cluster.engine.metrics.counts["apiserver_request_terminations_total"]
+    assert [labels[1:5] for labels in counted] == [("other", "", "", ""), ("LIST", "", "v1", "pods")]
