@@ -11,6 +11,11 @@ _STABILITY: Final = {None: 0, "beta": 1, "alpha": 2}
 VersionRank = tuple[int, int, int, str]
 
 
+def is_version(text: str) -> bool:
+    """Whether a text is a version's name: ``v1``, ``v2beta1``, ``v1alpha3``."""
+    return _VERSION.fullmatch(text) is not None
+
+
 def version_rank(version: str) -> VersionRank:
     """A sort key: the version that the real server prefers comes first.
 

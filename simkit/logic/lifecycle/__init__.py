@@ -1,10 +1,11 @@
 """The deprecation policy as code: what a history breaks, and the earliest schedule that breaks nothing."""
 
 from simkit.logic.lifecycle.calendar import Calendar, Release
-from simkit.logic.lifecycle.document import History, read_history
+from simkit.logic.lifecycle.document import History
 from simkit.logic.lifecycle.findings import Finding
 from simkit.logic.lifecycle.plan import Plan, Step, plan
 from simkit.logic.lifecycle.policy import VINTAGES, check
+from simkit.logic.lifecycle.reading import read_history
 from simkit.logic.lifecycle.sources import of_definitions, of_releases
 from simkit.logic.lifecycle.stability import Track, track_of
 

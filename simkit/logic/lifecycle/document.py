@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from datetime import date
-from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from simkit.logic.lifecycle.calendar import CADENCE, Calendar, Release
 from simkit.logic.lifecycle.stability import Track, track_of
-from simkit.meta.errors import SimkitError
 
 Stability = Literal["alpha", "beta", "ga", "stable"]
 
@@ -21,7 +18,9 @@ class _Part(BaseModel):
 
 
 def _release(value: Any) -> Any:
-    """Release names may be written as numbers: 1.30 in YAML is 1.3, so texts are asked for where that matters."""
+    """Release names may be written as numbers, unless that hides a nought: 1.30 in YAML is 1.3."""
+    if isinstance(value, float) and len(str(value).partition(".")[2]) < 2:
+        raise ValueError(f'{value} may have been written as {value}0: write releases as text, like "{value}0"')
     return str(value) if isinstance(value, int | float) else value
 
 
@@ -66,6 +65,8 @@ class Change(_Part):
     release: str
     what: str
     narrows: bool = True
+
+    _text = field_validator("release", mode="before")(_release)
 
 
 class Element(_Lived):
@@ -193,31 +194,3 @@ class History(_Part):
         if not self.releases:
             return Calendar.of_kubernetes()
         return Calendar([Release(each.name, each.date) for each in self.releases], cadence=self.cadence_months)
-
-
-def read_history(source: str | Path) -> History:
-    """The history in a YAML file, or in YAML text with more than one line.
-
-    Raises
-    ------
-    SimkitError
-        With every place where the document is not as it must be.
-
-    Examples
-    --------
-    >>> text = '''
-    ... groups:
-    ... - name: shop.example.com
-    ...   versions: [{name: v1beta1, introduced: "1.28"}]
-    ... '''
-    >>> read_history(text).groups[0].versions[0].track.name
-    'BETA'
-    """
-    text = source if isinstance(source, str) and "\n" in source else Path(source).read_text(encoding="utf-8")
-    try:
-        return History.model_validate(yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {})  # noqa: S506
-    except yaml.YAMLError as error:
-        raise SimkitError(f"the history is no YAML: {error}") from None
-    except ValidationError as error:
-        places = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-        raise SimkitError("the history is not as it must be: " + "; ".join(places)) from None

@@ -58,7 +58,7 @@ def plan(history: History, group: str, target: str, *, start: str = "") -> Plan:
 
     Examples
     --------
-    >>> from simkit.logic.lifecycle.document import read_history
+    >>> from simkit.logic.lifecycle.reading import read_history
     >>> history = read_history('''
     ... groups:
     ... - name: shop.example.com

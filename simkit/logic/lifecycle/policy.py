@@ -56,7 +56,7 @@ def check(history: History, *, vintage: str = "C") -> list[Finding]:
 
     Examples
     --------
-    >>> from simkit.logic.lifecycle.document import read_history
+    >>> from simkit.logic.lifecycle.reading import read_history
     >>> history = read_history('''
     ... groups:
     ... - name: shop.example.com

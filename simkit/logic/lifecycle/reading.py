@@ -1,0 +1,167 @@
+"""Histories that people write, read with all that is wrong in them: what, in which line, and what to try."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from simkit.logic.lifecycle.calendar import Calendar
+from simkit.logic.lifecycle.document import History
+from simkit.meta.errors import SimkitError
+from simkit.schema.versions import is_version
+
+Place = tuple[str | int, ...]
+_LIFE: Final = ("introduced", "deprecated", "hidden", "removed")
+"""Names of releases in the order in which they must come."""
+_RELEASES: Final = (*_LIFE, "release", "decodable_until")
+
+
+def read_history(source: str | Path) -> History:
+    """The history in a YAML file, or in YAML text with more than one line.
+
+    Raises
+    ------
+    SimkitError
+        With every place where the document is not as it must be: the line, what is wrong, what to try.
+
+    Examples
+    --------
+    >>> text = '''
+    ... groups:
+    ... - name: shop.example.com
+    ...   versions: [{name: v1beta1, introduced: "1.28"}]
+    ... '''
+    >>> read_history(text).groups[0].versions[0].track.name
+    'BETA'
+    """
+    is_text = isinstance(source, str) and "\n" in source
+    text = str(source) if is_text else Path(source).read_text(encoding="utf-8")
+    where = "the history" if is_text else f"the history in {source}"
+    try:
+        tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)) or {}  # noqa: S506
+    except yaml.YAMLError as error:
+        raise SimkitError(f"{where} is no YAML: {error}") from None
+    try:
+        history = History.model_validate(document)
+    except ValidationError as error:
+        faults = [(tuple(each["loc"]), _explained(each, document)) for each in error.errors()]
+    else:
+        faults = list(_faults(history))
+    if faults:
+        lines = [f"{_line(tree, place)}{'.'.join(map(str, place))}: {text}" for place, text in faults]
+        raise SimkitError(f"{where} is not as it must be: " + "; ".join(lines))
+    return history
+
+
+def _line(node: yaml.Node | None, place: Place) -> str:
+    """The line of a place, or of the nearest thing above it that is there."""
+    for step in place:
+        inner = _step(node, step)
+        if inner is None:
+            break
+        node = inner
+    return f"line {node.start_mark.line + 1}: " if node is not None else ""
+
+
+def _step(node: yaml.Node | None, step: str | int) -> yaml.Node | None:
+    if isinstance(node, yaml.MappingNode):
+        return next((value for key, value in node.value if key.value == str(step)), None)
+    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+        found: yaml.Node = node.value[step]
+        return found
+    return None
+
+
+def _explained(error: Mapping[str, Any], document: Any) -> str:
+    """What pydantic says, with what to write instead where that is known."""
+    place, kind = tuple(error["loc"]), error["type"]
+    if kind == "extra_forbidden":
+        known = sorted(_known_keys(place[:-1]))
+        near = difflib.get_close_matches(str(place[-1]), known, n=1)
+        return (
+            f"there is no such key; did you mean {near[0]!r}?" if near else f"there is no such key: {', '.join(known)}"
+        )
+    if kind == "missing":
+        return "it is missing"
+    message = str(error["msg"]).removeprefix("Value error, ")
+    given = error.get("input")
+    return f"{message}, not {given!r}" if isinstance(given, str | int) and kind != "value_error" else message
+
+
+def _known_keys(place: Place) -> Sequence[str]:
+    """The keys that a part of the document may have."""
+    model: Any = History
+    for step in place:
+        if isinstance(step, str) and isinstance(model, type) and issubclass(model, BaseModel):
+            model = _part(model.model_fields[step].annotation) if step in model.model_fields else None
+    return list(model.model_fields) if isinstance(model, type) and issubclass(model, BaseModel) else []
+
+
+def _part(annotation: Any) -> Any:
+    """The model in an annotation, such as ``tuple[Group, ...]`` or ``Replacement | None``."""
+    inner = [_part(each) for each in getattr(annotation, "__args__", ())]
+    found = next((each for each in inner if isinstance(each, type) and issubclass(each, BaseModel)), None)
+    return found if found is not None else annotation
+
+
+# What only the whole document can tell
+
+
+def _faults(history: History) -> Iterator[tuple[Place, str]]:
+    """Releases that are not there or come in the wrong order, and names that are no versions."""
+    try:
+        calendar = history.calendar
+    except SimkitError as error:
+        yield ("releases",), str(error)
+        return
+    for number, group in enumerate(history.groups):
+        for place, version in enumerate(group.versions):
+            if not is_version(version.name):
+                text = f"{version.name!r} is no version; write v1, v1beta1 or v1alpha1"
+                yield ("groups", number, "versions", place, "name"), text
+        for moves in ("preferred", "storage"):
+            for release, name in getattr(group, moves).items():
+                yield from _known(calendar, ("groups", number, moves, release), release)
+                if all(each.name != name for each in group.versions):
+                    yield ("groups", number, moves, release), f"the group has no version {name!r}"
+    yield from _walked(history, (), calendar)
+
+
+def _walked(part: BaseModel, place: Place, calendar: Calendar) -> Iterator[tuple[Place, str]]:
+    for name in type(part).model_fields:
+        value = getattr(part, name)
+        if name in _RELEASES and value:
+            yield from _known(calendar, (*place, name), value)
+        elif isinstance(value, BaseModel):
+            yield from _walked(value, (*place, name), calendar)
+        elif isinstance(value, tuple):
+            for number, item in enumerate(value):
+                if isinstance(item, BaseModel):
+                    yield from _walked(item, (*place, name, number), calendar)
+    yield from _in_order(part, place, calendar)
+
+
+def _known(calendar: Calendar, place: Place, release: str) -> Iterator[tuple[Place, str]]:
+    try:
+        calendar.place(release)
+    except SimkitError:
+        names = [each.name for each in calendar.releases]
+        near = difflib.get_close_matches(release, names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {names[0]} to {names[-1]}, and later ones"
+        yield place, f"there is no release {release!r}; {hint}"
+
+
+def _in_order(part: BaseModel, place: Place, calendar: Calendar) -> Iterator[tuple[Place, str]]:
+    told = [(name, getattr(part, name)) for name in _LIFE if getattr(part, name, "")]
+    if any(True for name, release in told for _ in _known(calendar, place, release)):
+        return
+    for (first, start), (second, end) in itertools.pairwise(told):
+        if calendar.place(end) < calendar.place(start):
+            yield (*place, second), f"{second} in {end}, before it was {first} in {start}"

@@ -1,0 +1,227 @@
+"""Every rule of the policy with histories that keep it and histories that break it, side by side."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from simkit.logic.lifecycle import check, read_history
+
+RELEASES = (
+    "releases: [{name: r0, date: 2023-01-01}, {name: r1, date: 2023-05-01}, {name: r2, date: 2023-09-01},"
+    " {name: r3, date: 2024-01-01}, {name: r4, date: 2024-05-01}, {name: r5, date: 2024-09-01}]\n"
+)
+GROUP = "groups: [{name: g, versions: [%s]}]"
+V1 = "{name: v1, introduced: r0}"
+
+
+def found(document: str, vintage: str = "C") -> list[tuple[str, str]]:
+    """Rule and weight of each finding."""
+    history = read_history(RELEASES + textwrap.dedent(document) + "\n")
+    return [(each.rule, each.weight) for each in check(history, vintage=vintage)]
+
+
+def element(sort: str, name: str, more: str = "", version: str = "v1") -> str:
+    return f"{GROUP % V1}\nelements: [{{sort: {sort}, name: {name!r}, group: g, version: {version}, introduced: r0{more}}}]"
+
+
+@pytest.mark.parametrize(
+    ("sort", "name"),
+    [
+        ("resource", "shops"),
+        ("field", "Shop.spec.size"),
+        ("annotation", "g/size"),
+        ("enumerated value", "Shop.spec.kind=Small"),
+        ("component configuration", "ShopConfiguration.workers"),
+    ],
+)
+def test_rule_1_for_every_sort_of_element(sort: str, name: str) -> None:
+    """What stays is fine, and what only gets wider; what goes or gets narrower while its version stays is not."""
+    assert found(element(sort, name)) == []
+    assert found(element(sort, name, ", changes: [{release: r1, what: also takes 0, narrows: false}]")) == []
+    assert found(element(sort, name, ", removed: r3")) == [("1", "breach")]
+    assert found(element(sort, name, ", changes: [{release: r1, what: no longer takes 0}]")) == [("1", "breach")]
+
+
+def test_rule_1_lets_elements_go_with_their_version() -> None:
+    """With it or after it, and alphas whenever."""
+    versions = "{name: v1beta1, introduced: r0, deprecated: r1, removed: r4}, {name: v1, introduced: r1}"
+    went = "elements: [{sort: field, name: Shop.size, group: g, version: v1beta1, introduced: r0, removed: %s}]"
+    assert found(f"{GROUP % versions}\n{went % 'r4'}") == []
+    assert found(f"{GROUP % versions}\n{went % 'r3'}") == [("1", "breach")]
+    assert found(element("field", "Shop.size", ", removed: r1", "v1alpha1")) == []
+    assert found(element("annotation", "alpha.g/size", ", removed: r1")) == []
+    assert found(element("annotation", "g/alphabet", ", removed: r1")) == [("1", "breach")]
+
+
+@pytest.mark.parametrize(
+    ("later", "breaks"),
+    [
+        ("{message: Shop, name: colour, number: 2, introduced: r2}", False),
+        ("{message: Shop, name: size, number: 1, introduced: r2}", False),
+        ("{message: Other, name: colour, number: 1, introduced: r2}", False),
+        ("{message: Shop, name: colour, number: 1, introduced: r2}", True),
+    ],
+)
+def test_protobuf_numbers_mean_one_field_for_ever(later: str, breaks: bool) -> None:
+    """A number of a field that went is not given to another one of the message."""
+    document = f"protobuf: [{{message: Shop, name: size, number: 1, introduced: r0, removed: r1}}, {later}]"
+    assert found(document) == ([("1", "breach")] if breaks else [])
+
+
+def test_rule_2() -> None:
+    """A round trip that loses nothing, and one that loses a field."""
+    trip = "round_trips: [{release: r1, kind: Shop, between: [g/v1, g/v1beta1], lost: %s}]"
+    assert found(trip % "[]") == []
+    assert found(trip % "[spec.size]") == [("2", "breach")]
+
+
+@pytest.mark.parametrize(
+    ("replacement", "breaks"), [("v1", False), ("v1beta2", False), ("v1alpha1", True), ("other.g/v2alpha1", True)]
+)
+def test_rule_3(replacement: str, breaks: bool) -> None:
+    """A beta gives way to a beta or a stable version, to no alpha."""
+    beta = f"{{name: v1beta1, introduced: r0, deprecated: r2, removed: r5, replacement: {replacement}}}"
+    others = ", ".join(f"{{name: {name}, introduced: r2}}" for name in ("v1", "v1alpha1"))
+    beta2 = "{name: v1beta2, introduced: r2, deprecated: r4}"
+    assert [each for each in found(GROUP % f"{beta}, {others}, {beta2}") if each[0] == "3"] == (
+        [("3", "breach")] if breaks else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "vintage", "expected"),
+    [
+        ("{name: v1, introduced: r0}", "C", []),
+        ("{name: v1, introduced: r0, deprecated: r1}", "C", []),
+        ("{name: v1, introduced: r0, deprecated: r1, removed: r4}", "C", [("4a", "breach")]),
+        ("{name: v1, introduced: r0, deprecated: r1, removed: r4}", "B", [("4a", "breach")]),
+        ("{name: v1, introduced: r0, deprecated: r1, removed: r4}", "A", []),
+        ("{name: v1, introduced: r0, deprecated: r1, removed: r3}", "A", [("4a", "breach")]),
+        ("{name: v1, introduced: r0, removed: r4}", "A", [("4a", "breach")]),
+        ("{name: v1beta1, introduced: r0, deprecated: r2, removed: r5}", "C", []),
+        ("{name: v1beta1, introduced: r0, deprecated: r2, removed: r4}", "C", [("4a", "breach")]),
+        ("{name: v1beta1, introduced: r0, removed: r2}", "B", [("4a", "breach"), ("4a", "notice")]),
+        ("{name: v1beta1, introduced: r0, deprecated: r4}", "C", [("4a", "breach")]),
+        ("{name: v1beta1, introduced: r0, deprecated: r4}", "B", [("4a", "notice")]),
+        ("{name: v1beta1, introduced: r0, deprecated: r1, removed: r5}", "C", [("4a", "overrun")]),
+        ("{name: v1beta1, introduced: r0, deprecated: r1, removed: r5}", "A", []),
+        ("{name: v1alpha1, introduced: r0, removed: r1}", "C", []),
+    ],
+)
+def test_rule_4a_in_its_editions(version: str, vintage: str, expected: list[tuple[str, str]]) -> None:
+    """Stable ones stay, betas come to their end in time and not before, alphas go when they like."""
+    assert sorted(found(GROUP % version, vintage)) == sorted(expected)
+
+
+def test_what_was_stored_stays_readable() -> None:
+    """The note to rule 4a: serving may end, reading may not."""
+    versions = "{name: v1beta1, introduced: r0, deprecated: r1, removed: r4%s}, {name: v1, introduced: r1}"
+    group = "groups: [{name: g, versions: [%s], storage: {r0: v1beta1, r2: v1}}]"
+    assert found(group % (versions % "")) == []
+    assert found(group % (versions % ", decodable_until: r5")) == [("4a", "breach")]
+
+
+@pytest.mark.parametrize("what", ["preferred", "storage"])
+@pytest.mark.parametrize(("moved", "breaks"), [("r2", False), ("r1", True), ("r4", True)])
+def test_rule_4b(what: str, moved: str, breaks: bool) -> None:
+    """A move needs a release before it that serves both versions, and must come while both are served."""
+    versions = "{name: v1beta1, introduced: r0, deprecated: r1, removed: r4}, {name: v1, introduced: r1}"
+    assert found(f"groups: [{{name: g, versions: [{versions}], {what}: {{r0: v1beta1, {moved}: v1}}}}]") == (
+        [("4b", "breach")] if breaks else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("flag", "expected"),
+    [
+        ("{name: --a, deprecated: r0, removed: r3}", []),
+        ("{name: --a, deprecated: r0, removed: r2}", ["5a"]),
+        ("{name: --a, removed: r2}", ["5a"]),
+        ("{name: --a, stability: beta, deprecated: r0, removed: r1}", []),
+        ("{name: --a, stability: beta, deprecated: r0, removed: r0}", ["5a"]),
+        ("{name: --a, stability: alpha, removed: r1}", []),
+        ("{name: --a, audience: admin, deprecated: r0, removed: r2}", []),
+        ("{name: --a, audience: admin, deprecated: r0, removed: r1}", ["5b"]),
+        ("{name: --a, deprecated: r0, replacement: {name: --b}}", []),
+        ("{name: --a, deprecated: r0, replacement: {name: --b, stability: beta}}", ["5c"]),
+        ("{name: --a, stability: beta, deprecated: r0, replacement: {name: --b, stability: beta}}", []),
+        ("{name: --a, deprecated: r0, warns: false}", ["6"]),
+        ("{name: --a, warns: false}", []),
+    ],
+)
+def test_rules_5_and_6(flag: str, expected: list[str]) -> None:
+    """How long flags of users and administrators work, what they give way to, whether they warn."""
+    assert [rule for rule, _ in found(f"flags: [{flag}]")] == expected
+
+
+@pytest.mark.parametrize(
+    ("behavior", "expected"),
+    [
+        ("{name: b, deprecated: r0, removed: r3}", []),
+        ("{name: b, deprecated: r0, removed: r2}", ["7"]),
+        ("{name: b, removed: r2}", ["7"]),
+        ("{name: b, significant: false, removed: r1}", []),
+        ("{name: b, deprecated: r0, replacement: {name: c}}", []),
+        ("{name: b, deprecated: r0, replacement: {name: c, stability: alpha}}", ["8"]),
+        ("{name: b, stability: alpha, deprecated: r0, replacement: {name: c, stability: alpha}}", []),
+        ("{name: b, deprecated: r0, replacement: {name: c, ours: false}}", ["8"]),
+        ("{name: b, deprecated: r0, replacement: {name: c, ours: false, transition: a guide}}", []),
+    ],
+)
+def test_rules_7_and_8(behavior: str, expected: list[str]) -> None:
+    """A year for behaviours, however many releases that is; replacements as stable, or with a way there."""
+    assert [rule for rule, _ in found(f"behaviors: [{behavior}]")] == expected
+
+
+ALPHA, BETA = "{release: r0, stage: alpha, default: false}", "{release: r0, stage: beta, default: true}"
+STABLE = "{release: r2, stage: ga, default: true, locked: true}"
+END = "{release: r2, stage: deprecated, default: false}"
+
+
+@pytest.mark.parametrize(
+    ("gate", "expected"),
+    [
+        (f"{{name: G, stages: [{ALPHA}]}}", []),
+        (f"{{name: G, stages: [{ALPHA}], removed: r1}}", []),
+        ("{name: G, stages: [{release: r0, stage: alpha, default: true}]}", ["9"]),
+        (f"{{name: G, stages: [{BETA}, {STABLE}], removed: r4}}", []),
+        (f"{{name: G, stages: [{BETA}, {STABLE}], removed: r3}}", ["9"]),
+        (f"{{name: G, stages: [{BETA}, {END}], removed: r3}}", []),
+        (f"{{name: G, stages: [{BETA}, {END}], removed: r2}}", ["9"]),
+        (f"{{name: G, stages: [{BETA}], removed: r2}}", ["9"]),
+        ("{name: G, stages: [{release: r0, stage: beta, default: true, locked: true}]}", ["9"]),
+        (f"{{name: G, stages: [{BETA}, {STABLE}], warns: false}}", ["10"]),
+        (f"{{name: G, stages: [{BETA}, {STABLE}], release_note: false}}", ["10"]),
+        (f"{{name: G, stages: [{BETA}, {END}], help: false}}", ["10"]),
+        (f"{{name: G, stages: [{BETA}], warns: false, help: false, release_note: false}}", []),
+    ],
+)
+def test_rules_9_and_10(gate: str, expected: list[str]) -> None:
+    """How long gates are taken, in which states they are, and what is told of deprecated ones."""
+    assert [rule for rule, _ in found(f"gates: [{gate}]")] == expected
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("{name: m, stability: stable, introduced: r0, deprecated: r1, removed: r5}", []),
+        ("{name: m, stability: stable, introduced: r0, deprecated: r0, removed: r3}", ["11a"]),
+        ("{name: m, stability: stable, introduced: r0, deprecated: r3, removed: r5}", ["11b"]),
+        ("{name: m, stability: stable, introduced: r0, removed: r5}", ["11b"]),
+        ("{name: m, stability: beta, introduced: r0, deprecated: r1, removed: r2}", []),
+        ("{name: m, stability: beta, introduced: r0, deprecated: r0, removed: r1}", ["11a"]),
+        ("{name: m, stability: alpha, introduced: r0, removed: r1}", []),
+        ("{name: m, stability: stable, introduced: r0, deprecated: r1, hidden: r4, removed: r5}", []),
+        ("{name: m, stability: stable, introduced: r0, deprecated: r1, hidden: r3, removed: r5}", ["11b"]),
+        ("{name: m, stability: stable, introduced: r0, deprecated: r1, hidden: r5, removed: r5}", ["11b"]),
+        ("{name: m, introduced: r0, deprecated: r1, help: (Deprecated from r1) Counts.}", []),
+        ("{name: m, introduced: r0, deprecated: r1, help: Counts.}", ["11b"]),
+        ("{name: m, introduced: r0, deprecated: r1, warns: false}", ["11b"]),
+        ("{name: m, introduced: r0, warns: false, help: Counts.}", []),
+    ],
+)
+def test_rule_11(metric: str, expected: list[str]) -> None:
+    """How long metrics live and stay after their deprecation, hidden for a release, told of by help and log."""
+    assert [rule for rule, _ in found(f"metrics: [{metric}]")] == expected
