@@ -35,6 +35,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     check.add_argument("file", nargs="?", default="", metavar="FILE", help="a history in YAML")
     check.add_argument("--kubernetes", nargs="*", metavar="GROUP", help="the history of Kubernetes, of some groups")
     check.add_argument("--fields", action="store_true", help="with --kubernetes: compare the fields of kinds too")
+    check.add_argument("--gates", action="store_true", help="with --kubernetes: judge the lives of feature gates too")
     check.add_argument("--vintage", default="C", choices=("A", "B", "C"), help="edition of the policy (default C)")
     check.add_argument("--breaches", action="store_true", help="leave out overruns and notices")
     add_output(check)
@@ -57,7 +58,10 @@ def _check(args: argparse.Namespace) -> int:
 
     if bool(args.file) == (args.kubernetes is not None):
         raise SimkitError("give a file with a history, or --kubernetes")
-    history = read_history(args.file) if args.file else of_releases(args.kubernetes or None, fields=args.fields)
+    if args.file:
+        history = read_history(args.file)
+    else:
+        history = of_releases(args.kubernetes or None, fields=args.fields, gates=args.gates)
     found = check(history, vintage=args.vintage)
     shown = [each for each in found if each.weight == "breach" or not args.breaches]
     rows = [

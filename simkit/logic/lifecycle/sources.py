@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from simkit.logic.lifecycle.document import DatedRelease, Element, Group, History, Version
+from simkit.logic.lifecycle.document import DatedRelease, Element, Gate, Group, History, Stage, Version
 from simkit.logic.lifecycle.fieldchanges import changes
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at, name_of
+from simkit.schema import gates as feature_gates
 from simkit.schema import history
 from simkit.schema.releases import RELEASES, dated, minor_of
 
 
-def of_releases(groups: Iterable[str] | None = None, *, fields: bool = False) -> History:
+def of_releases(groups: Iterable[str] | None = None, *, fields: bool = False, gates: bool = False) -> History:
     """The history of Kubernetes itself, from 1.16 on with what is known of the time before.
 
     Parameters
@@ -22,6 +23,9 @@ def of_releases(groups: Iterable[str] | None = None, *, fields: bool = False) ->
         Only these groups; None: all of them.
     fields
         Whether to compare the fields of every kind release by release too (half a second for all).
+    gates
+        Whether to tell the lives of feature gates too. Of stable ones that are gone it is a rule of the project, not
+        a measurement, in which release after 1.30 they went.
 
     Examples
     --------
@@ -41,7 +45,20 @@ def of_releases(groups: Iterable[str] | None = None, *, fields: bool = False) ->
         releases=tuple(DatedRelease(name=each.name, date=each.released) for each in dated()),
         groups=tuple(_group(name, versions) for name, versions in sorted(found.items())),
         elements=tuple(changes(found)) if fields else (),
+        gates=tuple(map(_gate, feature_gates.names())) if gates else (),
     )
+
+
+def _gate(name: str) -> Gate:
+    """The life of a feature gate. When a gate is stable, its lock counts from the release that has it."""
+    stages, removed = [], ""
+    for release, gate in feature_gates.life(name):
+        if gate is None:
+            removed = _dated(release)
+        else:
+            stage = gate.stage.lower()
+            stages.append(Stage(release=_dated(release), stage=stage, default=gate.default, locked=gate.locked))  # type: ignore[arg-type]
+    return Gate(name=name, stages=tuple(stages), removed=removed)
 
 
 def _version(life: history.Life) -> Version:

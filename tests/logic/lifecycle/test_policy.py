@@ -207,6 +207,31 @@ def test_fields_that_went_from_stable_versions_are_found() -> None:
     assert any("ObjectMeta.clusterName" in each.element for each in found)
 
 
+def test_gates_that_went_too_early_are_found() -> None:
+    """Two were gone one release after their features became stable, where two are due; others were as they should."""
+    found = [each for each in check(of_releases([""], gates=True)) if each.rule == "9" and each.weight == "breach"]
+    early = {each.element: str(each.earliest) for each in found if "removed" in each.evidence}
+    assert early == {
+        "feature gate ProbeTerminationGracePeriod": "1.30 (2024-04-17)",
+        "feature gate RetroactiveDefaultStorageClass": "1.30 (2024-04-17)",
+    }
+    odd = {each.element: each.evidence for each in found if "default" in each.evidence}
+    assert odd == {
+        "feature gate LegacyNodeRoleBehavior": "off by default as ga in 1.21",
+        "feature gate WindowsHostNetwork": "on by default as alpha in 1.26",
+    }
+
+
+def test_real_histories_that_broke_the_policy_are_found() -> None:
+    """By name: betas that went without being deprecated, stayed for ever, or went early under the present edition."""
+    found = {(each.rule, each.element): each for each in check(of_releases()) if each.weight == "breach"}
+    late = found["4a", "autoscaling/v2beta1 HorizontalPodAutoscaler"]
+    assert "after its introduction" in late.evidence
+    assert ("4a", "extensions/v1beta1 Ingress") in found
+    assert ("4a", "policy/v1beta1 PodSecurityPolicy") in found
+    assert not any(element.startswith("flowcontrol.apiserver.k8s.io/v1beta3") for _, element in found)
+
+
 # Custom resource definitions
 
 
