@@ -77,7 +77,7 @@ def _stamp_conditions(draft: Draft, old: Object, now: str) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_faults(obj.get("spec") or {}), *_status_only_faults(obj)]
+    return [*_faults(obj.get("spec") or {}), *_status_only_faults(obj, old)]
 
 
 def _faults(spec: Object) -> Iterator[FieldError]:
@@ -104,7 +104,7 @@ def _faults(spec: Object) -> Iterator[FieldError]:
         yield invalid_value("spec.expirationSeconds", seconds, text)
 
 
-def _status_only_faults(obj: Object) -> Iterator[FieldError]:
+def _status_only_faults(obj: Object, old: Object | None) -> Iterator[FieldError]:
     conditions: Sequence[Object] = at(obj, "status", "conditions") or ()
     seen: list[str] = []
     for index, condition in enumerate(conditions):
@@ -115,14 +115,15 @@ def _status_only_faults(obj: Object) -> Iterator[FieldError]:
         if not status:
             yield required(f"{path}.status")
         elif status not in allowed:
-            yield unsupported(f"{path}.status", status, ("True",))
+            yield unsupported(f"{path}.status", status, allowed)
         if kind in _DECISIONS and any(other in seen for other in _DECISIONS if other != kind):
             yield invalid_value(f"{path}.type", kind, "Approved and Denied conditions are mutually exclusive")
         if kind in seen:
             yield duplicate(f"{path}.type", kind)
         seen.append(kind)
-    why = certificates_fault(at(obj, "status", "certificate"))
-    if why:
+    certificate = at(obj, "status", "certificate")
+    why = certificates_fault(certificate)
+    if why and (old is None or certificate != at(old, "status", "certificate")):
         yield invalid_value("status.certificate", "<certificate data>", why)
 
 

@@ -158,3 +158,29 @@ def test_files_may_hold_the_authority(making: Any, tmp_path: Any) -> None:
     approve(cluster)
     cluster.settle()
     issued(cluster).verify_directly_issued_by(x509.load_pem_x509_certificate(files.authority.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "listed"),
+    [("Approved", "False", '"True"'), ("Late", "Maybe", '"False", "True", "Unknown"'), ("Late", "False", None)],
+)
+def test_statuses_of_conditions(cluster: simkit.Cluster, kind: str, status: str, listed: str | None) -> None:
+    """What is decided is true; any other condition may be false or unknown as well."""
+    ask(cluster, CLIENT, request("ann"), "client auth")
+    condition = {"type": kind, "status": status}
+    body = {"status": {"conditions": [condition]}}
+    answer = cluster.perform(Request.of("PATCH", f"{PATH}/approval", body, content_type="application/merge-patch+json"))
+    if listed is None:
+        assert answer.status == 200
+    else:
+        assert f'Unsupported value: "{status}": supported values: {listed}' in answer.object["message"]
+
+
+def test_requests_of_a_dump_may_change() -> None:
+    """A certificate that is no certificate, as in a dump whose values were taken out, does not stand in the way."""
+    status = {"certificate": base64.b64encode(b"taken out").decode()}
+    spec = {"signerName": CLIENT, "usages": ["client auth"], "request": request("ann")}
+    stored = obj("certificates.k8s.io/v1", "CertificateSigningRequest", "r", spec=spec, status=status)
+    loaded = simkit.load([stored])
+    patch(loaded, PATH, {"metadata": {"labels": {"a": "b"}}})
+    assert loaded.get("csr", "r")["metadata"]["labels"] == {"a": "b"}
