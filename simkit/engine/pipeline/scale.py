@@ -6,7 +6,7 @@ its number of replicas moved over. Who changed the number owns it, under the nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
@@ -19,7 +19,7 @@ from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import Gatekeeper
-from simkit.engine.pipeline.verbs.apply import applied_body
+from simkit.engine.pipeline.verbs.apply import applied_body, report_repeats
 from simkit.engine.pipeline.verbs.patch import APPLY, patcher
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Entry
@@ -165,8 +165,8 @@ class _Change:
         """From the live Scale to the wanted one, with its owners."""
         exchange, scales, options = self._exchange, self._scales, self._options
         if self._applies:
-            body = applied_body(exchange, scales, options.validation)
-            return lambda live: self._applied(live, body)
+            body, repeats = applied_body(exchange)
+            return lambda live: self._applied(live, body, repeats)
         if exchange.target.verb == "patch":
             patched = patcher(exchange, scales, options.validation)
             return lambda live: self._tracked(live, patched(live), options)
@@ -187,7 +187,7 @@ class _Change:
         )
         return {**kept, "metadata": {**kept["metadata"], "managedFields": fields}}
 
-    def _applied(self, live: Object, body: Mapping[str, Any]) -> Draft:
+    def _applied(self, live: Object, body: Mapping[str, Any], repeats: Sequence[str]) -> Draft:
         merged = apply(
             live,
             body,
@@ -199,7 +199,9 @@ class _Change:
             subresource="scale",
             kind=_KIND.kind,
         )
+        report_repeats(self._exchange, self._scales, self._options.validation, repeats)
         draft = inbound.fit(self._exchange, merged, self._scales.resource.gvk, self._scales.schema, "Ignore")
+        inbound.check_address(self._exchange, self._scales, draft, named=True)
         draft["metadata"]["managedFields"] = metadata(merged).get("managedFields") or []
         return draft
 

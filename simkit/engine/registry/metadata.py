@@ -36,9 +36,10 @@ def keep_owned(draft: Draft, live: Object) -> None:
     """On an update: what the server owns stays as it is unless a rule says otherwise later."""
     metadata, stored = draft["metadata"], live["metadata"]
     metadata.pop("selfLink", None)
-    for name in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds"):
-        if name in stored and not metadata.get(name):
-            metadata[name] = stored[name]
+    if stored.get("deletionTimestamp"):
+        metadata["deletionTimestamp"] = stored["deletionTimestamp"]
+    if "deletionGracePeriodSeconds" in stored and metadata.get("deletionGracePeriodSeconds") is None:
+        metadata["deletionGracePeriodSeconds"] = stored["deletionGracePeriodSeconds"]
     metadata["creationTimestamp"] = stored.get("creationTimestamp")
     if not metadata.get("uid") and stored.get("uid"):
         metadata["uid"] = stored["uid"]
@@ -153,6 +154,13 @@ def _finalizer_errors(finalizers: Sequence[str], plain: bool) -> list[FieldError
     return errors
 
 
+def _printed(name: str, value: Any) -> Any:
+    """A value as errors show it: moments are not quoted, and written in words of their own."""
+    if not name.endswith("Timestamp") or not value:
+        return value
+    return Shown(value.replace("T", " ").replace("Z", " +0000 UTC"))
+
+
 _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
@@ -167,7 +175,7 @@ def validate_update(draft: Object, live: Object, *, plain_finalizers: bool = Fal
             detail = "no new finalizers can be added if the object is being deleted, found new finalizers " + listed
             errors.append(forbidden_field("metadata.finalizers", detail))
     errors += [
-        invalid_value(f"metadata.{name}", metadata.get(name), "field is immutable")
+        invalid_value(f"metadata.{name}", _printed(name, metadata.get(name)), "field is immutable")
         for name in _IMMUTABLE
         if metadata.get(name) != stored.get(name)
     ]

@@ -86,3 +86,42 @@ def test_numbers_without_end(cluster: simkit.Cluster) -> None:
     answer = cluster.perform(Request.of("POST", "/api/v1/namespaces/default/configmaps", body))
     assert answer.status == 400
     assert "json: cannot unmarshal number 999" in answer.object["message"]
+
+
+def test_what_an_apply_is_told_first(cluster: simkit.Cluster) -> None:
+    """Nothing at all is an object without a type; conflicts come before repeated keys, and both before the name."""
+    media = "application/apply-patch+yaml"
+
+    def applied(name: str, text: str, query: str = "fieldManager=one") -> tuple[int, str]:
+        request = Request.of("PATCH", f"{MAPS}/{name}?{query}", text.encode() or b"null", content_type=media)
+        answer = cluster.perform(request)
+        return answer.status, answer.object.get("message", "")
+
+    head = "apiVersion: v1\nkind: ConfigMap\n"
+    assert applied("told", "") == (400, "invalid object type: /, Kind=")
+    assert applied("told", "[]")[1].endswith("cannot unmarshal array into Go value of type map[string]interface {}")
+    assert applied("told", head)[1].endswith("(told based on URL) was undeterminable: name must be provided")
+    named = head + "metadata: {name: told}\n"
+    assert applied("told", named + "data: {k: '1'}\n")[0] == 201
+    assert applied("told", head + "data: {k: '2'}\n")[0] == 200  # the name of what is there
+    twice = named + "data: {k: '3', k: '4'}\n"
+    assert applied("told", twice, "fieldManager=two&fieldValidation=Strict")[0] == 409
+    assert applied("told", twice, "fieldManager=one&fieldValidation=Strict")[0] == 400
+    status, message = applied("new", head + "metadata: {name: new, uid: u-1}\n")
+    assert status == 409
+    assert message.endswith("uid mismatch: the provided object specified uid u-1, and no existing object was found")
+
+
+def test_times_are_no_matter_of_clients(cluster: simkit.Cluster) -> None:
+    """A time of deletion cannot be set, and that of an object under deletion is kept whatever is sent."""
+    body = {"metadata": {"name": "held", "finalizers": ["example.com/hold"]}}
+    made = cluster.perform(Request.of("POST", MAPS, body)).object
+    late = {"deletionTimestamp": "2031-01-02T03:04:05Z"}
+    early = cluster.perform(Request.of("PATCH", f"{MAPS}/held", {"metadata": late}, content_type=MERGE))
+    assert early.status == 422
+    wanted = "metadata.deletionTimestamp: Invalid value: 2031-01-02 03:04:05 +0000 UTC: field is immutable"
+    assert wanted in early.object["message"]
+    marked = cluster.perform(Request.of("DELETE", f"{MAPS}/held")).object["metadata"]["deletionTimestamp"]
+    again = {**made, "metadata": {**made["metadata"], **late, "resourceVersion": ""}}
+    kept = cluster.perform(Request.of("PUT", f"{MAPS}/held", again))
+    assert kept.object["metadata"]["deletionTimestamp"] == marked

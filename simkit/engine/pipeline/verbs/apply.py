@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simkit.engine.pipeline import bodies
@@ -15,7 +16,7 @@ from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge.apply import apply
 from simkit.meta.clock import timestamp
-from simkit.meta.errors import bad_request
+from simkit.meta.errors import bad_request, conflict
 from simkit.meta.message import Response
 from simkit.meta.objects import Draft, Object, metadata
 from simkit.snapshot.yamltext import Repeat
@@ -24,7 +25,7 @@ from simkit.snapshot.yamltext import Repeat
 def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """PATCH with an apply body: creates what is missing, merges with what others own."""
     options = opt.write_options(exchange.request, "PatchOptions", is_apply=True)
-    applied = applied_body(exchange, served, options.validation)
+    applied, repeats = applied_body(exchange)
     target = exchange.target
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
     reset, convert = reset_fields(served, target.subresource), converter(served)
@@ -44,11 +45,15 @@ def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response
             reset_fields=reset,
             convert=convert,
         )
+        report_repeats(exchange, served, options.validation, repeats)
         fields = metadata(merged).get("managedFields")
         draft = inbound.fit(exchange, merged, served.resource.gvk, served.schema, "Ignore", keep_nulls=True)
         if fields:
             draft["metadata"]["managedFields"] = fields
-        return served.to_storage(inbound.default(served, _addressed(exchange, served, draft)))
+        if live is None:
+            _check_new(served, target.name, draft)
+        inbound.check_address(exchange, served, draft, named=True)
+        return served.to_storage(inbound.default(served, draft))
 
     write = Write(
         served.place,
@@ -66,36 +71,37 @@ def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response
     return answer(engine, exchange, served, engine.registry.update(write))
 
 
-def applied_body(exchange: Exchange, served: Served, validation: str) -> dict[str, Any]:
-    """The decoded body. Raises 400 for what is no YAML, or is for another object than the path names."""
+def applied_body(exchange: Exchange) -> tuple[dict[str, Any], list[str]]:
+    """The decoded body, and the keys that it repeats. Raises 400 for what is no YAML, or no object."""
     repeats: list[Repeat] = []
     try:
         value = bodies.parse_yaml(exchange.request.body, repeats)
     except bodies.MalformedBody as error:
         raise bad_request(f"error decoding YAML: {error}") from None
+    if value is None:
+        return {}, []
     if not isinstance(value, dict):
-        raise bad_request(f"error decoding YAML: json: cannot unmarshal {bodies.go_kind(value)} into Go value")
-    faults = bodies.repeat_faults(repeats)
+        why = f"json: cannot unmarshal {bodies.go_kind(value)} into Go value of type map[string]interface {{}}"
+        raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
+    return value, bodies.repeat_faults(repeats)
+
+
+def report_repeats(exchange: Exchange, served: Served, validation: str, faults: Sequence[str]) -> None:
+    """Tell of repeated keys, or refuse because of them; what is wrong with the intent itself is told before."""
     if faults and validation == "Strict":
         listed = "\n  ".join(faults)
         raise bad_request(
             f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}"
         )
     inbound.report(exchange, served.resource.gvk, validation, faults)
-    applied: dict[str, Any] = value
-    given = metadata(applied)
-    target = exchange.target
-    name = given.get("name")
-    if not applied.get("kind") or not applied.get("apiVersion"):
-        return applied  # whatever it is: the type is what is wrong with it
-    if not name:
-        why = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
-        raise bad_request(why)
-    if name != target.name:
-        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
-    if served.resource.namespaced and given.get("namespace") and given["namespace"] != target.namespace:
-        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-    return applied
+
+
+def _check_new(served: Served, name: str, draft: Draft) -> None:
+    """Raise the 409 of an intent that is for a certain object, where there is none."""
+    uid = metadata(draft).get("uid")
+    if uid:
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        raise conflict(served.resource.group_resource, name, why)
 
 
 def _without_version(applied: dict[str, Any]) -> dict[str, Any]:
@@ -104,10 +110,3 @@ def _without_version(applied: dict[str, Any]) -> dict[str, Any]:
     if "resourceVersion" not in given:
         return applied
     return {**applied, "metadata": {name: value for name, value in given.items() if name != "resourceVersion"}}
-
-
-def _addressed(exchange: Exchange, served: Served, draft: Draft) -> Draft:
-    draft["metadata"].setdefault("name", exchange.target.name)
-    if served.resource.namespaced:
-        draft["metadata"]["namespace"] = exchange.target.namespace
-    return draft
