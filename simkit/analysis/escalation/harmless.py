@@ -22,24 +22,26 @@ BINDING: Final = "A4"
 LABELLING: Final = "A8"
 MAKING: Final = ("A10", "A11")
 """Primitives that make what is not there."""
+NOT_HELD: Final = "no rules are held that an aggregated role would give to others"
+HARM: Final = (at_place.IMPACT, at_place.PODS)
+"""Where steps lead whether or not there is anything: to harm, and to sets of pods."""
 NOT_MISSED: Final = "no binding misses a role of these names, or it cannot be made under one"
 
 
 def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, found: Iterable[Solution]) -> str:
     """Why a primitive whose needs are met gives and harms nothing; empty where it does."""
-    solutions = list(found)
+    solutions, edges = list(found), list(graph.uses(holder, primitive))
     if primitive.id in MAKING:
         named = all(one.names("role") is not None for one in solutions)
-        return NOT_MISSED if named and not any(graph.uses(holder, primitive)) else ""
-    reasons = [_missing(graph.world, one) or _empty(graph.world, one) for one in solutions]
-    if reasons and all(reasons):
-        return reasons[0]
-    edges = list(graph.uses(holder, primitive)) if primitive.id in (BINDING, LABELLING) else []
-    if primitive.id == LABELLING and not edges:
-        return "there is no role whose rules are held and that an aggregated role would give to others"
+        return NOT_MISSED if named and not edges else ""
+    if primitive.id == LABELLING:
+        return "" if edges or opens(holder.wide_rules, graph.release) else NOT_HELD
     if primitive.id == BINDING and edges and not any(_opens(graph, edge) for edge in edges):
         return "the roles that may be bound give nothing that leads further"
-    return ""
+    if any(edge.target.kind not in HARM for edge in edges):
+        return ""
+    reasons = [_missing(graph.world, one) or _empty(graph.world, one) for one in solutions]
+    return reasons[0] if reasons and all(reasons) else ""
 
 
 def _opens(graph: EscalationGraph, edge: Edge) -> bool:

@@ -16,7 +16,7 @@ from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.amounts import Amounts
 from simkit.analysis.leastprivilege.roles import Names, minimal_rules
 from simkit.analysis.leastprivilege.unused import unused_grants
-from simkit.analysis.leastprivilege.usage import Usage, default_bindings, usage
+from simkit.analysis.leastprivilege.usage import Usage, default_bindings, question_of, usage
 from simkit.analysis.leastprivilege.use import Action
 from simkit.analysis.shown import amount, html_lines
 from simkit.analysis.subject import normal, parse, text_of
@@ -163,7 +163,8 @@ def least_privilege(
     names
         Whether rules name objects: see ``minimal_rules``.
     reuse
-        Whether roles that are there and allow just the same are bound, instead of new ones made.
+        Whether roles that are used in full stay, and roles that allow just what is wanted are bound, instead of new
+        ones made.
     sandbox
         Where the proposal shall be verified: ``cluster.least_privilege`` gives the cluster itself.
 
@@ -209,7 +210,7 @@ class _Plan:
         return found
 
     def add(self, subject: Subject) -> None:
-        """Plan the roles of one subject: one for each set of rules, bound wherever it is needed."""
+        """Plan the roles of one subject: those it has and uses in full, and one for each set of rules besides."""
         actions = self._used.by_subject.get(subject, Counter())
         by_place: dict[str, dict[Action, int]] = defaultdict(dict)
         for action, times in actions.items():
@@ -217,11 +218,32 @@ class _Plan:
         self.rules[subject] = {}
         places: dict[tuple[Rule, ...], list[str]] = defaultdict(list)
         for place, some in sorted(by_place.items()):
-            rules = minimal_rules(some, names=self._names)
-            self.rules[subject][place] = rules
-            places[rules].append(place)
+            kept, rest = self._in_full_use(subject, place, some)
+            rules = minimal_rules(rest, names=self._names)
+            self.rules[subject][place] = (*kept, *rules)
+            by_place[place] = rest
+            if rules:
+                places[rules].append(place)
         for number, (rules, where) in enumerate(places.items()):
             self._grant(subject, rules, where, number, by_place)
+
+    def _in_full_use(
+        self, subject: Subject, place: str, actions: Mapping[Action, int]
+    ) -> tuple[list[Rule], dict[Action, int]]:
+        """The rules of the roles that a subject has in a place and uses in full, and what it does besides."""
+        wanted = [minimal_rules(actions, names=names) for names in (self._names, "never")]
+        kept: list[Rule] = []
+        rest = dict(actions)
+        for grant in self._index.grants_of_subject(subject) if self._reuse else ():
+            if grant.namespace != place or grant.missing or not any(covers(one, grant.rules) for one in wanted):
+                continue
+            remaining = {one: times for one, times in rest.items() if not _allowed(one, grant.rules)}
+            if len(remaining) < len(rest):
+                rest = remaining
+                kept += grant.rules
+                self._kept.add((grant.binding, subject))
+                self.reused[subject] = (*self.reused.get(subject, ()), grant.role)
+        return kept, rest
 
     def _grant(
         self,
@@ -280,6 +302,10 @@ class _Plan:
             if leaving and binding.key not in kept:
                 taken.append(without(self._snapshot, binding, leaving))
         return (*self._made, *taken)
+
+
+def _allowed(action: Action, rules: Iterable[Rule]) -> bool:
+    return any(question_of(action).allowed_by(rule) for rule in rules)
 
 
 def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) -> Change:

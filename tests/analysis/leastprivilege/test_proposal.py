@@ -277,3 +277,30 @@ def test_permissions_are_counted_in_every_namespace() -> None:
     assert amounts.of([Rule(("*",), ("",), ("pods",))], "dev") == 8
     assert amounts.of([Rule(("get",), ("*",), ("*/scale",))], "dev") == 4
     assert amounts.of([Rule(("*",), ("*",), ("*",))], "") > 600
+
+
+def test_a_role_that_is_used_in_full_stays() -> None:
+    """What is done besides gets a role of its own; a role that is used in part goes."""
+    objects = [
+        *(namespace("dev"), account("dev", "robot")),
+        *(role("pods", rule("get,list", "pods")), role("more", rule("get,delete", "configmaps"))),
+        binding("pods", "pods", "sa:dev/robot", namespace="dev"),
+        binding("more", "more", "sa:dev/robot", namespace="dev"),
+    ]
+    log = [
+        event("list", "pods"),
+        *(event("get", "pods", name=one) for one in "ab"),
+        event("get", "configmaps", name="c"),
+    ]
+    made = least_privilege(world(*objects), log)
+    [row] = made.frame().to_dict("records")
+    assert row["reused"] == ("pods",)
+    assert [key.name for key in made.deletions()] == ["more"]
+    [new] = [obj for obj in made.manifests() if obj["kind"] == "Role"]
+    assert new["rules"] == [{"verbs": ["get"], "apiGroups": [""], "resources": ["configmaps"]}]
+    cluster = Cluster(seed=1)
+    for obj in objects:
+        cluster.apply([obj])
+    replayed = least_privilege(cluster.snapshot(), log, ["sa:dev/robot"]).verify(cluster)
+    assert replayed
+    assert not replayed.left
