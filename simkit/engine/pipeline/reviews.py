@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.engine.pipeline import binding, evictions, represent, scale, tokens
@@ -17,7 +17,7 @@ from simkit.meta.attributes import Attributes
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
 from simkit.meta.errors import bad_request, invalid
-from simkit.meta.fielderror import FieldError, Shown, invalid_value
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted
 from simkit.meta.identity import Identity
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource
@@ -33,8 +33,9 @@ def access_review(engine: Engine, exchange: Exchange, served: Served) -> Respons
     errors = _attribute_errors(spec)
     if not spec.get("user") and not spec.get("groups"):
         errors.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
-    errors += _local_errors(exchange, served, spec)
-    _refuse(draft, errors)
+    local = served.resource.namespaced
+    detail = "must be empty except for namespace" if local else "must be empty"
+    _refuse(draft, [*errors, *_metadata_errors(draft, detail), *(_local_errors(exchange, spec) if local else ())])
     identity = Identity(
         spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), spec.get("extra") or {}
     )
@@ -45,15 +46,18 @@ def self_access_review(engine: Engine, exchange: Exchange, served: Served) -> Re
     """SelfSubjectAccessReview: may I?"""
     draft = asked(engine, exchange, served)
     spec = draft.get("spec") or {}
-    _refuse(draft, _attribute_errors(spec))
+    _refuse(draft, [*_attribute_errors(spec), *_metadata_errors(draft, "must be empty")])
     return _answered(engine, exchange, draft, exchange.actor(), spec)
 
 
+def _metadata_errors(draft: Draft, detail: str) -> list[FieldError]:
+    given = {name: value for name, value in draft["metadata"].items() if name not in ("managedFields", "namespace")}
+    if not given:
+        return []
+    return [invalid_value("metadata", Shown(f'v1.ObjectMeta{{Name:"{given.get("name", "")}"}}'), detail)]
+
+
 def _refuse(draft: Draft, errors: list[FieldError]) -> None:
-    metadata = {name: value for name, value in draft["metadata"].items() if name not in ("managedFields", "namespace")}
-    if metadata:
-        shown = f'v1.ObjectMeta{{Name:"{metadata.get("name", "")}"}}'
-        errors.append(invalid_value("metadata", Shown(shown), "must be empty"))
     if errors:
         raise invalid(GroupKind(AUTHORIZATION_GROUP, ""), "", errors)
 
@@ -61,29 +65,26 @@ def _refuse(draft: Draft, errors: list[FieldError]) -> None:
 def _attribute_errors(spec: Mapping[str, Any]) -> list[FieldError]:
     of_resource, of_path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if of_resource is not None and of_path is not None:
-        shown = Shown(
-            f'authorization.NonResourceAttributes{{Path:"{of_path.get("path", "")}", Verb:"{of_path.get("verb", "")}"}}'
-        )
         detail = "cannot be specified in combination with resourceAttributes"
-        return [invalid_value("spec.nonResourceAttributes", shown, detail)]
+        return [invalid_value("spec.nonResourceAttributes", _shown(of_path), detail)]
     if of_resource is None and of_path is None:
         detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         return [invalid_value("spec.resourceAttributes", "null", detail)]
     return []
 
 
-def _local_errors(exchange: Exchange, served: Served, spec: Mapping[str, Any]) -> list[FieldError]:
-    if not served.resource.namespaced:
-        return []
-    attributes = spec.get("resourceAttributes") or {}
-    namespace, errors = exchange.target.namespace, []
-    if spec.get("nonResourceAttributes") is not None:
-        detail = "disallowed on this kind of request"
-        errors.append(invalid_value("spec.nonResourceAttributes", Shown("v1.NonResourceAttributes"), detail))
-    if attributes.get("namespace", "") != namespace:
+def _shown(of_path: Mapping[str, Any]) -> Shown:
+    path, verb = quoted(of_path.get("path") or ""), quoted(of_path.get("verb") or "")
+    return Shown(f"authorization.NonResourceAttributes{{Path:{path}, Verb:{verb}}}")
+
+
+def _local_errors(exchange: Exchange, spec: Mapping[str, Any]) -> Iterator[FieldError]:
+    of_resource, of_path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if of_resource is not None and (of_resource.get("namespace") or "") != exchange.target.namespace:
         detail = "must match metadata.namespace"
-        errors.append(invalid_value("spec.resourceAttributes.namespace", attributes.get("namespace", ""), detail))
-    return errors
+        yield invalid_value("spec.resourceAttributes.namespace", of_resource.get("namespace") or "", detail)
+    if of_path is not None:
+        yield invalid_value("spec.nonResourceAttributes", _shown(of_path), "disallowed on this kind of request")
 
 
 def question(spec: Mapping[str, Any], identity: Identity) -> Attributes:

@@ -1,0 +1,59 @@
+"""Access reviews that cannot be answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.meta.message import Request
+
+CLUSTER = Cluster(seed=1)
+POD = {"verb": "get", "resource": "pods"}
+PATH = {"verb": "get", "path": "/x"}
+SHOWN = 'authorization.NonResourceAttributes{Path:"/x", Verb:"get"}'
+
+
+def refused(kind: str, body: dict[str, Any], namespace: str = "") -> str:
+    scope = f"/namespaces/{namespace}" if namespace else ""
+    path = f"/apis/authorization.k8s.io/v1{scope}/{kind}"
+    answer = CLUSTER.perform(Request.of("POST", path, body))
+    assert answer.status == 422, answer.object
+    return str(answer.object["message"]).removeprefix('.authorization.k8s.io "" is invalid: ')
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (
+            {"resourceAttributes": {**POD, "namespace": "b"}, "user": "ann"},
+            'spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace',
+        ),
+        (
+            {"resourceAttributes": POD, "user": "ann"},
+            'spec.resourceAttributes.namespace: Invalid value: "": must match metadata.namespace',
+        ),
+        (
+            {"nonResourceAttributes": PATH, "user": "ann"},
+            f"spec.nonResourceAttributes: Invalid value: {SHOWN}: disallowed on this kind of request",
+        ),
+        (
+            {"user": "ann"},
+            'spec.resourceAttributes: Invalid value: "null": exactly one of nonResourceAttributes or resourceAttributes '
+            "must be specified",
+        ),
+    ],
+)
+def test_local_reviews(spec: dict[str, Any], why: str) -> None:
+    """They are about resources of their own namespace."""
+    assert refused("localsubjectaccessreviews", {"spec": spec}, "a") == why
+
+
+def test_nothing_but_questions() -> None:
+    """A review has no name; a local one has a namespace besides."""
+    named = {"metadata": {"name": "x"}, "spec": {"resourceAttributes": POD, "user": "ann"}}
+    assert refused("subjectaccessreviews", named).endswith("must be empty")
+    assert refused("selfsubjectaccessreviews", named).endswith("must be empty")
+    local = {**named, "spec": {"resourceAttributes": {**POD, "namespace": "a"}, "user": "ann"}}
+    assert refused("localsubjectaccessreviews", local, "a").endswith("must be empty except for namespace")
