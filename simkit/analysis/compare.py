@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import pandas as pd
@@ -10,10 +10,10 @@ import pandas as pd
 from simkit.analysis.access import index_of
 from simkit.analysis.frames import table
 from simkit.analysis.granttable import EVERYWHERE
-from simkit.analysis.rbacobjects import columns_of
+from simkit.analysis.rbacobjects import columns_of, written
 from simkit.analysis.subject import normal
-from simkit.logic.rbac.binding import Subject
-from simkit.logic.rbac.cover import uncovered
+from simkit.logic.rbac.binding import Grant, Subject
+from simkit.logic.rbac.cover import covers, uncovered
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import Rule
 from simkit.snapshot.protocol import Snapshot
@@ -29,10 +29,11 @@ COLUMNS: Final = (
     "resource",
     "name",
     "url",
+    "bindings",
 )
 
-Holdings = dict[Subject, dict[str, tuple[Rule, ...]]]
-"""The rules of each subject by namespace, the empty one being the whole cluster."""
+Held = dict[str, tuple[Grant, ...]]
+"""The grants of a subject by namespace, the empty one being the whole cluster."""
 
 
 def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
@@ -45,7 +46,8 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     -------
     DataFrame
         One row per change (``gained`` or ``lost``), subject and single permission: change, subject_kind, subject,
-        subject_namespace, scope (a namespace, or ``*``), verb, api_group, resource, name (empty: all), url.
+        subject_namespace, scope (a namespace, or ``*``), verb, api_group, resource, name (empty: all), url; bindings,
+        by which it has or had it, as a tuple of texts (``RoleBinding dev/readers``).
 
     Notes
     -----
@@ -62,22 +64,25 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     return table(rows, COLUMNS)
 
 
-def _holdings(index: AccessIndex) -> Holdings:
-    held: Holdings = {}
+def _holdings(index: AccessIndex) -> dict[Subject, Held]:
+    held: dict[Subject, Held] = {}
     for grant in index.all_grants():
         scopes = held.setdefault(normal(grant.subject), {})
-        scopes[grant.namespace] = (*scopes.get(grant.namespace, ()), *grant.rules)
+        scopes[grant.namespace] = (*scopes.get(grant.namespace, ()), grant)
     return held
 
 
-def _beyond(
-    subject: Subject, less: dict[str, tuple[Rule, ...]], more: dict[str, tuple[Rule, ...]]
-) -> Iterator[tuple[Any, ...]]:
-    """The single permissions in ``more`` that ``less`` does not include."""
+def _beyond(subject: Subject, less: Held, more: Held) -> Iterator[tuple[Any, ...]]:
+    """The single permissions in ``more`` that ``less`` does not include, with the bindings that give them."""
     for scope in sorted(more):
-        rules = more[scope] if not scope else tuple(rule for rule in more[scope] if rule.resources)
-        owned = less.get("", ()) + (less.get(scope, ()) if scope else ())
-        for piece in dict.fromkeys(uncovered(owned, rules)):
+        owned = _rules(less.get("", ())) + (_rules(less.get(scope, ())) if scope else ())
+        for piece in dict.fromkeys(uncovered(owned, _rules(more[scope], local=bool(scope)))):
             resource, group = (piece.resources or ("",))[0], (piece.api_groups or ("",))[0]
             name, url = (piece.resource_names or ("",))[0], (piece.paths or ("",))[0]
-            yield (*columns_of(subject), scope or EVERYWHERE, piece.verbs[0], group, resource, name, url)
+            by = tuple(dict.fromkeys(written(grant.binding) for grant in more[scope] if covers(grant.rules, [piece])))
+            yield (*columns_of(subject), scope or EVERYWHERE, piece.verbs[0], group, resource, name, url, by)
+
+
+def _rules(grants: Iterable[Grant], *, local: bool = False) -> tuple[Rule, ...]:
+    """All rules of some grants; bound in a namespace, those about resources only."""
+    return tuple(rule for grant in grants for rule in grant.rules if rule.resources or not local)

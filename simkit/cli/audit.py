@@ -161,7 +161,11 @@ def _remark(sifted: Sifted) -> None:
 def _write_report(sifted: Sifted, dump: Dump, file: str, args: argparse.Namespace) -> None:
     """JUnit, where findings count from --fail-on, or SARIF, where all are listed."""
     cases = audit_cases(sifted, dump, file, None if args.output == "sarif" else args.fail_on, args.check)
-    text = json_text(reports.sarif(cases)) if args.output == "sarif" else reports.junit("simkit audit", cases)
+    text = (
+        json_text(reports.sarif(cases, name="simkit-audit"))
+        if args.output == "sarif"
+        else reports.junit("simkit audit", cases)
+    )
     sys.stdout.write(text)
 
 
@@ -180,7 +184,13 @@ def audit_cases(
             faults.setdefault(finding.check, []).append(_fault(finding, dump, file, reason))
     return [
         reports.Case(
-            each.id, each.title, each.severity.word, faults.get(each.id, ()), each.why, skipped.get(each.id, "")
+            each.id,
+            each.title,
+            each.severity.word,
+            faults.get(each.id, ()),
+            each.why,
+            skipped.get(each.id, ""),
+            each.fix,
         )
         for each in sifted.audit.checks
         if checks is None or each.id in checks

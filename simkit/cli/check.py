@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output == "junit":
         sys.stdout.write(junit("simkit check", cases(outcomes, args.suite)))
     elif args.output == "sarif":
-        sys.stdout.write(json_text(sarif(cases(outcomes, args.suite))))
+        sys.stdout.write(json_text(sarif(cases(outcomes, args.suite), name="simkit-check")))
     else:
         write_rows(COLUMNS, [_row(each, args.output) for each in outcomes], args.output)
     return 0 if all(each.passed for each in outcomes) else 1

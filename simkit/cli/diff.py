@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
+from simkit.cli.comment import comment
 from simkit.cli.dump import add_release, read
 from simkit.cli.output import add_output, write_rows
 
 EXAMPLES = """\
 examples:
   simkit diff before.yaml after.yaml
-  simkit diff main/ branch/ --complete '*' -o markdown
+  simkit diff main/ branch/ --manifests -o markdown > comment.md
+
+With -o markdown the answer is a comment for reviewers: the worst first, most of it folded away.
 
 What is compared is access, not objects: the same permission by another binding is no change.
 
@@ -40,5 +44,8 @@ def run(args: argparse.Namespace) -> int:
     from simkit.analysis.compare import COLUMNS, compare
 
     rows = compare(read([args.before], args), read([args.after], args)).to_dict("records")
-    write_rows(COLUMNS, rows, args.output)
+    if args.output == "markdown":
+        sys.stdout.write(comment(rows))
+    else:
+        write_rows(COLUMNS, rows, args.output)
     return 1 if any(row["change"] == "gained" for row in rows) else 0

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 from xml.etree import ElementTree
+
+from simkit import __version__
 
 FORMS: Final = ("junit", "sarif")
 _LEVELS: Final = {"info": "note", "low": "note", "medium": "warning", "high": "error", "critical": "error"}
 _SCORES: Final = {"info": "0.0", "low": "3.0", "medium": "5.5", "high": "8.0", "critical": "9.5"}
 """What code hosts order security results by."""
+_BASE: Final = "%SRCROOT%"
+"""Stands for the top of what was checked out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +29,7 @@ class Case:
     faults: Sequence[Fault] = ()
     description: str = ""
     skipped: str = ""
+    fix: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,29 +81,46 @@ def _legal(text: str) -> str:
     return "".join(letter for letter in text if letter >= " " or letter in "\t\n\r")
 
 
-def sarif(cases: Sequence[Case]) -> dict[str, Any]:
-    """The faults as a SARIF 2.1.0 log, every case a rule."""
-    results = [_result(case, fault) for case in cases for fault in case.faults]
-    driver = {"name": "simkit", "rules": [_rule(case) for case in cases]}
+def sarif(cases: Sequence[Case], *, name: str = "simkit") -> dict[str, Any]:
+    """The faults as a SARIF 2.1.0 log, every case a rule.
+
+    Files below the working directory are named relative to it, as code hosts want them; ``name`` tells the logs of
+    several commands apart.
+
+    References: SARIF 2.1.0 (OASIS); what code hosts read of it: rule help, tags, security-severity, fingerprints.
+    """
+    numbers = {case.rule: number for number, case in enumerate(cases)}
+    results = [_result(case, fault, numbers[case.rule]) for case in cases for fault in case.faults]
+    driver = {"name": "simkit", "semanticVersion": __version__, "rules": [_rule(case) for case in cases]}
     schema = "https://json.schemastore.org/sarif-2.1.0.json"
-    return {"$schema": schema, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+    run = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": f"{name}/"},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_BASE: {"uri": f"{Path.cwd().as_uri()}/"}},
+        "results": results,
+    }
+    return {"$schema": schema, "version": "2.1.0", "runs": [run]}
 
 
 def _rule(case: Case) -> Mapping[str, Any]:
-    more = {"fullDescription": {"text": case.description}} if case.description else {}
+    told = " ".join(filter(None, (case.description, case.fix))) or case.name
     return {
         "id": case.rule,
+        "name": "".join(word.capitalize() for word in case.rule.split("-")),
         "shortDescription": {"text": case.name},
-        **more,
+        "fullDescription": {"text": case.description or case.name},
+        "help": {"text": told, "markdown": "\n\n".join(filter(None, (case.description, case.fix))) or case.name},
         "defaultConfiguration": {"level": _LEVELS[case.severity]},
-        "properties": {"security-severity": _SCORES[case.severity]},
+        "properties": {"security-severity": _SCORES[case.severity], "tags": ["security", "access-control"]},
     }
 
 
-def _result(case: Case, fault: Fault) -> Mapping[str, Any]:
-    place = {"artifactLocation": {"uri": fault.file}, "region": {"startLine": fault.line}}
+def _result(case: Case, fault: Fault, number: int) -> Mapping[str, Any]:
+    place = {"artifactLocation": _artifact(fault.file), "region": {"startLine": fault.line}}
     made: dict[str, Any] = {
         "ruleId": case.rule,
+        "ruleIndex": number,
         "level": _LEVELS[fault.severity],
         "message": {"text": fault.message},
         "locations": [{"physicalLocation": place}],
@@ -104,5 +128,15 @@ def _result(case: Case, fault: Fault) -> Mapping[str, Any]:
     if fault.fingerprint:
         made["partialFingerprints"] = {"simkit/v1": fault.fingerprint}
     if fault.suppressed:
-        made["suppressions"] = [{"kind": "external", "justification": fault.suppressed}]
+        made["suppressions"] = [{"kind": "external", "status": "accepted", "justification": fault.suppressed}]
     return made
+
+
+def _artifact(file: str) -> Mapping[str, str]:
+    """Where a file is: relative to the working directory, or as a whole address."""
+    path = Path(file)
+    if not path.is_absolute():
+        return {"uri": quote(path.as_posix()), "uriBaseId": _BASE}
+    if path.is_relative_to(Path.cwd()):
+        return {"uri": quote(path.relative_to(Path.cwd()).as_posix()), "uriBaseId": _BASE}
+    return {"uri": path.as_uri()}

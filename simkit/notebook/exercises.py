@@ -126,7 +126,7 @@ class Exercise:
         named = {parse(attempt.subject) for attempt in self.attempts}
         extra = []
         for row in compare(self.cluster.snapshot(), trial.snapshot()).itertuples(index=False):
-            change, kind, name, namespace, scope, verb, group, resource, only, url = map(str, row)
+            change, kind, name, namespace, scope, verb, group, resource, only, url = map(str, row[:10])
             subject = Subject(kind, name, namespace)
             if change == "gained" and subject in named and (subject, scope, verb, group, resource, only) not in wanted:
                 what = url or (f"{resource}.{group}" if group else resource)

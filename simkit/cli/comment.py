@@ -1,0 +1,112 @@
+"""A change of access as a comment that a reviewer reads in half a minute: the worst first, the rest folded away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+SHOWN: Final = 10
+"""Lines before the rest is folded away."""
+VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+_GRAVE: Final = frozenset({"escalate", "bind", "impersonate"})
+_TELLING: Final = frozenset({"secrets", "serviceaccounts/token", "pods/exec", "pods/attach", "nodes/proxy", "*", "*/*"})
+_GRANTING: Final = ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
+_WORDS: Final = {"gained": "gain", "lost": "lose"}
+Row = Mapping[Any, Any]
+
+
+class Line(NamedTuple):
+    """What one subject gains or loses in one place: verbs on resources."""
+
+    weight: int
+    change: str
+    subject: str
+    scope: str
+    verbs: tuple[str, ...]
+    resources: tuple[str, ...]
+    bindings: tuple[str, ...]
+
+    def __str__(self) -> str:
+        where = "**everywhere**" if self.scope == "*" else f"in `{self.scope}`"
+        verbs = "do anything with" if self.verbs == ("*",) else ", ".join(self.verbs)
+        what = ", ".join(f"`{each}`" for each in self.resources[:4])
+        more = f" and {len(self.resources) - 4} more" if len(self.resources) > 4 else ""
+        can = "can now" if self.change == "gained" else "can no longer"
+        mark = ":warning: " if self.weight and self.change == "gained" else ""
+        by = f" (by {self.bindings[0]})" if self.bindings else ""
+        return f"- {mark}`{self.subject}` {can} {verbs} {what}{more} {where}{by}"
+
+
+def comment(rows: Sequence[Row]) -> str:
+    """The markdown of a comparison.
+
+    Examples
+    --------
+    >>> who = {"subject_kind": "User", "subject": "ann", "subject_namespace": "", "scope": "dev"}
+    >>> what = {"verb": "get", "api_group": "", "resource": "secrets", "name": "", "url": ""}
+    >>> print(comment([{"change": "gained", **who, **what, "bindings": ("RoleBinding dev/b",)}]))
+    ### Access: 1 subject gains, nobody loses
+    <BLANKLINE>
+    - :warning: `user:ann` can now get `secrets` in `dev` (by RoleBinding dev/b)
+    <BLANKLINE>
+    """
+    lines = sorted(_lines(rows), key=lambda line: (line.change != "gained", -line.weight, line.subject, line.scope))
+    told = [f"### {_headline(rows)}", ""]
+    told += [str(line) for line in lines[:SHOWN]]
+    if len(lines) > SHOWN:
+        told += ["", f"<details><summary>{len(lines) - SHOWN} more</summary>", ""]
+        told += [*(str(line) for line in lines[SHOWN:]), "", "</details>"]
+    return "\n".join([*told, ""])
+
+
+def _headline(rows: Sequence[Row]) -> str:
+    counts = {change: len({_subject(row) for row in rows if row["change"] == change}) for change in ("gained", "lost")}
+    if not any(counts.values()):
+        return "Access: nothing changes"
+    told = [f"{_number(counts[change])} {word}{_s(counts[change])}" for change, word in _WORDS.items()]
+    return f"Access: {', '.join(told)}"
+
+
+def _number(count: int) -> str:
+    return "nobody" if not count else "1 subject" if count == 1 else f"{count} subjects"
+
+
+def _s(count: int) -> str:
+    return "" if count > 1 else "s"
+
+
+def _lines(rows: Iterable[Row]) -> Iterator[Line]:
+    """Resources with the same verbs in the same place, by the same bindings, in one line."""
+    verbs: dict[tuple[Any, ...], dict[str, None]] = {}
+    for row in rows:
+        place = (row["change"], _subject(row), row["scope"], _resource(row), tuple(row["bindings"]))
+        verbs.setdefault(place, {})[row["verb"]] = None
+    resources: dict[tuple[Any, ...], list[str]] = {}
+    for (change, subject, scope, resource, bindings), found in verbs.items():
+        ordered = tuple(sorted(found, key=lambda verb: (VERBS.index(verb) if verb in VERBS else -1, verb)))
+        weight = _weight(ordered, resource, scope)
+        resources.setdefault((weight, change, subject, scope, ordered, bindings), []).append(resource)
+    for (weight, change, subject, scope, ordered, bindings), named in resources.items():
+        yield Line(weight, change, subject, scope, ordered, tuple(named), bindings)
+
+
+def _weight(verbs: Sequence[str], resource: str, scope: str) -> int:
+    """How much a reviewer should look at it: 0 for not more than at others."""
+    plural = resource.split(" ")[0].partition(".")[0]
+    writes = set(verbs) - {"get", "list", "watch"}
+    grave = bool(_GRAVE & set(verbs)) or "*" in verbs or (plural in _GRANTING and bool(writes))
+    weight = (2 if grave else 0) + (1 if plural in _TELLING else 0)
+    return weight + (1 if weight and scope == "*" else 0)
+
+
+def _subject(row: Row) -> str:
+    if row["subject_kind"] == "ServiceAccount":
+        return f"sa:{row['subject_namespace']}/{row['subject']}"
+    return f"{row['subject_kind'].lower()}:{row['subject']}"
+
+
+def _resource(row: Row) -> str:
+    if row["url"]:
+        return str(row["url"])
+    named = f"{row['resource']}.{row['api_group']}" if row["api_group"] else str(row["resource"])
+    return f"{named} {row['name']}" if row["name"] else named
