@@ -106,6 +106,36 @@ def test_every_recorded_object_is_taken_and_reads_back(recorded: Sequence[Object
     assert found == OWN_WAYS
 
 
+WRITTEN = ("Deployment", "StatefulSet", "DaemonSet", "PodDisruptionBudget", "HorizontalPodAutoscaler", "ConfigMap")
+NEEDED = ("Namespace", "ServiceAccount", "PriorityClass", "Node", *WRITTEN)
+
+
+def test_controllers_make_what_a_real_cluster_made(recorded: Sequence[Object]) -> None:
+    """Replica sets and revisions get the same names and contents, budgets the same numbers, from what people wrote."""
+    cluster = simkit.Cluster(options=Options(seed=1, allow_privileged=True))
+    for obj in recorded:
+        if obj["kind"] in NEEDED and not obj["metadata"].get("ownerReferences"):
+            assert applied(cluster, obj)[0] < 400
+    for node in cluster.list("nodes"):
+        path = f"/api/v1/nodes/{node['metadata']['name']}/status"
+        told = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+        assert cluster.perform(Request.of("PATCH", path, told, content_type="application/merge-patch+json")).succeeded
+    cluster.settle()
+    expected = {_key(obj): obj for obj in recorded if obj["kind"] in ("ReplicaSet", "ControllerRevision")}
+    made = {_key(obj): obj for word in ("replicasets", "controllerrevisions") for obj in cluster.list(word)}
+    assert made.keys() == expected.keys()
+    for key, obj in made.items():
+        assert set(differences(plain(obj), plain(expected[key]))) <= {".metadata.ownerReferences[].uid"}
+    budgets = {_key(obj): obj["status"] for obj in recorded if obj["kind"] == "PodDisruptionBudget"}
+    for budget in cluster.list("pdb"):
+        found = {name: value for name, value in budget["status"].items() if name != "conditions"}
+        assert found == {name: value for name, value in budgets[_key(budget)].items() if name != "conditions"}
+
+
+def _key(obj: Object) -> tuple[str, str, str]:
+    return obj["kind"], obj["metadata"]["namespace"], obj["metadata"]["name"]
+
+
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on this machine")
 def test_kubectl_applies_the_manifests_of_a_team(tmp_path: Path) -> None:
     """Namespaces, custom resource definitions, roles and the workloads of some namespaces, as files."""

@@ -19,7 +19,7 @@ from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import fits, tolerates
 from simkit.logic.workloads.pods import available_from, by_age, integer_or_percent, is_ready, owner_reference, pod_of
-from simkit.logic.workloads.revisions import HASH, POD_HASH
+from simkit.logic.workloads.revisions import POD_HASH, hash_of
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
 from simkit.meta.names import Key
@@ -92,7 +92,7 @@ class DaemonSets(Watching):
         if self._place(client, scene) or self._update(client, scene):
             return None  # the pods that come or go bring us back here
         hashes = {labels_of(pod).get(POD_HASH, "") for pod in pods}
-        used = {name_of(each) for each in revisions if labels_of(each).get(HASH) in hashes}
+        used = {name_of(each) for each in revisions if hash_of(each) in hashes}
         history.forget(client, owner, revisions, used | {name_of(update)})
         return self._tell(client, scene)
 
@@ -174,7 +174,7 @@ class DaemonSets(Watching):
         return acted
 
     def _is_new(self, scene: _Scene, pod: Object) -> bool:
-        return labels_of(pod).get(POD_HASH) == labels_of(scene.update).get(HASH)
+        return labels_of(pod).get(POD_HASH) == hash_of(scene.update)
 
     def _available(self, scene: _Scene, pod: Object) -> bool:
         start = available_from(pod, at(scene.owner, "spec", "minReadySeconds") or 0)
@@ -258,7 +258,7 @@ def _node_of(pod: Object) -> str:
 def _pod(scene: _Scene, node: str) -> dict[str, Any]:
     template = at(scene.owner, "spec", "template") or {}
     pod = pod_of(template, scene.reference, generateName=f"{name_of(scene.owner)}-")
-    own = {POD_HASH: labels_of(scene.update).get(HASH, "")}
+    own = {POD_HASH: hash_of(scene.update)}
     own[_GENERATION] = str(metadata(scene.owner).get("generation") or 1)
     pod["metadata"]["labels"] = {**(pod["metadata"].get("labels") or {}), **own}
     here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}

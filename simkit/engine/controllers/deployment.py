@@ -16,7 +16,7 @@ from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import rollout
 from simkit.logic.workloads.deployment_status import deadline_of, is_complete, set_condition, status_of
-from simkit.logic.workloads.naming import content_hash
+from simkit.logic.workloads.naming import template_hash
 from simkit.logic.workloads.pods import is_active, owner_reference
 from simkit.meta.clock import Clock
 from simkit.meta.names import Key
@@ -151,7 +151,7 @@ class Deployments(Watching):
     def _create(self, client: Client, deployment: Object, reference: Mapping[str, Any], sets: Sequence[Object]) -> None:
         """A replica set for the deployment's template. A name that another template has counts as a collision."""
         collisions = at(deployment, "status", "collisionCount")
-        name = content_hash(rollout.bare_template(deployment), collisions)
+        name = template_hash(at(deployment, "spec", "template") or {}, collisions)
         revision = rollout.next_revision(sets)
         template = rollout.template_with(deployment, name)
         notes = {**rollout.copied_annotations(deployment), **self._sizes(deployment), rollout.REVISION: revision}

@@ -44,6 +44,8 @@ def _make(client: Client, owner: Object, reference: Mapping[str, Any], number: i
 def forget(client: Client, owner: Object, known: Sequence[Object], used: Collection[str]) -> None:
     """Remove the oldest revisions that nothing uses, beyond those that the owner keeps."""
     limit = at(owner, "spec", "revisionHistoryLimit")
+    if limit is not None and limit < 0:
+        return  # a mistake that the server takes: everything is kept
     unused = [each for each in history.ordered(known) if name_of(each) not in used]
     for each in unused[: max(0, len(unused) - (10 if limit is None else limit))]:
         remove(client, REVISIONS, each)

@@ -1,4 +1,4 @@
-"""Names that follow from contents."""
+"""Names that follow from contents: the short hashes in the names of replica sets and revisions, as everywhere."""
 
 from __future__ import annotations
 
@@ -6,22 +6,53 @@ from typing import Any, Final
 
 import orjson
 
+from simkit.language.merge.fieldset import escaped_json
+from simkit.logic.workloads.gotext import template_text
 from simkit.meta.clock import SUFFIX_LETTERS
 
 _OFFSET: Final = 0x811C9DC5
 _PRIME: Final = 0x01000193
+_MASK: Final = 0xFFFFFFFF
 
 
-def content_hash(value: Any, collisions: int | None = None) -> str:
-    """A short name for a value; another one for each number of collisions. Not the real server's, but as stable.
+def template_hash(template: Any, collisions: int | None = None) -> str:
+    """What a deployment or a daemon set calls a pod template; another name for each number of collisions.
 
     Examples
     --------
-    >>> content_hash({"a": 1}) == content_hash({"a": 1}), content_hash({"a": 1}) == content_hash({"a": 1}, 1)
+    >>> template_hash({"spec": {}}) == template_hash({"spec": {}}), template_hash({}) == template_hash({}, 1)
     (True, False)
+
+    References
+    ----------
+    FNV-1a of 32 bits over the structure as Go prints it with its types: pkg/util/hash of release 1.30.
     """
     number = _OFFSET
-    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    for byte in text if collisions is None else text + collisions.to_bytes(8, "little"):
-        number = ((number ^ byte) * _PRIME) & 0xFFFFFFFF
+    more = b"" if collisions is None else collisions.to_bytes(8, "little")
+    for byte in template_text(template).encode() + more:
+        number = ((number ^ byte) * _PRIME) & _MASK
+    return _safe(number)
+
+
+def revision_hash(data: Any, collisions: int = 0) -> str:
+    """What a stateful set calls a revision with this data; another name for each number of collisions.
+
+    Examples
+    --------
+    >>> revision_hash({"spec": 1}), revision_hash({"spec": 1}, 1)
+    ('6c6d4757f9', '6c6d4757f8')
+
+    References
+    ----------
+    FNV-1 of 32 bits over the JSON text: pkg/controller/history of release 1.30.
+    """
+    number = _OFFSET
+    text = escaped_json(orjson.dumps(data, option=orjson.OPT_SORT_KEYS).decode())
+    for byte in f"{text}{collisions}".encode():
+        number = ((number * _PRIME) & _MASK) ^ byte
+    return _safe(number)
+
+
+def _safe(number: int) -> str:
+    """A number in letters that make no words."""
     return "".join(SUFFIX_LETTERS[ord(digit) % len(SUFFIX_LETTERS)] for digit in str(number))

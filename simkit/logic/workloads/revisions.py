@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.logic.workloads.naming import content_hash
+from simkit.logic.workloads.naming import revision_hash, template_hash
 from simkit.meta.domain import label
-from simkit.meta.objects import Draft, Object, at, labels_of, metadata
+from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, metadata
 
-HASH: Final = label("hash", "controller")
 POD_HASH: Final = "controller-revision-hash"
+_HASH: Final = label("hash", "controller")
 
 
 def data_of(owner: Object) -> dict[str, Any]:
@@ -29,15 +29,26 @@ def ordered(revisions: Sequence[Object]) -> list[Object]:
     return sorted(revisions, key=lambda each: (each.get("revision") or 0, metadata(each).get("name", "")))
 
 
+def hash_of(revision: Object) -> str:
+    """The hash in a revision's name, which the pods of a daemon set carry."""
+    return labels_of(revision).get(POD_HASH) or labels_of(revision).get(_HASH) or ""
+
+
 def made(owner: Object, reference: Mapping[str, Any], number: int, collisions: int) -> Draft:
-    """The revision of an owner's present template."""
+    """The revision of an owner's present template. Stateful sets hash it as data, daemon sets as a structure."""
     data = data_of(owner)
-    name = content_hash(data, collisions)
+    if reference.get("kind") == "StatefulSet":
+        key, name = _HASH, revision_hash(data, collisions)
+    else:
+        known = at(owner, "status", "collisionCount") is not None or collisions
+        key, name = POD_HASH, template_hash(at(owner, "spec", "template") or {}, collisions if known else None)
     meta = {
         "name": f"{metadata(owner)['name']}-{name}",
-        "labels": {**labels_of(at(owner, "spec", "template") or {}), HASH: name},
+        "labels": {**labels_of(at(owner, "spec", "template") or {}), key: name},
         "ownerReferences": [dict(reference)],
     }
+    if annotations_of(owner):
+        meta["annotations"] = dict(annotations_of(owner))
     return {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": meta, "data": data, "revision": number}
 
 
