@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol
 
 from simkit.analysis.removal_requests import Recorded
@@ -25,6 +26,7 @@ ANSWER_COLUMNS: Final = (
     "message",
 )
 _PATCH: Final = "application/merge-patch+json"
+_EXISTS: Final = 409
 _TELLING: Final = ("breaks", "works now", "fails otherwise", "same")
 """Verdicts, the one that says most first."""
 _WRITES: Final = ("create", "update", "patch", "delete", "deletecollection")
@@ -83,7 +85,11 @@ def replay(requests: Iterable[Recorded], before: Server, after: Server) -> Itera
 
 def _answer(each: Recorded, before: Server, after: Server) -> Answer:
     request = _request(each, before)
-    old, new = _sent(before, request, each.identity), _sent(after, request, each.identity)
+    old = _sent(before, request, each.identity)
+    if old.status == _EXISTS and each.verb == "create" and each.code != _EXISTS:
+        request = _request(replace(each, name=f"{each.name or 'object'}-again", body=_renamed(each)), before)
+        old = _sent(before, request, each.identity)  # the cluster is as it was after the request: under another name
+    new = _sent(after, request, each.identity)
     return Answer(
         each.identity.user,
         each.agent,
@@ -99,6 +105,14 @@ def _answer(each: Recorded, before: Server, after: Server) -> Answer:
         _verdict(old, new),
         "" if new.succeeded else _message(new),
     )
+
+
+def _renamed(each: Recorded) -> Any:
+    """The recorded body under another name; None where the log has none."""
+    if not isinstance(each.body, Mapping):
+        return each.body
+    metadata = each.body.get("metadata") or {}
+    return {**each.body, "metadata": {**metadata, "name": f"{metadata.get('name', '')}-again"}}
 
 
 def _resource(each: Recorded) -> str:

@@ -52,7 +52,7 @@ def timeline(
     DataFrame
         One row a version and phase: lane, api_version, kind, phase (alpha, beta, stable, deprecated), first (release
         of its beginning), until (the first release that no longer has it; empty: no end in sight), start and end
-        (days; end is that of the last known release where there is none), objects and callers (None where not asked).
+        (days; the latest day of the table where there is no end), objects and callers (None where not asked).
 
     Examples
     --------
@@ -71,7 +71,10 @@ def timeline(
             start, end = _days(whole.calendar, first, until)
             counts = (_count(objects, api_version, kind), _count(callers, api_version, kind))
             rows.append((lane, api_version, kind, phase, first, until, start, end, *counts))
-    return table(rows, LANE_COLUMNS)
+    lanes = table(rows, LANE_COLUMNS)
+    if len(lanes):
+        lanes.loc[lanes["until"] == "", "end"] = lanes["end"].max()
+    return lanes
 
 
 def _versions(

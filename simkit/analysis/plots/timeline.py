@@ -6,15 +6,25 @@ from collections.abc import Mapping
 from typing import Final
 
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter, date2num
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from simkit.analysis.plots.style import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, figure, shortened, title
-from simkit.logic.lifecycle import Calendar
+from simkit.logic.lifecycle import Calendar, Release
 
 PHASES: Final[Mapping[str, str]] = {"alpha": SKY, "beta": BLUE, "stable": GREEN, "deprecated": ORANGE}
+
+
+PALE: Final = 0.6
+"""How strong the colour of a version is that stays."""
+ROOM: Final = 17
+"""How many names of releases fit above."""
+LATER: Final = 12
+"""How many releases that are still to come may be named."""
 
 
 def timeline(lanes: pd.DataFrame, *, heading: str = "", calendar: Calendar | None = None, now: str = "") -> Figure:
@@ -34,28 +44,42 @@ def timeline(lanes: pd.DataFrame, *, heading: str = "", calendar: Calendar | Non
     names = list(dict.fromkeys(lanes["lane"]))
     made, axes = figure(10, 1.4 + 0.28 * max(len(names), 2))
     places = {name: len(names) - 1 - place for place, name in enumerate(names)}
+    last = dict(zip(lanes["lane"], lanes.index, strict=True))
     for row in lanes.itertuples():
         start, end = _number(row.start), _number(row.end)
         colour = PHASES.get(str(row.phase), GREY)
-        open_end = not row.until
-        axes.barh(places[row.lane], end - start, left=start, height=0.62, color=colour, alpha=0.75 if open_end else 1)
-        if not open_end and row.phase == "deprecated":
+        axes.barh(places[row.lane], end - start, left=start, height=0.62, color=colour, alpha=1 if row.until else PALE)
+        if row.until and row.Index == last[row.lane]:
             axes.plot([end, end], [places[row.lane] - 0.38, places[row.lane] + 0.38], color=VERMILION, linewidth=2)
     axes.set_yticks(list(places.values()), [shortened(name, 64) for name in places])
     _usage(axes, lanes, places)
     _releases(axes, calendar or Calendar.of_kubernetes(), now)
     title(axes, heading or f"{len(names)} versions and what may be relied on")
-    handles = [Patch(color=colour, label=phase) for phase, colour in PHASES.items() if phase in set(lanes["phase"])]
+    handles = _legend(lanes, now)
     if handles:
         axes.legend(handles=handles, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     return made
+
+
+def _legend(lanes: pd.DataFrame, now: str) -> list[Artist]:
+    """What the colours and lines mean, of those that are drawn."""
+    handles: list[Artist] = [
+        Patch(color=colour, label=phase) for phase, colour in PHASES.items() if phase in set(lanes["phase"])
+    ]
+    if len(lanes) and not lanes["until"].all():
+        handles.append(Patch(color=GREY, alpha=PALE / 2, label="paler: no end in sight"))
+    if len(lanes) and lanes["until"].any():
+        handles.append(Line2D([], [], color=VERMILION, linewidth=2, label="no longer served"))
+    if now:
+        handles.append(Line2D([], [], color=INK, linewidth=1, linestyle=":", label=f"release {now}"))
+    return handles
 
 
 def _usage(axes: Axes, lanes: pd.DataFrame, places: Mapping[str, int]) -> None:
     """How many objects and callers each version still has, after its lane."""
     for lane, rows in lanes.groupby("lane", sort=False):
         counts = {what: rows[what].dropna().max() for what in ("objects", "callers") if rows[what].notna().any()}
-        text = ", ".join(f"{int(count)} {what}" for what, count in counts.items() if count)
+        text = ", ".join(f"{int(count)} {what if count > 1 else what[:-1]}" for what, count in counts.items() if count)
         if text:
             axes.text(_number(rows["end"].max()), places[str(lane)], f" {text}", va="center", fontsize=8, color=INK)
 
@@ -66,10 +90,14 @@ def _releases(axes: Axes, calendar: Calendar, now: str) -> None:
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))  # type: ignore[no-untyped-call]
     low, high = axes.get_xlim()
-    shown = [release for release in calendar.releases if low <= _number(release.day) <= high]
-    step = max(1, len(shown) // 14)
+    ahead = (calendar.at(place) for place in range(len(calendar.releases) + LATER))
+    shown = [release for release in ahead if low <= _number(release.day) <= high]
+    room, kept = (high - low) / ROOM, list[Release]()
+    for release in shown:
+        if not kept or _number(release.day) - _number(kept[-1].day) >= room:
+            kept.append(release)
     above = axes.secondary_xaxis("top")
-    above.set_xticks([_number(each.day) for each in shown[::step]], [each.name for each in shown[::step]], fontsize=8)
+    above.set_xticks([_number(each.day) for each in kept], [each.name for each in kept], fontsize=8)
     above.tick_params(length=2, colors=GREY)
     if now:
         axes.axvline(_number(calendar.release(now).day), color=INK, linewidth=1, linestyle=":")
