@@ -53,7 +53,7 @@ def dispatch(engine: Engine, exchange: Exchange) -> Response:
         remote, registration = backing
         return remote.forward(exchange, registration)
     resource = find(engine, target)
-    if method == "HEAD":
+    if method == "HEAD" or (target.old_watch and method != "GET"):
         raise method_not_allowed()
     _check_route(target, resource)
     served = engine.served(resource)

@@ -205,7 +205,7 @@ def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> 
         integer(request, "limit") or 0,
         option("continue"),
         is_true(request.query, "allowWatchBookmarks"),
-        float(timeout) if timeout is not None else None,
+        float(timeout) if timeout else None,  # nothing asked for, and 0, leave it to the server
         is_true(request.query, "sendInitialEvents") if "sendInitialEvents" in request.query else None,
     )
     errors = _watch_errors(found, watch_list) if watch else _list_errors(found)

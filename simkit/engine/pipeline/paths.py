@@ -6,23 +6,17 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-import orjson
-
-from simkit.engine.pipeline import exposition, grouplist, health, relying, represent
+from simkit.engine.pipeline import described, exposition, grouplist, health, relying, represent
 from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import JSON, negotiate
 from simkit.meta.domain import api_group
-from simkit.meta.errors import method_not_allowed, no_path, no_route, not_acceptable
+from simkit.meta.errors import method_not_allowed, no_path, no_route
 from simkit.meta.message import Response
-from simkit.schema import discovery, openapi
+from simkit.schema import discovery
 from simkit.schema.releases import release
 
-_TEXT: Final = "text/plain; charset=utf-8"
-_BINARY_SWAGGER: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-_BINARY_NAMES: Final = (_BINARY_SWAGGER, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
-_TAKEN: Final = (*_BINARY_NAMES, JSON, "application/*", "*/*")
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")
 _READING: Final = ("GET", "HEAD")
 _REMEMBERED: Final = 1024
@@ -49,7 +43,7 @@ def answer(engine: Engine, exchange: Exchange) -> Response:
     if parts[0] in ("api", "apis"):
         return _group(engine, exchange, parts)
     if path.startswith("/openapi/v3/"):
-        return _described(engine, exchange, path.removeprefix("/openapi/v3/"))
+        return described.document(engine, exchange, path.removeprefix("/openapi/v3/"))
     raise no_path()
 
 
@@ -69,15 +63,8 @@ def _version(engine: Engine, exchange: Exchange) -> Response:
     major, minor = name.split(".")[:2]
     patch = release(name).last_patch or f"{name}.0"
     info = {"major": major, "minor": minor, "gitVersion": f"v{patch}", "gitCommit": "", "buildDate": ""}
-    _needs_json(exchange)
+    described.needs_json(exchange)
     return represent.document({**info, **VERSION, "goVersion": ""}, exchange.wanted)
-
-
-def _needs_json(exchange: Exchange) -> None:
-    """Raise 406 for clients that do not take JSON."""
-    accept = exchange.request.header("accept")
-    if accept and not any(media in accept for media in (JSON, "*/*", "application/*", "com.github.proto-openapi")):
-        raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}", route=True)
 
 
 def _root(engine: Engine, exchange: Exchange) -> Response:
@@ -111,7 +98,8 @@ def _aggregated(engine: Engine, exchange: Exchange, *, core: bool) -> Response |
         return None
     response = represent.document(grouplist.aggregated(engine, version, core=core), exchange.wanted)
     response.content_type = f"{JSON};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
-    return response
+    response.headers.append(("Cache-Control", "public"))
+    return described.marked(exchange, response)
 
 
 def _document(exchange: Exchange, document: Mapping[str, Any], *, routed: bool = True) -> Response:
@@ -152,47 +140,13 @@ def _metrics(engine: Engine, exchange: Exchange) -> Response:
     return Response(200, text, exposition.CONTENT_TYPE)
 
 
-def _openapi_index(engine: Engine, exchange: Exchange) -> Response:
-    return Response(200, orjson.dumps(grouplist.openapi_index(engine, openapi.index(engine.catalogue))), _TEXT)
-
-
-def _swagger(engine: Engine, exchange: Exchange) -> Response:
-    _needs_json(exchange)
-    found = openapi.swagger(engine.catalogue)
-    if engine.registered.remote:
-        found = orjson.dumps(grouplist.merged_swagger(engine, orjson.loads(found)))
-    if not _wants_binary(exchange.request.header("accept")):
-        return Response(200, found, JSON)
-    from simkit.schema.openapi.binary import encoded
-
-    return Response(200, encoded(found), _BINARY_SWAGGER)
-
-
-def _wants_binary(accept: str) -> bool:
-    """Whether a client takes the binary form of the version 2 document before JSON."""
-    media = [clause.partition(";")[0].strip() for clause in accept.split(",")]
-    return next((each for each in media if each in _TAKEN), JSON) in _BINARY_NAMES
-
-
-def _described(engine: Engine, exchange: Exchange, name: str) -> Response:
-    if exchange.request.method != "GET":
-        raise method_not_allowed()
-    group, _, version = name.removeprefix("apis/").partition("/")
-    backing = engine.backing(group, version) if name.startswith("apis/") else None
-    if backing is not None:
-        remote, registration = backing
-        return remote.forward(exchange, registration)
-    body = openapi.document(engine.catalogue, name)
-    return Response(404, content_type="") if body is None else Response(200, body, JSON)
-
-
 _FIXED: Final[Mapping[str, Callable[[Engine, Exchange], Response]]] = {
     "/": _index,
     "/version": _version,
     "/api": _root,
     "/apis": _groups,
-    "/openapi/v2": _swagger,
-    "/openapi/v3": _openapi_index,
+    "/openapi/v2": described.swagger,
+    "/openapi/v3": described.index,
     relying.DOCUMENT: relying.document,
     relying.KEYS: relying.keys,
 }

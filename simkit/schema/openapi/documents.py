@@ -51,6 +51,12 @@ def document(catalogue: Catalogue, name: str) -> bytes | None:
     return None if parts is None else _document(catalogue.release, name.strip("/"), parts)
 
 
+def mark(catalogue: Catalogue, name: str) -> str | None:
+    """The mark of one document's content that its link in the index carries, or None."""
+    parts = _documents(catalogue).get(name.strip("/"))
+    return None if parts is None else _mark(name.strip("/"), parts)
+
+
 def swagger(catalogue: Catalogue) -> bytes:
     """The JSON of the version 2 document, which holds everything."""
     return _swagger(catalogue.release, _parts(catalogue, catalogue.resources()))

@@ -1,0 +1,98 @@
+"""The API's own description, and how clients keep it: marks of its content, and answers that it did not change."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+from hashlib import sha512
+from typing import Final
+
+import orjson
+
+from simkit.engine.pipeline import grouplist
+from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.negotiation import JSON
+from simkit.meta.errors import method_not_allowed, not_acceptable
+from simkit.meta.message import Response
+from simkit.schema import openapi
+
+_TEXT: Final = "text/plain; charset=utf-8"
+_BINARY_SWAGGER: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_BINARY_NAMES: Final = (_BINARY_SWAGGER, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf")
+_TAKEN: Final = (*_BINARY_NAMES, JSON, "application/*", "*/*")
+_YEAR: Final = 365 * 24 * 3600
+
+
+def needs_json(exchange: Exchange) -> None:
+    """Raise 406 for clients that do not take JSON."""
+    accept = exchange.request.header("accept")
+    if accept and not any(media in accept for media in (JSON, "*/*", "application/*", "com.github.proto-openapi")):
+        raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}", route=True)
+
+
+def marked(exchange: Exchange, response: Response, mark: str = "") -> Response:
+    """The answer with a mark of its content, made from the content where none is given.
+
+    A client that shows the mark has the content already: it gets 304 and nothing else.
+    """
+    tag = f'"{mark or content_mark(response.body)}"'
+    response.headers += [("ETag", tag), ("Vary", "Accept")]
+    shown = [each.strip().removeprefix("W/") for each in exchange.request.header("if-none-match").split(",")]
+    if tag in shown or shown == ["*"]:
+        return Response(304, content_type="", headers=response.headers)
+    return response
+
+
+def content_mark(body: bytes) -> str:
+    """A mark that changes with the content."""
+    return sha512(body).hexdigest().upper()
+
+
+def index(engine: Engine, exchange: Exchange) -> Response:
+    """The documents of version 3, each with a link that changes whenever its content does."""
+    listed = grouplist.openapi_index(engine, openapi.index(engine.catalogue))
+    return marked(exchange, Response(200, orjson.dumps(listed), _TEXT))
+
+
+def swagger(engine: Engine, exchange: Exchange) -> Response:
+    """The document of version 2, as JSON or in binary form."""
+    needs_json(exchange)
+    found = openapi.swagger(engine.catalogue)
+    if engine.registered.remote:
+        found = orjson.dumps(grouplist.merged_swagger(engine, orjson.loads(found)))
+    if not _wants_binary(exchange.request.header("accept")):
+        return marked(exchange, Response(200, found, JSON))
+    from simkit.schema.openapi.binary import encoded
+
+    return marked(exchange, Response(200, encoded(found), _BINARY_SWAGGER))
+
+
+def _wants_binary(accept: str) -> bool:
+    """Whether a client takes the binary form of the version 2 document before JSON."""
+    media = [clause.partition(";")[0].strip() for clause in accept.split(",")]
+    return next((each for each in media if each in _TAKEN), JSON) in _BINARY_NAMES
+
+
+def document(engine: Engine, exchange: Exchange, name: str) -> Response:
+    """One document of version 3. A link with an old mark leads on to the present one; one with the right mark is kept.
+
+    Where another server answers for the group, its document is asked for.
+    """
+    if exchange.request.method != "GET":
+        raise method_not_allowed()
+    group, _, version = name.removeprefix("apis/").partition("/")
+    backing = engine.backing(group, version) if name.startswith("apis/") else None
+    if backing is not None:
+        remote, registration = backing
+        return remote.forward(exchange, registration)
+    body, mark = openapi.document(engine.catalogue, name), openapi.mark(engine.catalogue, name)
+    if body is None or mark is None:
+        return Response(404, content_type="")
+    known = exchange.request.option("hash")
+    if known and known != mark:
+        return Response(301, content_type="", headers=[("Location", f"/openapi/v3/{name.strip('/')}?hash={mark}")])
+    response = marked(exchange, Response(200, body, JSON), mark)
+    if known:
+        expires = formatdate(engine.clock.now() + _YEAR, usegmt=True)
+        response.headers += [("Cache-Control", "public, immutable"), ("Expires", expires)]
+    return response
