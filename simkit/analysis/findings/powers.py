@@ -337,6 +337,16 @@ POWERS: Final = (
         HIGH,
     ),
     Power(
+        "service-address",
+        "Can draw traffic to services",
+        _one(*CHANGE, on=("services/status",)),
+        "A load balancer's address in the status of a service draws what is sent to that address, from any pod.",
+        "Leave it to the controller of load balancers.",
+        MEDIUM,
+        MEDIUM,
+        LOW,
+    ),
+    Power(
         "namespace-label",
         "Can relabel namespaces",
         _one(*CHANGE, on=("namespaces",)),
