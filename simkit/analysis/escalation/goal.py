@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
@@ -32,8 +33,12 @@ class Access:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    url: str = ""
+    """A path that is no resource, instead of a resource."""
 
     def __str__(self) -> str:
+        if self.url:
+            return f"{self.verb} {self.url}"
         what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
         where = f" in {self.namespace}" if self.namespace else ""
         return (
@@ -137,6 +142,7 @@ def question_goal(title: str, question: Question) -> Goal:
         question.namespace or "",
         question.name or "",
         question.subresource,
+        question.path,
     )
 
     def asked(graph: EscalationGraph) -> Question:
@@ -176,8 +182,8 @@ KNOWN: Final = {goal.name: goal for goal in (CLUSTER, ALL_SECRETS, NODE)}
 def parse_goal(goal: Goal | str) -> Goal:
     """The goal that a text names.
 
-    ``cluster-admin``, ``all secrets``, ``a node``, ``namespace prod``, ``impact G1``, a subject (``sa:ns/name``), or a
-    permission (``get secrets``, ``create pods in prod``).
+    ``cluster-admin``, ``all secrets``, ``a node``, ``namespace prod``, ``impact G1``, a subject (``sa:ns/name``,
+    ``user:alice``), or a permission (``get secrets``, ``create pods in prod``, ``get /metrics``).
 
     Examples
     --------
@@ -193,11 +199,16 @@ def parse_goal(goal: Goal | str) -> Goal:
         return namespace_goal(rest)
     if first == "impact" and rest:
         return impact_goal(rest)
-    if not rest:
+    if not rest and ":" in goal:
         return subject_goal(goal)
     resource, _, where = rest.partition(" in ")
-    if " " in resource:
+    if not rest or " " in resource:
+        near = get_close_matches(goal, KNOWN, 1)
         raise SimkitError(
-            f"{goal!r} is no goal; known are {', '.join(KNOWN)}, 'namespace NAME', 'VERB RESOURCE [in NAMESPACE]'"
+            f"{goal!r} is no goal{f'; did you mean {near[0]!r}?' if near else ''}; known are {', '.join(KNOWN)}, "
+            "'namespace NAME', 'impact ID', 'user:NAME', 'group:NAME', 'sa:NAMESPACE/NAME' and "
+            "'VERB RESOURCE [in NAMESPACE]'"
         )
+    if resource.startswith("/"):
+        return question_goal(goal, Question(first, path=resource))
     return permission_goal(first, resource, namespace=where or None)

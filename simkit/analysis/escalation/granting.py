@@ -86,7 +86,20 @@ def _at(path: Path, actor: Actor) -> Question | None:
 
 def review(access: Access, identity: Identity | None = None) -> tuple[str, dict[str, Any]]:
     """The path and body of a review: by oneself, or about somebody."""
-    attributes: dict[str, str] = {
+    if access.url:
+        spec: dict[str, Any] = {"nonResourceAttributes": {"verb": access.verb, "path": access.url}}
+    else:
+        spec = {"resourceAttributes": _attributes(access)}
+    kind = "SelfSubjectAccessReview"
+    if identity is not None:
+        kind = "SubjectAccessReview"
+        spec |= {"user": identity.user, "groups": list(identity.groups)}
+    body = {"apiVersion": f"{AUTHORIZATION_GROUP}/v1", "kind": kind, "spec": spec}
+    return f"/apis/{AUTHORIZATION_GROUP}/v1/{kind.lower()}s", body
+
+
+def _attributes(access: Access) -> dict[str, str]:
+    attributes = {
         "verb": access.verb,
         "resource": access.resource,
         "group": access.group,
@@ -94,13 +107,7 @@ def review(access: Access, identity: Identity | None = None) -> tuple[str, dict[
         "name": access.name,
         "subresource": access.subresource,
     }
-    spec: dict[str, Any] = {"resourceAttributes": {key: value for key, value in attributes.items() if value}}
-    kind = "SelfSubjectAccessReview"
-    if identity is not None:
-        kind = "SubjectAccessReview"
-        spec |= {"user": identity.user, "groups": list(identity.groups)}
-    body = {"apiVersion": f"{AUTHORIZATION_GROUP}/v1", "kind": kind, "spec": spec}
-    return f"/apis/{AUTHORIZATION_GROUP}/v1/{kind.lower()}s", body
+    return {key: value for key, value in attributes.items() if value}
 
 
 def allowed(sandbox: Sandbox, access: Access, identity: Identity) -> bool:

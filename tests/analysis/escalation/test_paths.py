@@ -211,6 +211,8 @@ def test_goals_can_be_any_permission_or_subject() -> None:
     assert ids(found(*scene(TOKENS), *owner, fenced("shop"), goal="namespace shop")) == [("C5", "A1")]
     with pytest.raises(SimkitError, match="is no goal"):
         parse_goal("be very powerful")
+    with pytest.raises(SimkitError, match="did you mean 'cluster-admin'"):
+        parse_goal("cluster-amdin")
 
 
 def test_who_can_within_hops() -> None:
@@ -334,3 +336,15 @@ def test_a_wide_grant_of_names_is_one_step_with_choices() -> None:
     assert [str(edge.target) for edge in path.edges[:2]] == ["a service account named admin, other", "sa:ops/admin"]
     assert str(path.steps[0].target) == "sa:ops/admin"
     assert path.prove(cluster).proven
+
+
+def test_a_path_that_is_no_resource_is_a_goal() -> None:
+    """Reached and proven like any other permission."""
+    metrics = [role("metrics", rule("get", urls="/metrics/*")), binding("m", "metrics", "sa:ops/admin")]
+    cluster = served(*scene(TOKENS, place="ops"), *metrics)
+    [path] = escalations(cluster.snapshot(), ATTACKER, goal="get /metrics/cadvisor")
+    assert path.primitives == ("C5",)
+    proof = path.prove(cluster)
+    assert proof.proven
+    assert proof.performed[-1].request == "review of self: get /metrics/cadvisor"
+    assert not escalations(cluster.snapshot(), ATTACKER, goal="get /logs")
