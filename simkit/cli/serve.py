@@ -129,6 +129,7 @@ def _add_behaviour(group: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until told to stop; gives back the exit code."""
     from simkit.cluster.assembly import live
+    from simkit.cluster.bootstrap import publish
     from simkit.engine.authn.config import build
     from simkit.engine.http.road import Road
     from simkit.engine.http.server import Server
@@ -143,6 +144,8 @@ def run(args: argparse.Namespace) -> int:
         made = _assembled(replace(_options(args), **_signing(args, serving)), args.load)
         authentication = build(access_flags.settings(args, serving), live(made.store), clock, made.engine.metrics)
         made.engine.authenticate_with(authentication)
+        if args.load is None:
+            publish(made.engine)
         compress = made.engine.gate("APIResponseCompression")
         road = Road(made.engine)
         server = Server(road, serving, clock=clock, compress=compress, departing=road, upkeep=made.runner)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 from urllib.parse import quote
 
-from simkit.cluster.first_objects import first_objects
+from simkit.cluster.first_objects import AUTHENTICATION, first_objects
 from simkit.engine.controllers.apiservices import registered
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.road import travel
@@ -71,6 +71,14 @@ def _fill_first(engine: Engine) -> None:
             _write(engine, obj, exists=False)
 
 
+def publish(engine: Engine) -> None:
+    """Tell other servers of the cluster whom to believe, where that is known."""
+    found = engine.authentication.published
+    if found:
+        path = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/configmaps/{AUTHENTICATION}"
+        _send(engine, "PATCH", path, {"data": dict(found)}, media="application/merge-patch+json")
+
+
 def provide(engine: Engine, namespace: str) -> None:
     """Create a namespace, if nobody else did in the meantime."""
     _send(engine, "POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
@@ -90,8 +98,8 @@ def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
         _send(engine, "POST", path, obj)
 
 
-def _send(engine: Engine, method: str, path: str, obj: Object | None) -> None:
-    request = Request.of(method, path, obj, headers={"user-agent": API_SERVER})
+def _send(engine: Engine, method: str, path: str, obj: Object | None, *, media: str = "application/json") -> None:
+    request = Request.of(method, path, obj, content_type=media, headers={"user-agent": API_SERVER})
     response = travel(engine, request, SERVER)
     if response.status >= 400 and response.status != 409:
         raise SimkitError(f"the server could not make {path}: {response.object.get('message')}")

@@ -17,6 +17,8 @@ from simkit.meta.objects import Draft, Object
 ADDRESS: Final = "192.0.2.1"
 """Where the server says that it is: an address for documents, since one in memory is nowhere."""
 PORT: Final = 6443
+AUTHENTICATION: Final = "extension-apiserver-authentication"
+"""The config map that tells other servers of the cluster whom to believe."""
 FLOW_GROUP: Final = api_group("flowcontrol.apiserver")
 DISCOVERY_GROUP: Final = api_group("discovery")
 NAME: Final = "kubernetes"
@@ -42,7 +44,7 @@ def first_objects(engine: Engine) -> Iterator[Object]:
     yield _endpoints()
     if engine.catalogue.find(DISCOVERY_GROUP, "v1", "endpointslices") is not None:
         yield _slice()
-    yield _config_map("extension-apiserver-authentication", {})
+    yield _config_map(AUTHENTICATION, {})
     since = timestamp(engine.clock.now()).partition("T")[0]
     yield _config_map("kube-apiserver-legacy-service-account-token-tracking", {"since": since})
 

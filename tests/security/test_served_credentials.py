@@ -116,6 +116,17 @@ def test_the_address_of_the_keys(served: Served) -> None:
     assert answer["jwks_uri"] == f"{served.url}/openid/v1/jwks"
 
 
+def test_whom_other_servers_may_believe(served: Served) -> None:
+    """The config map for them holds the authorities of clients and proxies, and the names of headers."""
+    data = served.root("GET", "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication")["data"]
+    assert served.clients.certificate.read_text() in data["client-ca-file"]
+    assert data["requestheader-client-ca-file"] == served.proxies.certificate.read_text()
+    assert {name: data[f"requestheader-{name}"] for name in ("allowed-names", "username-headers")} == {
+        "allowed-names": '["front"]',
+        "username-headers": '["X-Remote-User"]',
+    }
+
+
 # Certificates
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import orjson
 
 from simkit.engine.authn.bootstrap import BootstrapTokens
 from simkit.engine.authn.certificate import ClientCertificates
@@ -81,6 +83,8 @@ class Authentication:
     """What tokens carry as ``iss``."""
     jwks_uri: str = ""
     """Where relying parties find the keys, unless on this server."""
+    published: Mapping[str, str] = field(default_factory=dict)
+    """What servers behind registered group versions must know to tell clients and this server's proxy apart."""
 
 
 def build(settings: Settings, lookup: Lookup, clock: Clock, counters: Counters | None = None) -> Authentication:
@@ -111,7 +115,25 @@ def build(settings: Settings, lookup: Lookup, clock: Clock, counters: Counters |
         settings.service_account_extend_token_expiration,
         issuers[0],
         settings.service_account_jwks_uri,
+        _published(settings),
     )
+
+
+def _published(settings: Settings) -> dict[str, str]:
+    """The content of the config map from which other servers of the cluster learn whom to believe."""
+    found: dict[str, str] = {}
+    if settings.client_authorities:
+        found["client-ca-file"] = settings.client_authorities.decode()
+    if settings.proxy_authorities:
+        found["requestheader-client-ca-file"] = settings.proxy_authorities.decode()
+        for name, values in (
+            ("allowed-names", settings.proxy_names),
+            ("username-headers", settings.proxy_user_headers),
+            ("group-headers", settings.proxy_group_headers),
+            ("extra-headers-prefix", settings.proxy_extra_prefixes),
+        ):
+            found[f"requestheader-{name}"] = orjson.dumps(list(values)).decode()
+    return found
 
 
 def in_process(
