@@ -78,6 +78,7 @@ def environment(
     *,
     params: bool = False,
     authorizer: bool = True,
+    request_resource: bool = True,
     variables: Types | None = None,
     stored: bool = True,
     objects: Type = DYN,
@@ -89,6 +90,8 @@ def environment(
     ----------
     params, authorizer
         Whether ``params`` and ``authorizer`` are there.
+    request_resource
+        Whether ``authorizer.requestResource`` is there with the authorizer.
     variables
         Types of the variables that stand before the expression; None where the policy has no variables.
     stored
@@ -101,7 +104,8 @@ def environment(
         found["params"] = param
     if authorizer:
         found["authorizer"] = parsed("Authorizer")
-        found["authorizer.requestResource"] = parsed("ResourceCheck")
+        if request_resource:
+            found["authorizer.requestResource"] = parsed("ResourceCheck")
     if variables is not None:
         found["variables"] = object_of("kubernetes.variables", variables)
     return Environment(found, version=STORED_EXPRESSIONS if stored else NEW_EXPRESSIONS, strict=False)

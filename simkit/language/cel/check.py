@@ -38,6 +38,7 @@ from simkit.language.cel.types import (
     Substitutions,
     Type,
     applied,
+    is_fieldless_message,
     is_open,
     is_optional,
     list_of,
@@ -207,6 +208,8 @@ class Checker:
         elif target.kind == "param":
             self._known.assignable(DYN, target)
             found = DYN
+        elif is_fieldless_message(target):
+            self._report(node, f"unexpected failed resolution of '{target}'")
         else:
             if not is_open(target):
                 self._report(node, f"type '{target}' does not support field selection")

@@ -125,6 +125,17 @@ def is_open(found: Type) -> bool:
     return found.kind in ("dyn", "error")
 
 
+def is_fieldless_message(found: Type) -> bool:
+    """Whether the type is declared as a message that has no definition: so the types of Kubernetes' own functions are.
+
+    Examples
+    --------
+    >>> is_fieldless_message(parsed("Quantity")), is_fieldless_message(parsed("IP"))
+    (True, False)
+    """
+    return found.kind == "opaque" and found.name.startswith("kubernetes.")
+
+
 def is_optional(found: Type) -> bool:
     """Whether values of the type are optionals."""
     return found.kind == "opaque" and found.name == "optional"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final
 
-from simkit.kinds.parts.policy_expressions import environment, explained, variable_type
+from simkit.kinds.parts.policy_expressions import environment, variable_type
 from simkit.language.cel.check import Variables
 from simkit.language.cel.declared import Declared, declare
 from simkit.language.cel.environment import Environment
@@ -26,13 +26,15 @@ def expression_warnings(policy: Object, catalogue: Catalogue) -> list[dict[str, 
 
 
 def kinds_to_check(policy: Object, catalogue: Catalogue) -> list[GroupVersionKind]:
-    """The kinds that a policy's rules name without wildcards, by group, version and kind; ten of a rule at most."""
+    """The kinds that the rules name without wildcards, by group, version and kind; a rule's tenth is the last."""
     found: set[GroupVersionKind] = set()
     for rule in at(policy, "spec", "matchConstraints", "resourceRules") or ():
         groups, versions = _exact(rule.get("apiGroups")), _exact(rule.get("apiVersions"))
         resources = sorted(each for each in rule.get("resources") or () if "*" not in each and "/" not in each)
-        known = [catalogue.find(*place) for place in product(groups, versions, resources)]
-        found.update([each.gvk for each in known if each is not None][:_MOST_TYPES])
+        known = [each.gvk for place in product(groups, versions, resources) if (each := catalogue.find(*place))]
+        found.update(known[:_MOST_TYPES])
+        if len(known) >= _MOST_TYPES:
+            break
     return sorted(found)
 
 
@@ -72,12 +74,16 @@ class _Check:
             typed = {**typed, "params": self._params}
         types: dict[str, Type] = {}
         for row in self._spec.get("variables") or ():
-            known = environment(params=self._params is not None, variables=types).with_variables(typed)
             try:
-                types[row["name"]] = variable_type(known.compile(row["expression"]).type)
+                types[row["name"]] = variable_type(self._known(types, typed).compile(row["expression"]).type)
             except CompileError:
                 types[row["name"]] = DYN
-        return environment(params=self._params is not None, variables=types).with_variables(typed)
+        return self._known(types, typed)
+
+    def _known(self, types: Mapping[str, Type], typed: Variables) -> Environment:
+        """What the real server's check knows: everything but ``authorizer.requestResource``, which it warns of."""
+        params = self._params is not None
+        return environment(params=params, request_resource=False, variables=types).with_variables(typed)
 
     def warnings(self) -> Iterator[dict[str, str]]:
         for index, validation in enumerate(self._spec.get("validations") or ()):
@@ -94,7 +100,6 @@ class _Check:
             try:
                 known.compile(source)
             except CompileError as error:
-                shown = f"{kind.group}/{kind.version}, Kind={kind.kind}"
-                doubt = "type checking error: " if error.stage == "instantiation" else ""
-                found.append(f"{shown}: {doubt}{explained(error)}\n")
+                if error.stage != "instantiation":
+                    found.append(f"{kind.group}/{kind.version}, Kind={kind.kind}: {error}\n")
         return "\n".join(found)

@@ -25,9 +25,8 @@ def test_a_misspelt_field_is_told_with_its_kind_and_place() -> None:
     assert status["observedGeneration"] == 1
     (warning,) = status["typeChecking"]["expressionWarnings"]
     assert warning["fieldRef"] == "spec.validations[0].expression"
-    place = " | object.replicas > 1\n | ......^\n"
-    assert warning["warning"].startswith("apps/v1, Kind=Deployment: ")
-    assert warning["warning"].endswith(f"ERROR: <input>:1:7: undefined field 'replicas'\n{place}")
+    told = "apps/v1, Kind=Deployment: ERROR: <input>:1:7: undefined field 'replicas'"
+    assert warning["warning"] == f"{told}\n | object.replicas > 1\n | ......^\n"
 
 
 @pytest.mark.parametrize(
@@ -42,6 +41,26 @@ def test_a_misspelt_field_is_told_with_its_kind_and_place() -> None:
 def test_nothing_to_doubt(expression: str, rule: Any) -> None:
     """Well-typed expressions, and rules that name no kind, have an empty list of warnings."""
     assert checked(policy(expression, rule=rule))["typeChecking"] == {}
+
+
+def test_the_request_s_resource_is_unknown_to_the_check() -> None:
+    """As on the real server, whose check knows ``authorizer`` alone; the policy itself may ask it."""
+    asked = "authorizer.requestResource.check('get').allowed()"
+    (warning,) = checked(policy(asked, rule=DEPLOYMENTS))["typeChecking"]["expressionWarnings"]
+    assert "1:11: unexpected failed resolution of 'kubernetes.authorization.Authorizer'" in warning["warning"]
+    assert checked(policy("authorizer.path('/x').check('get').allowed()", rule=DEPLOYMENTS))["typeChecking"] == {}
+
+
+def test_ten_kinds_are_looked_at() -> None:
+    """The rule that reaches the tenth is the last that is read."""
+    some = ["pods", "services", "endpoints", "secrets", "configmaps", "events", "nodes", "namespaces", "bindings"]
+    many = ["persistentvolumes", "persistentvolumeclaims", "serviceaccounts", "limitranges"]
+    core = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": some + many}
+    checked_policy = policy("object.nothing == 1", rule=core)
+    checked_policy["spec"]["matchConstraints"]["resourceRules"].append(DEPLOYMENTS)
+    (warning,) = checked(checked_policy)["typeChecking"]["expressionWarnings"]
+    assert warning["warning"].count("Kind=") == 10
+    assert "Deployment" not in warning["warning"]
 
 
 def test_types_reach_through_variables_and_parameters() -> None:

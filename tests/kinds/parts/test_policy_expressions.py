@@ -57,7 +57,8 @@ def test_variables_see_those_before_them() -> None:
     assert not reader.expression_faults("variables.b == 2", "e")
     assert "undefined field 'c'" in texts(reader.expression_faults("variables.c == 2", "e"))[0]
     early = PolicyReader({"variables": [{"name": "a", "expression": "variables.b"}]})
-    assert "undeclared reference to 'variables'" in texts(early.variable_faults("v"))[0]
+    assert "undefined field 'b'" in texts(early.variable_faults("v"))[0]
+    assert "undeclared reference to 'variables'" in texts(PolicyReader({}).expression_faults("variables.b", "e"))[0]
 
 
 def test_stored_expressions_are_read_as_stored_ones() -> None:

@@ -63,6 +63,7 @@ def test_types(source: str, found: str, environment: Environment) -> None:
     [
         ("self.nam", "1:5: undefined field 'nam'"),
         ("self.name.x", "1:10: type 'string' does not support field selection"),
+        ("quantity('1').x", "1:14: unexpected failed resolution of 'kubernetes.Quantity'"),
         ("self.count + self.name", "1:12: found no matching overload for '_+_' applied to '(int, string)'"),
         ("size(1)", "1:5: found no matching overload for 'size' applied to '(int)'"),
         (
