@@ -76,8 +76,8 @@ def _options(draft: Draft, written: WriteOptions) -> DeleteOptions:
         bool(given.get("dryRun")) or written.dry_run,
         given.get("gracePeriodSeconds"),
         given.get("propagationPolicy") or "",
-        preconditions.get("uid") or "",
-        preconditions.get("resourceVersion") or "",
+        preconditions.get("uid"),
+        preconditions.get("resourceVersion"),
     )
 
 

@@ -45,13 +45,16 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """What a DELETE may say. ``propagation`` is empty where the kind's default applies."""
+    """What a DELETE may say. ``propagation`` is empty where the kind's default applies.
+
+    The object must have the uid and the resourceVersion, unless they are None.
+    """
 
     dry_run: bool = False
     grace_seconds: int | None = None
     propagation: str = ""
-    uid: str = ""
-    resource_version: str = ""
+    uid: str | None = None
+    resource_version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +152,10 @@ def delete_options(request: Request, body: Any) -> DeleteOptions:
         bool(options.get("dryRun")),
         options.get("gracePeriodSeconds"),
         options.get("propagationPolicy") or "",
-        preconditions.get("uid") or "",
-        preconditions.get("resourceVersion") or "",
+        preconditions.get("uid"),
+        preconditions.get("resourceVersion"),
     )
-    errors = _propagation_errors(found.propagation, options.get("orphanDependents"))
+    errors = _propagation_errors(options.get("propagationPolicy"), options.get("orphanDependents"))
     errors += _dry_run_errors(options.get("dryRun") or ())
     if errors:
         raise invalid(GroupKind(META_GROUP, "DeleteOptions"), "", errors)
@@ -175,18 +178,21 @@ def _query_delete_options(request: Request) -> dict[str, Any]:
     options: dict[str, Any] = {
         "dryRun": list(query.get("dryRun", ())),
         "gracePeriodSeconds": integer(request, "gracePeriodSeconds"),
-        "propagationPolicy": request.option("propagationPolicy"),
     }
+    if "propagationPolicy" in query:
+        options["propagationPolicy"] = request.option("propagationPolicy")
     if "orphanDependents" in query:
         options["orphanDependents"] = is_true(query, "orphanDependents")
     return options
 
 
-def _propagation_errors(policy: str, orphan: bool | None) -> list[FieldError]:
-    if policy and orphan is not None:
+def _propagation_errors(policy: str | None, orphan: bool | None) -> list[FieldError]:
+    if policy is None:
+        return []
+    if orphan is not None:
         detail = "orphanDependents and deletionPropagation cannot be both set"
         return [invalid_value("propagationPolicy", policy, detail)]
-    if policy and policy not in _PROPAGATION:
+    if policy not in _PROPAGATION:
         return [unsupported("propagationPolicy", policy, (*_PROPAGATION, "nil"))]
     return []
 

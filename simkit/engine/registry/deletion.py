@@ -28,8 +28,9 @@ class Removal:
     grace_seconds: int | None = None
     propagation: str = ""
     """Foreground, Background, Orphan, or empty for the kind's default."""
-    uid: str = ""
-    resource_version: str = ""
+    uid: str | None = None
+    resource_version: str | None = None
+    """What the object must have, unless None."""
 
 
 def delete(store: Store, clock: Clock, removal: Removal) -> Outcome:
@@ -49,13 +50,13 @@ def delete(store: Store, clock: Clock, removal: Removal) -> Outcome:
 
 def _check_preconditions(removal: Removal, live: Object) -> None:
     uid, version = live["metadata"].get("uid", ""), live["metadata"].get("resourceVersion", "")
-    if removal.uid and removal.uid != uid:
+    if removal.uid is not None and removal.uid != uid:
         why = (
             f"the UID in the precondition ({removal.uid}) does not match the UID in record ({uid}). "
             "The object might have been deleted and then recreated"
         )
         raise conflict(removal.place.kind, removal.key.name, why)
-    if removal.resource_version and removal.resource_version != version:
+    if removal.resource_version is not None and removal.resource_version != version:
         why = (
             f"the ResourceVersion in the precondition ({removal.resource_version}) does not match "
             f"the ResourceVersion in record ({version}). The object might have been modified"

@@ -56,3 +56,29 @@ def test_a_negative_period_is_one_second(cluster: simkit.Cluster) -> None:
     """Less than nothing counts as one second, also for a pod that ends already."""
     delete(cluster)
     assert delete(cluster, gracePeriodSeconds=-1)["deletionGracePeriodSeconds"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        ({"propagationPolicy": ""}, 422, 'propagationPolicy: Unsupported value: ""'),
+        ({"propagationPolicy": "Orphan", "orphanDependents": False}, 422, "cannot be both set"),
+        ({"preconditions": {"uid": ""}}, 409, "the UID in the precondition () does not match"),
+        ({"preconditions": {"resourceVersion": ""}}, 409, "the ResourceVersion in the precondition () does not"),
+        ({"apiVersion": "a/b/c"}, 500, "unexpected GroupVersion string: a/b/c"),
+        ({"dryRun": ["Some"]}, 422, 'dryRun: Unsupported value: []string{"Some"}'),
+        ({"gracePeriodSeconds": "5"}, 500, "json: cannot unmarshal string into Go struct field DeleteOptions."),
+    ],
+)
+def test_options_that_are_refused(cluster: simkit.Cluster, options: dict[str, Any], status: int, message: str) -> None:
+    """What is given counts, also when it is empty; nothing happens to the pod."""
+    before = cluster.engine.store.revision
+    answer = cluster.perform(Request.of("DELETE", f"{PODS}/p", options))
+    assert answer.status == status
+    assert message in answer.object["message"]
+    assert cluster.engine.store.revision == before
+
+
+def test_an_empty_policy_in_the_query_is_refused(cluster: simkit.Cluster) -> None:
+    """An empty parameter is a policy that there is not."""
+    assert cluster.perform(Request.of("DELETE", f"{PODS}/p?propagationPolicy=")).status == 422
