@@ -111,3 +111,13 @@ def test_incomplete(cluster: Cluster) -> None:
     root = Identity("root", ("system:masters",))
     assert act(cluster, {"Impersonate-Group": "devs"}, root) == 500
     assert act(cluster, {"Impersonate-User": ""}, root)["username"] == "root"
+
+
+@pytest.mark.parametrize(
+    ("header", "key"), [("a%2Fb", "a/b"), ("A.B", "a.b"), ("100%", "100%"), ("%zz%2f", "%zz%2f"), ("", "")]
+)
+def test_keys_of_extra(cluster: Cluster, header: str, key: str) -> None:
+    """The key is in percent form; one that is not throughout is taken as it stands, for the question as for the answer."""
+    root = Identity("root", ("system:masters",))
+    taken = act(cluster, {"Impersonate-User": "ann", f"Impersonate-Extra-{header}": "v"}, root)
+    assert taken["extra"] == {key: ["v"]}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 from urllib.parse import unquote
 
 from simkit.engine.authn.certificate import ChainVerifier
@@ -11,8 +13,22 @@ from simkit.meta.errors import unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 
+_BROKEN: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 USER_HEADERS, GROUP_HEADERS, EXTRA_PREFIXES = ("x-remote-user",), ("x-remote-group",), ("x-remote-extra-",)
 """The usual names of the headers."""
+
+
+def extra_key(written: str) -> str:
+    """The key of an extra attribute from the end of a header's name, where it stands in percent form.
+
+    One that is not in percent form throughout is taken as it stands, as on the real server.
+
+    Examples
+    --------
+    >>> extra_key("acme.com%2fteam"), extra_key("100%"), extra_key("%zz%2f")
+    ('acme.com/team', '100%', '%zz%2f')
+    """
+    return written if _BROKEN.search(written) else unquote(written)
 
 
 class RequestHeaders:
@@ -65,5 +81,5 @@ class RequestHeaders:
         for name, values in headers.items():
             for prefix in self._extra_prefixes:
                 if name.startswith(prefix):
-                    found.setdefault(unquote(name[len(prefix) :]), []).extend(values)
+                    found.setdefault(extra_key(name[len(prefix) :]), []).extend(values)
         return {key: tuple(values) for key, values in found.items()}

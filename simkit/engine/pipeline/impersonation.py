@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote
 
+from simkit.engine.authn.requestheader import extra_key
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.meta.attributes import Attributes
@@ -70,7 +70,7 @@ def _asks(headers: Mapping[str, Sequence[str]]) -> list[_Ask]:
     asks += [_Ask("Group", "groups", group) for group in headers.get(_GROUP, ())]
     for name, values in headers.items():
         if name.startswith(_EXTRA):
-            key = unquote(name[len(_EXTRA) :].lower())
+            key = extra_key(name[len(_EXTRA) :].lower())
             asks += [_Ask("UserExtra", "userextras", value, AUTHENTICATION_GROUP, "v1", "", key) for value in values]
     uid = (headers.get(_UID) or ("",))[0]
     if uid:
@@ -105,5 +105,5 @@ def _become(headers: Mapping[str, Sequence[str]]) -> Identity:
     extra: dict[str, Sequence[str]] = {}
     for name, values in headers.items():
         if name.startswith(_EXTRA):
-            extra[unquote(name[len(_EXTRA) :].lower())] = tuple(values)
+            extra[extra_key(name[len(_EXTRA) :].lower())] = tuple(values)
     return Identity(user, tuple(groups), (headers.get(_UID) or ("",))[0], extra)

@@ -20,7 +20,7 @@ from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.flow.level import LONGEST_WAIT
 from simkit.engine.pipeline.impersonation import impersonate
 from simkit.engine.pipeline.limits import TooMany, is_long
-from simkit.engine.pipeline.metrics import Route, route
+from simkit.engine.pipeline.metrics import Route, counted_name, route
 from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.target import parse
 from simkit.meta.attributes import Verdict
@@ -65,6 +65,7 @@ def _identified(engine: Engine, exchange: Exchange) -> Identity:
             engine.audit.refuse(exchange)
         raise
     engine.metrics.count("authentication_attempts", "success")
+    engine.metrics.count("authenticated_user_requests", counted_name(identity.user))
     return identity
 
 

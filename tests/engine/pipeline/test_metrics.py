@@ -142,3 +142,13 @@ def test_buckets() -> None:
         metrics.observe(seen[0], response, seconds)
     (sums,) = metrics.requests.values()
     assert (sums.count, sums.durations[0], sums.durations[1], sums.durations[-1]) == (4, 2, 1, 1)
+
+
+def test_users_are_counted_by_kind() -> None:
+    """Requests of authenticated users are counted; few names are told apart."""
+    known = {name: Identity(name) for name in ("admin", "ann@example.com", "ann")}
+    cluster = Cluster(options=Options(seed=1, authenticators=(StaticTokens(known),)))
+    for name in (*known, "wrong"):
+        travel(cluster.engine, Request.of("GET", "/version", headers={"authorization": f"Bearer {name}"}))
+    counted = cluster.engine.metrics.counts["authenticated_user_requests"]
+    assert counted == {("admin",): 1, ("email_id",): 1, ("other",): 1}
