@@ -14,8 +14,8 @@ from simkit.engine.authz.config import FromFile, Module, Modules
 from simkit.engine.authz.node import NodeAuthorizer
 from simkit.engine.authz.nodegraph import NodeGraph
 from simkit.engine.authz.rbac import RoleAuthorizer
-from simkit.engine.authz.webhook import FailurePolicy, Poster, ReviewVersion, Settings, Webhook
-from simkit.engine.outside.call import Caller, CallFailed
+from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, Webhook
+from simkit.engine.outside.call import Caller, CallFailed, Poster
 from simkit.engine.outside.clientfile import Endpoint, read
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.seams import Authorizer, Store

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
 from simkit.cluster import bootstrap
@@ -181,6 +182,7 @@ class Assembled:
             lambda quota, used: charge(self.engine, quota, used),
             lambda name: bootstrap.provide(self.engine, name),
             read_settings(settings) if settings is not None else {},
+            Path(settings).parent if settings is not None else Path(),
             (self.options.default_not_ready_toleration_seconds, self.options.default_unreachable_toleration_seconds),
         )
         on, off = self.options.enable_admission_plugins, self.options.disable_admission_plugins

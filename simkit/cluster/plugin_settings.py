@@ -9,8 +9,11 @@ from typing import Any, Final, get_args
 import yaml
 
 from simkit.engine.admission.event_rate_limit import Limit
+from simkit.engine.admission.image_policy_webhook import ImagePolicy
 from simkit.engine.admission.pod_security import Exemptions
 from simkit.engine.admission.resource_quota import Limited
+from simkit.engine.outside.clientfile import Endpoint
+from simkit.engine.outside.clientfile import read as read_endpoint
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
@@ -62,6 +65,28 @@ def limited(settings: Settings) -> list[Limited]:
         )
         for each in settings.get("limitedResources") or ()
     ]
+
+
+def image_policy(settings: Settings, folder: Path) -> tuple[Endpoint, ImagePolicy]:
+    """Where the service is that judges images, and how it is asked. Raises SimkitError where nothing is said of it."""
+    said = settings.get("imagePolicy") or {}
+    if not said.get("kubeConfigFile"):
+        why = "give imagePolicy.kubeConfigFile in --admission-control-config-file"
+        raise SimkitError(f"ImagePolicyWebhook needs a service to ask: {why}")
+    known = ImagePolicy()
+    policy = ImagePolicy(
+        _seconds(said, "allowTTL", known.allow_ttl),
+        _seconds(said, "denyTTL", known.deny_ttl),
+        _seconds(said, "retryBackoff", 1000 * known.backoff) / 1000,
+        bool(said.get("defaultAllow")),
+    )
+    return read_endpoint(folder / str(said["kubeConfigFile"])), policy
+
+
+def _seconds(said: Settings, name: str, default: float) -> float:
+    """A time, whose default 0 stands for; a negative one means none."""
+    given = float(said.get(name) or 0)
+    return default if not given else max(0.0, given)
 
 
 def event_limits(settings: Settings) -> Sequence[Limit]:

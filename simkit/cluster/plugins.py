@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from simkit.cluster import plugin_settings as read
@@ -22,6 +23,7 @@ from simkit.engine.admission.default_toleration_seconds import SECONDS, DefaultT
 from simkit.engine.admission.deny_service_external_ips import DenyServiceExternalIPs
 from simkit.engine.admission.event_rate_limit import EventRateLimit
 from simkit.engine.admission.extended_resource_toleration import ExtendedResourceToleration
+from simkit.engine.admission.image_policy_webhook import ImagePolicyWebhook
 from simkit.engine.admission.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from simkit.engine.admission.limit_ranger import LimitRanger
 from simkit.engine.admission.matching import Convert, LiveWorld
@@ -30,6 +32,7 @@ from simkit.engine.admission.namespace_lifecycle import NamespaceLifecycle
 from simkit.engine.admission.node_restriction import NodeRestriction
 from simkit.engine.admission.owner_references_permission_enforcement import OwnerReferencesPermissionEnforcement
 from simkit.engine.admission.persistent_volume_claim_resize import PersistentVolumeClaimResize
+from simkit.engine.admission.persistent_volume_label import PersistentVolumeLabel
 from simkit.engine.admission.pod_node_selector import PodNodeSelector
 from simkit.engine.admission.pod_security import PodSecurity
 from simkit.engine.admission.pod_toleration_restriction import PodTolerationRestriction
@@ -42,6 +45,9 @@ from simkit.engine.admission.storage_object_in_use_protection import StorageObje
 from simkit.engine.admission.taint_nodes_by_condition import TaintNodesByCondition
 from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, ValidatingAdmissionWebhook
 from simkit.engine.admission.webhook_call import Caller
+from simkit.engine.outside.call import Caller as EndpointCaller
+from simkit.engine.outside.call import CallFailed, Poster
+from simkit.engine.outside.gateway import Gateway
 from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import SimkitError
@@ -68,6 +74,8 @@ class Needs:
     """Makes a namespace."""
     settings: Mapping[str, read.Settings] = field(default_factory=dict)
     """What a file says of plugins, by name."""
+    folder: Path = Path()
+    """Where that file is: others that it names are found from there."""
     toleration_seconds: tuple[int, int] = SECONDS
     """How long pods stay on nodes that are not ready, and out of reach."""
 
@@ -111,6 +119,23 @@ def _validating_webhooks(needs: Needs) -> Plugin:
     return ValidatingAdmissionWebhook(needs.world, needs.extensions.hooks, caller, needs.chance)
 
 
+class _Behind:
+    """A service behind the door to the outside."""
+
+    def __init__(self, gateway: Gateway, caller: Poster) -> None:
+        self._gateway, self._caller = gateway, caller
+
+    def post(self, body: bytes) -> bytes:
+        if not self._gateway.allowed:
+            raise CallFailed("no connections to the outside are opened here")
+        return self._caller.post(body)
+
+
+def _image_policy(needs: Needs) -> Plugin:
+    endpoint, policy = read.image_policy(needs.of("ImagePolicyWebhook"), needs.folder)
+    return ImagePolicyWebhook(_Behind(needs.extensions.gateway, EndpointCaller(endpoint)), policy, needs.clock)
+
+
 PLUGINS: Final[Mapping[str, Maker]] = {
     "AlwaysAdmit": lambda _: AlwaysAdmit(),
     "NamespaceAutoProvision": lambda needs: NamespaceAutoProvision(needs.store, needs.provide),
@@ -122,6 +147,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "NodeRestriction": lambda needs: NodeRestriction(needs.store),
     "TaintNodesByCondition": lambda _: TaintNodesByCondition(),
     "AlwaysPullImages": lambda _: AlwaysPullImages(),
+    "ImagePolicyWebhook": _image_policy,
     "PodSecurity": lambda needs: PodSecurity(needs.store, *read.pod_security(needs.of("PodSecurity"))),
     "PodNodeSelector": _pod_node_selector,
     "Priority": lambda needs: Priority(needs.store),
@@ -129,6 +155,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "PodTolerationRestriction": _pod_toleration_restriction,
     "EventRateLimit": lambda needs: EventRateLimit(needs.clock, read.event_limits(needs.of("EventRateLimit"))),
     "ExtendedResourceToleration": lambda _: ExtendedResourceToleration(),
+    "PersistentVolumeLabel": lambda _: PersistentVolumeLabel(),
     "DefaultStorageClass": lambda needs: DefaultStorageClass(needs.store),
     "StorageObjectInUseProtection": lambda _: StorageObjectInUseProtection(),
     "OwnerReferencesPermissionEnforcement": _owner_references,

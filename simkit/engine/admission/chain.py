@@ -43,6 +43,11 @@ class Chain:
         self.plugins = tuple(plugins)
         self._known: dict[tuple[Operation, GroupResource], _Concerned] = {}
 
+    @property
+    def leaves_process(self) -> bool:
+        """Whether a plugin asks a service outside about what it sees."""
+        return any(getattr(plugin, "leaves_process", False) for plugin in self.plugins)
+
     def concerned(self, operation: Operation, resource: GroupResource) -> list[Plugin]:
         """The plugins that look at such writes, in order."""
         return [

@@ -8,11 +8,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal
 
 import orjson
 
-from simkit.engine.outside.call import CallFailed
+from simkit.engine.outside.call import CallFailed, Poster, insist
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.errors import unauthorized
@@ -21,14 +21,7 @@ from simkit.meta.message import Credentials
 
 _LOG: Final = logging.getLogger("simkit.authn")
 REMEMBERED: Final = 4096
-_ATTEMPTS: Final = 5
 ReviewVersion = Literal["v1", "v1beta1"]
-
-
-class Poster(Protocol):
-    """Sends a document to the service. Raises CallFailed."""
-
-    def post(self, body: bytes) -> bytes: ...
 
 
 class WebhookTokens:
@@ -97,14 +90,7 @@ class WebhookTokens:
         body = orjson.dumps(
             {**head, "metadata": {"creationTimestamp": None}, "spec": spec, "status": {"user": {}}},
         )
-        for attempt in range(_ATTEMPTS):
-            try:
-                return _status_in(self._poster.post(body))
-            except CallFailed as error:
-                if not error.worth_repeating or attempt + 1 == _ATTEMPTS:
-                    raise
-                self._sleep(self._backoff * 1.5**attempt)
-        raise AssertionError("the last attempt gives back or raises")
+        return _status_in(insist(self._poster, body, backoff=self._backoff, sleep=self._sleep))
 
     def _identity(self, status: Mapping[str, Any]) -> Identity | None:
         if status.get("authenticated") is not True:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol
 import orjson
 
 from simkit.engine.authz.conditions import ConditionsFailed
-from simkit.engine.outside.call import CallFailed
+from simkit.engine.outside.call import CallFailed, Poster, insist
 from simkit.engine.seams import RuleList
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
 from simkit.meta.clock import Clock
@@ -25,15 +25,8 @@ REMEMBERED: Final = 8192
 """How many answers are kept."""
 _LONGEST_KEPT: Final = 10_000
 """Characters of a question above which its answer is not kept, lest somebody fills the memory."""
-_ATTEMPTS: Final = 5
 ReviewVersion = Literal["v1", "v1beta1"]
 FailurePolicy = Literal["NoOpinion", "Deny"]
-
-
-class Poster(Protocol):
-    """Sends a document to the service. Raises CallFailed."""
-
-    def post(self, body: bytes) -> bytes: ...
 
 
 class Conditions(Protocol):
@@ -142,14 +135,7 @@ class Webhook:
 
     def _asked(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         body = orjson.dumps(review_of(spec, self.settings.version))
-        for attempt in range(_ATTEMPTS):
-            try:
-                return _status_in(self._poster.post(body))
-            except CallFailed as error:
-                if not error.worth_repeating or attempt + 1 == _ATTEMPTS:
-                    raise
-                self._sleep(self.settings.backoff * 1.5**attempt)
-        raise AssertionError("the last attempt gives back or raises")
+        return _status_in(insist(self._poster, body, backoff=self.settings.backoff, sleep=self._sleep))
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
         """Nothing: a service cannot be asked for everything that somebody may do."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
 from simkit.engine.outside.clientfile import Endpoint
@@ -29,6 +29,30 @@ class CallFailed(Exception):
     def worth_repeating(self) -> bool:
         """Whether the same call may succeed in a moment."""
         return self.status in (429, 500, 503, 504)
+
+
+class Poster(Protocol):
+    """Sends a document to a service. Raises CallFailed."""
+
+    def post(self, body: bytes) -> bytes: ...
+
+
+_ATTEMPTS: Final = 5
+
+
+def insist(poster: Poster, body: bytes, *, backoff: float, sleep: Callable[[float], None]) -> bytes:
+    """The answer to a document, sent again while the service says that it is only busy; waits are in seconds.
+
+    Raises CallFailed for any other failure, and for the last one.
+    """
+    for attempt in range(_ATTEMPTS - 1):
+        try:
+            return poster.post(body)
+        except CallFailed as error:
+            if not error.worth_repeating:
+                raise
+            sleep(backoff * 1.5**attempt)
+    return poster.post(body)
 
 
 class Caller:

@@ -73,7 +73,7 @@ class Shape:
 
     def _form(self) -> Form:
         schema = self._schema
-        if schema is None or schema.preserve_unknown and not self.type:
+        if schema is None or (schema.preserve_unknown and not self.type):
             return ANY
         if not (self.type or schema.int_or_string or schema.format or "oneOf" in schema.row):
             return ANY

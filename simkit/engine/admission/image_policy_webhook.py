@@ -1,0 +1,116 @@
+"""ImagePolicyWebhook: a service outside says whether the images of a pod may run."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any, Final
+
+import orjson
+
+from simkit.engine.admission.asked import PODS, WRITES, refusal, written
+from simkit.engine.outside.call import CallFailed, Poster, insist
+from simkit.engine.seams import Operation, Review
+from simkit.meta.clock import Clock
+from simkit.meta.domain import api_group
+from simkit.meta.objects import Object, annotations_of, at
+
+_LOG: Final = logging.getLogger("simkit.admission")
+_GROUP: Final = api_group("imagepolicy")
+_NOTES: Final = f".{api_group('image-policy')}/"
+"""What the names of annotations contain that the service gets to see."""
+_AUDITED: Final = f"imagepolicywebhook{_NOTES}"
+_REMEMBERED: Final = 1024
+_EPHEMERAL: Final = "ephemeralcontainers"
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePolicy:
+    """How the service is asked. Times are in seconds."""
+
+    allow_ttl: float = 300.0
+    deny_ttl: float = 30.0
+    backoff: float = 0.5
+    default_allow: bool = False
+    """Whether pods pass where the service cannot be asked."""
+
+
+class ImagePolicyWebhook:
+    """Asks about all images of a pod at once, and remembers the answer for a while."""
+
+    name = "ImagePolicyWebhook"
+    resources = frozenset({PODS})
+    leaves_process: Final = True
+
+    def __init__(
+        self,
+        poster: Poster,
+        policy: ImagePolicy,
+        clock: Clock,
+        *,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._poster, self._policy, self._clock, self._sleep = poster, policy, clock, sleep
+        self._kept: OrderedDict[bytes, tuple[float, Mapping[str, Any]]] = OrderedDict()
+        self._lock = Lock()
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 where the service refuses an image, or cannot be asked and nothing else is said."""
+        if review.subresource not in ("", _EPHEMERAL):
+            return
+        try:
+            status = self._status(_spec(written(review), review))
+        except CallFailed as error:
+            _LOG.warning("the image policy webhook failed: %s", error)
+            if not self._policy.default_allow:
+                raise refusal(review, str(error)) from error
+            review.annotations[f"{_AUDITED}failed-open"] = "true"
+            return
+        for name, value in (status.get("auditAnnotations") or {}).items():
+            review.annotations[f"{_AUDITED}{name}"] = str(value)
+        if not status.get("allowed"):
+            reason = status.get("reason") or ""
+            if reason:
+                raise refusal(review, f"image policy webhook backend denied one or more images: {reason}")
+            raise refusal(review, "one or more images rejected by webhook backend")
+
+    def _status(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        key, now = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), self._clock.now()
+        known = self._kept.get(key)
+        if known is not None and now < known[0]:
+            return known[1]
+        head = {"kind": "ImageReview", "apiVersion": f"{_GROUP}/v1alpha1", "metadata": {"creationTimestamp": None}}
+        body = orjson.dumps({**head, "spec": spec, "status": {"allowed": False}})
+        status = _status_in(insist(self._poster, body, backoff=self._policy.backoff, sleep=self._sleep))
+        ttl = self._policy.allow_ttl if status.get("allowed") else self._policy.deny_ttl
+        with self._lock:
+            self._kept[key] = (now + ttl, status)
+            while len(self._kept) > _REMEMBERED:
+                self._kept.popitem(last=False)
+        return status
+
+
+def _spec(pod: Object, review: Review) -> dict[str, Any]:
+    parts = ("ephemeralContainers",) if review.subresource else ("initContainers", "containers")
+    images = [{"image": one.get("image") or ""} for part in parts for one in at(pod, "spec", part) or ()]
+    spec: dict[str, Any] = {"containers": images, "namespace": review.namespace}
+    notes = {name: value for name, value in annotations_of(pod).items() if _NOTES in name}
+    return {**spec, "annotations": notes} if notes else spec
+
+
+def _status_in(answer: bytes) -> Mapping[str, Any]:
+    try:
+        document = orjson.loads(answer)
+    except orjson.JSONDecodeError as error:
+        raise CallFailed(f"the answer is no JSON: {error}") from None
+    status = document.get("status") if isinstance(document, dict) else None
+    if not isinstance(status, dict) or document.get("kind") not in (None, "", "ImageReview"):
+        raise CallFailed("the answer is no ImageReview with a status")
+    return status

@@ -1,0 +1,39 @@
+"""PersistentVolumeLabel: labels volumes of clouds with their zone and region, as far as a cloud can be asked."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.engine.admission.asked import VOLUMES, refusal, written
+from simkit.engine.seams import Operation, Review
+from simkit.meta.domain import label
+from simkit.meta.objects import Object, annotations_of, at, labels_of
+
+_PROVISIONED: Final = label("provisioned-by", "pv")
+_PLACES: Final = (label("zone", "topology"), label("region", "topology"))
+_CLOUDS: Final = (
+    ("gcePersistentDisk", "pdName", "GCE PD volume", "GCE cloud provider for PD"),
+    ("azureDisk", "diskName", "AzureDisk volume", "Azure cloud provider for AzureDisk"),
+    ("vsphereVolume", "volumePath", "vSphere Volume", "vSphere cloud provider"),
+)
+
+
+class PersistentVolumeLabel:
+    """Without a cloud behind the server: volumes of clouds are refused, all others pass as they are."""
+
+    name = "PersistentVolumeLabel"
+    resources = frozenset({VOLUMES})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation == "CREATE"
+
+    def mutate(self, review: Review) -> Object:
+        """The volume itself. Raises 403 for one whose place a cloud would have to tell."""
+        volume = written(review)
+        if _PROVISIONED in annotations_of(volume) and all(name in labels_of(volume) for name in _PLACES):
+            return volume
+        for source, field, what, provider in _CLOUDS:
+            found = at(volume, "spec", source)
+            if found is not None:
+                raise refusal(review, f"error querying {what} {found.get(field, '')}: unable to build {provider}")
+        return volume
