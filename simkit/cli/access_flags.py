@@ -107,7 +107,9 @@ def settings(args: argparse.Namespace, serving: Serving) -> Settings:
     if args.authentication_config is not None and not args.feature_gates.get(gate, True):
         raise SimkitError(f"set --feature-gates={gate}=true to use authentication-config file")
     made = serving.identities()
-    keys = args.service_account_key_file or ([args.tls_private_key_file] if args.tls_private_key_file else [])
+    keys = [*args.service_account_key_file] or ([args.tls_private_key_file] if args.tls_private_key_file else [])
+    if keys and args.service_account_signing_key_file is None:
+        keys.append(made.token_key)  # whoever names no key to sign with means the made one to be good
     return Settings(
         anonymous_auth=args.anonymous_auth,
         client_authorities=serving.trusted_clients(made),

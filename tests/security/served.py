@@ -22,7 +22,7 @@ TOKENS = 'root-token,root,root-uid,"system:masters"\nann-token,ann,ann-uid,"devs
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 EXTENSIONS = {
     "client": "extendedKeyUsage=clientAuth",
-    "server": "extendedKeyUsage=serverAuth\nsubjectAltName=DNS:localhost",
+    "server": "extendedKeyUsage=serverAuth\nsubjectAltName=DNS:localhost,IP:127.0.0.1",
     "authority": "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign",
 }
 

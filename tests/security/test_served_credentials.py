@@ -349,3 +349,29 @@ def test_no_credential_was_written_anywhere(served: Served, robot: str) -> None:
         assert "0123456789abcdef" not in text
         assert base64.b64encode(b"0123456789abcdef").decode() not in text
     assert "Traceback" not in told
+
+
+def test_keys_of_accounts(tmp_path: Path) -> None:
+    """Tokens of every key file are good; without any the TLS key's are; those that the server makes itself always."""
+    others = rsa.generate_private_key(65537, 2048)
+    form = (serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (tmp_path / "others.pem").write_bytes(others.private_bytes(*form))
+    own = authority(tmp_path, "own")
+    given = certificate(tmp_path, own, "/CN=localhost", use="server")
+    files = ["--tls-cert-file", str(given.certificate), "--tls-private-key-file", str(given.key)]
+    tls_key = serialization.load_pem_private_key(given.key.read_bytes(), None)
+    for flags, good, bad in (
+        ([*files, "--service-account-key-file", str(tmp_path / "others.pem")], others, tls_key),
+        (files, tls_key, others),
+    ):
+        folder = tmp_path / str(len(flags))
+        folder.mkdir()
+        with serving(folder, *flags) as served:
+            trusting = served.folder / "made" / "ca.crt"
+            trusting.write_bytes(own.certificate.read_bytes())
+            served.account("team", "robot")
+            token = served.token("team", "robot")
+            assert served.who(token=token) != 401
+            for key, status in ((good, False), (bad, True)):
+                assert isinstance(key, rsa.RSAPrivateKey)
+                assert (served.who(token=jwt.encode(claims_of(token), key, "RS256")) == 401) is status
