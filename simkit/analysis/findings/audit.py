@@ -31,6 +31,13 @@ CHECKS: Final[tuple[Check, ...]] = (*WIDE_CHECKS, *power_checks(), *WORKLOAD_CHE
 COLUMNS: Final = ("severity", "check", "namespace", "subjects", "binding", "role", "rules", "message", "fix", "command")
 
 
+_COLOURS: Final = {"critical": "#7f2704", "high": "#b34700", "medium": "#8a6100", "low": "#00658f", "info": "#59636e"}
+"""White text on any of these has a contrast of at least 4.5 to 1."""
+_TILE: Final = (
+    "color:#fff;display:inline-block;min-width:5.5em;margin:0 .5em .5em 0;padding:.5em .9em;border-radius:6px"
+)
+
+
 @dataclass(frozen=True)
 class Audit:
     """What an audit found, worst first, and what it could not or did not look at.
@@ -79,8 +86,13 @@ class Audit:
         return f"<Audit: {told}{skipped}; {self.set_aside} defaults set aside>"
 
     def _repr_html_(self) -> str:
-        shown = self.summary()[["severity", "check", "title", "findings"]].to_html(index=False)
-        return f"<p>{escape(repr(self)[1:-1])}</p>{shown}"
+        tiles = "".join(
+            f'<div style="background:{_COLOURS[word]};{_TILE}"><b style="font-size:1.6em">{number}</b><br>{word}</div>'
+            for word, number in self.counts().items()
+        )
+        aside = f"<p>{self.set_aside} of the server's own roles and bindings are as it made them, and set aside.</p>"
+        skipped = "".join(f"<li>{escape(one.title)}: {escape(one.reason)}</li>" for one in self.skipped)
+        return f"<div>{tiles}</div>{aside}{f'<p>Not looked at:</p><ul>{skipped}</ul>' if skipped else ''}"
 
 
 def audit(

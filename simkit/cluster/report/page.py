@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 from string import Template
@@ -25,9 +26,13 @@ a { color: var(--link); }
 pre, code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, monospace; font-size: .85rem; }
 pre { background: var(--band); padding: .8rem 1rem; overflow-x: auto; border-radius: 6px; white-space: pre-wrap; }
 .jp-OutputArea-output, .output_html { overflow-x: auto; }
-table { border-collapse: collapse; font-size: .85rem; margin: .6rem 0 1rem; }
-th, td { text-align: left !important; vertical-align: top; padding: .35rem .7rem;
+table { border-collapse: collapse; border: 0; font-size: .85rem; margin: .6rem 0 1rem; }
+th, td { text-align: left !important; vertical-align: top !important; padding: .35rem .7rem; border: 0;
          border-bottom: 1px solid var(--line); }
+tbody th { color: var(--soft); font-weight: normal; }
+.severity { color: #fff; border-radius: 4px; padding: .05rem .45rem; white-space: nowrap; }
+.critical { background: #7f2704; } .high { background: #b34700; } .medium { background: #8a6100; }
+.low { background: #00658f; } .info { background: #59636e; }
 thead th { position: sticky; top: 0; background: #fff; border-bottom: 2px solid var(--ink); white-space: nowrap; }
 tbody tr:nth-child(even) { background: var(--band); }
 img { max-width: 100%; height: auto; }
@@ -35,6 +40,7 @@ img { max-width: 100%; height: auto; }
 @media print { nav { display: none; } main { margin: 0; padding: 0; max-width: none; } thead th { position: static; } }
 """
 
+_SEVERITY: Final = re.compile(r"<td>(critical|high|medium|low|info)</td>")
 _PAGE: Final = Template("""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -66,6 +72,17 @@ def page(body: str, headings: Sequence[str], subtitle: str = "", *, title: str =
     """
     links = "\n".join(f'<a href="#{anchor(heading)}">{escape(heading)}</a>' for heading in headings)
     return _PAGE.substitute(title=escape(title), style=_STYLE, links=links, subtitle=escape(subtitle), body=body)
+
+
+def marked(body: str) -> str:
+    """The body with severities in tables as coloured marks.
+
+    Examples
+    --------
+    >>> marked("<td>high</td><td>highest</td>")
+    '<td><span class="severity high">high</span></td><td>highest</td>'
+    """
+    return _SEVERITY.sub(r'<td><span class="severity \1">\1</span></td>', body)
 
 
 def anchor(heading: str) -> str:

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.cluster.report.library import notebook
-from simkit.cluster.report.page import page
+from simkit.cluster.report.page import marked, page
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.save import save
@@ -99,7 +99,7 @@ def to_html(finished: NotebookNode, *, subtitle: str = "", show_code: bool = Fal
         template_name="basic", exclude_input=not show_code, exclude_input_prompt=True, exclude_output_prompt=True
     )
     body, _ = exporter.from_notebook_node(finished)
-    return page(body, headings(finished), subtitle)
+    return page(marked(body), headings(finished), subtitle)
 
 
 def headings(finished: NotebookNode) -> list[str]:
