@@ -107,7 +107,9 @@ def against(path: str, value: Any, rule: str) -> FieldError:
 
 def bad_factor(path: str, factor: str) -> FieldError:
     """A schema whose values would have to be multiples of nothing, or of less."""
-    return invalid_value(place(path), Shown(factor), f"factor MultipleOf declared for {path} must be positive: {factor}")
+    return invalid_value(
+        place(path), Shown(factor), f"factor MultipleOf declared for {path} must be positive: {factor}"
+    )
 
 
 def not_listed(path: str, value: Any, choices: Sequence[Any]) -> FieldError:
