@@ -9,8 +9,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from simkit.analysis import access_graph, audit, exposure, reach
-from simkit.analysis.plots import access_heat_map, binding_graph, findings_by_severity, subjects_by_reach
+from simkit.analysis import access_graph, audit, compare, exposure, reach
+from simkit.analysis.plots import access_drift, access_heat_map, binding_graph, findings_by_severity, subjects_by_reach
 from simkit.analysis.plots.style import SEVERITY_COLOURS
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import binding, role, rule, world
@@ -107,3 +107,18 @@ def test_five_hundred_nodes_can_be_read() -> None:
 def test_nothing_can_be_drawn(figure: Figure) -> None:
     """An empty cluster gives an empty figure, not an error."""
     assert drawn(figure).startswith(b"\x89PNG")
+
+
+def test_a_bar_each_way_per_subject() -> None:
+    """What was gained points to the right, what was lost to the left; the most changed subject is on top."""
+    roles = [role("few", rule("get", "pods")), role("many", rule("get,list,watch", "pods,secrets"))]
+    before = world(*roles, binding("a", "few", "user:ann", "sa:dev/app"))
+    after = world(*roles, binding("a", "many", "user:bob", "user:ann"))
+    figure = access_drift(compare(before, after))
+    axes = figure.axes[0]
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert labels == ["sa:dev/app", "user:ann", "user:bob"]
+    widths = sorted(bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle) and bar.get_width())
+    assert widths == [-1, 5, 6]
+    assert "3 subjects" in axes.get_title(loc="left")
+    assert drawn(access_drift(compare(before, before)))
