@@ -112,6 +112,32 @@ def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Var
             return
 
 
+def _gathered_for_oneself(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    """An aggregated role that the holder has, and a role to be put into it: one that may be rewritten, or a new one."""
+    if solution.names("made") is not None:
+        return  # a creation is not checked under its name
+    selectors = dict(world.aggregated)
+    bound = [(key, scope) for key, scope in holder.bound if key.resource == CLUSTER_ROLES and key.name in selectors]
+    for key, scope in sorted(bound, key=_width):
+        role = next(_rewritten(world, solution, key.name), None)
+        if role is not None and _labels(selectors[key.name]):
+            yield {"role": role, "aggregated": key.name, "scope": scope}
+            return
+
+
+def _rewritten(world: World, solution: Solution, aggregated: str) -> Iterator[str]:
+    """The roles that may be rewritten and that no controller fills; the empty name stands for a new one."""
+    if not any(met.need.label == "role" for met in solution.mets):
+        yield ""
+        return
+    filled = dict(world.aggregated)
+    names = solution.names("role")
+    for name in (name_of(role) for role in world.scan(CLUSTER_ROLES)) if names is None else names:
+        there = world.index.rules(Key(CLUSTER_ROLES, "", name)) is not None
+        if there and name not in filled and name != aggregated:
+            yield name
+
+
 def opens(rules: tuple[Rule, ...], release: str, have: tuple[Rule, ...] = ()) -> bool:
     """Whether rules are enough for some escalation that other rules alone are not enough for."""
     return bool(_escalations((*have, *rules), release) - _escalations(have, release))
@@ -308,6 +334,7 @@ CONDITIONS: Final[Mapping[str, Condition]] = {
     "bound-to-role": _bound_to_role,
     "role-of-others": _role_of_others,
     "may-label": _may_label,
+    "gathered-for-oneself": _gathered_for_oneself,
     "orphan-cluster-role": _orphans(cluster=True, by_name=False),
     "orphan-role": _orphans(cluster=False, by_name=False),
     "orphan-cluster-role-by-name": _orphans(cluster=True, by_name=True),

@@ -16,6 +16,7 @@ from simkit.analysis.escalation.primitive import Primitive
 from simkit.analysis.escalation.solution import Holder, Solution
 from simkit.analysis.escalation.world import World
 from simkit.analysis.target import VIRTUAL
+from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import GroupResource
 
 BINDING: Final = "A4"
@@ -35,7 +36,9 @@ def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, f
         named = all(one.names("role") is not None for one in solutions)
         return NOT_MISSED if named and not edges else ""
     if primitive.id == LABELLING:
-        return "" if edges or opens(holder.wide_rules, graph.release) else NOT_HELD
+        # What lets somebody write roles is no reason to fear that roles are written.
+        besides = tuple(rule for rule in holder.wide_rules if RBAC_GROUP not in rule.api_groups)
+        return "" if edges or opens(besides, graph.release) else NOT_HELD
     if primitive.id == BINDING and edges and not any(_opens(graph, edge) for edge in edges):
         return "the roles that may be bound give nothing that leads further"
     if any(edge.target.kind not in HARM for edge in edges):

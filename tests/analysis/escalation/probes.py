@@ -151,6 +151,12 @@ GRANTS: tuple[Probe, ...] = (
         "A5"),
     Probe("a label that aggregation looks for", granted(
         rule("get,list", "secrets"), rule("patch", "clusterroles", groups=RBAC)), "A8"),
+    Probe("another role, put into an aggregated one that one has", (
+        *granted(rule("escalate,update", "clusterroles", groups=RBAC, names="weak")),
+        binding("reads", "view", PROBE)), "A8", goal=ADMIN),
+    Probe("a new role, put into an aggregated one that one's group has", (
+        *granted(rule("escalate,create", "clusterroles", groups=RBAC)),
+        binding("reads", "view", "group:system:serviceaccounts:lab", namespace="ops")), "A8", goal=ADMIN),
     Probe("the missing account of a binding", granted(
         rule("create", "serviceaccounts"), rule("create", "*/token"), place="ops"), "A11", goal=ADMIN),
     Probe("impersonation of a user by name", granted(rule("impersonate", "users", names="boss")), "B1", goal=ADMIN),
@@ -251,6 +257,9 @@ LOOK_ALIKES: tuple[Probe, ...] = (
         never=("A4",)),
     Probe("bindings without bind", granted(rule("create,patch", "rolebindings,clusterrolebindings", groups=RBAC)),
         never=("A4",)),
+    Probe("a new role, under escalate of one name", (
+        *granted(rule("create", "clusterroles", groups=RBAC), rule("escalate", "clusterroles", groups=RBAC, names="x")),
+        binding("reads", "view", PROBE)), never=("A5", "A8", "A9")),
     Probe("roles without escalate", granted(rule("create,update", "roles,clusterroles", groups=RBAC)),
         never=("A5", "A8", "A9", "A10")),
     Probe("the missing role of a binding, by a creation under escalate of one name", (
