@@ -122,3 +122,12 @@ def test_a_bar_each_way_per_subject() -> None:
     assert widths == [-1, 5, 6]
     assert "3 subjects" in axes.get_title(loc="left")
     assert drawn(access_drift(compare(before, before)))
+    admin = world(
+        *roles,
+        role("all", rule("*", "*", groups="*")),
+        binding("a", "many", "user:bob"),
+        binding("b", "all", "user:eve"),
+    )
+    shown = texts(access_drift(compare(before, admin)))
+    assert "everything" in shown
+    assert [text for text in shown if text.startswith(("user:", "sa:"))][-1] == "user:eve"

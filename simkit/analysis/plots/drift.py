@@ -16,10 +16,12 @@ LABEL_ROOM: Final = 1.12
 def access_drift(changes: pd.DataFrame, *, top: int = 30) -> Figure:
     """How many permissions each subject gained (to the right) and lost (to the left), most changed first.
 
+    Whoever gained or lost everything by a wildcard stands on top.
+
     Parameters
     ----------
     changes
-        A table of ``compare``: the columns of subjects, and ``change``, are read.
+        A table of ``compare``: the columns of subjects, ``change`` and what it is about are read.
     top
         How many subjects to show; the heading counts all of them.
     """
@@ -27,16 +29,18 @@ def access_drift(changes: pd.DataFrame, *, top: int = 30) -> Figure:
     shown = counts.head(top).iloc[::-1]
     made, axes = figure(8, 1.4 + 0.26 * max(len(shown), 2))
     places = list(range(len(shown)))
-    axes.barh(places, shown["gained"], color=VERMILION, label="gained")
-    axes.barh(places, -shown["lost"], color=BLUE, label="lost")
-    for place, (gained, lost) in enumerate(zip(shown["gained"], shown["lost"])):
-        for number, sign, side in ((gained, 1, "left"), (lost, -1, "right")):
-            if number:
-                axes.text(sign * number, place, f" {number:,} ", va="center", ha=side, fontsize=8, color=INK)
+    longest = max(int(shown[["gained", "lost"]].to_numpy().max(initial=0)), 1)
+    for change, sign, side, colour in (("gained", 1, "left", VERMILION), ("lost", -1, "right", BLUE)):
+        lengths = shown[change].where(~shown[f"{change}_all"], longest)
+        axes.barh(places, sign * lengths, color=colour, label=change)
+        for place, (length, everything) in enumerate(zip(lengths, shown[f"{change}_all"])):
+            if length:
+                text = " everything " if everything else f" {int(length):,} "
+                axes.text(sign * length, place, text, va="center", ha=side, fontsize=8, color=INK)
     axes.axvline(0, color=INK, linewidth=0.8)
     axes.set_yticks(places, [shortened(str(text)) for text in shown.index])
-    longest = max(int(counts.to_numpy().max(initial=0)), 1) * LABEL_ROOM
-    axes.set_xlim(-longest if counts["lost"].any() else 0, longest if counts["gained"].any() else 0.01 * longest)
+    room = longest * LABEL_ROOM
+    axes.set_xlim(-room if shown["lost"].any() else 0, room if shown["gained"].any() else 0.01 * room)
     axes.xaxis.set_major_formatter(lambda value, _: f"{abs(value):,.0f}")
     axes.set_xlabel("permissions", fontsize=9)
     axes.margins(y=0.01)
@@ -47,11 +51,17 @@ def access_drift(changes: pd.DataFrame, *, top: int = 30) -> Figure:
 
 
 def _counts(changes: pd.DataFrame) -> pd.DataFrame:
-    """Gained and lost per subject, most changed first."""
+    """Gained and lost per subject, and whether it was everything: those first, then the most changed."""
     names = [
         f"sa:{namespace}/{name}" if kind == "ServiceAccount" else f"{str(kind).lower()}:{name}"
         for kind, namespace, name in zip(changes["subject_kind"], changes["subject_namespace"], changes["subject"])
     ]
-    counts = pd.crosstab(pd.Series(names, dtype=object), pd.Series(list(changes["change"]), dtype=object))
-    counts = counts.reindex(columns=["gained", "lost"], fill_value=0)
-    return counts.loc[counts.sum(axis=1).sort_values(ascending=False, kind="stable").index]
+    everything = (changes["verb"] == "*") & (changes["resource"] == "*") & (changes["api_group"] == "*")
+    columns = {}
+    for change in ("gained", "lost"):
+        meant = changes["change"] == change
+        columns[change], columns[f"{change}_all"] = meant.astype(int), meant & everything
+    summed = pd.DataFrame(columns).groupby(pd.Series(names, index=changes.index, dtype=object)).sum()
+    summed = summed.astype({"gained_all": bool, "lost_all": bool})
+    keys = pd.DataFrame({"all": summed["gained_all"] | summed["lost_all"], "sum": summed["gained"] + summed["lost"]})
+    return summed.loc[keys.sort_values(["all", "sum"], ascending=False, kind="stable").index]
