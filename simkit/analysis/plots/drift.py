@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -57,7 +57,7 @@ def _counts(changes: pd.DataFrame) -> pd.DataFrame:
         for kind, namespace, name in zip(changes["subject_kind"], changes["subject_namespace"], changes["subject"])
     ]
     everything = (changes["verb"] == "*") & (changes["resource"] == "*") & (changes["api_group"] == "*")
-    columns = {}
+    columns: dict[str, Any] = {}
     for change in ("gained", "lost"):
         meant = changes["change"] == change
         columns[change], columns[f"{change}_all"] = meant.astype(int), meant & everything
