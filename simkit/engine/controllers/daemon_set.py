@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.engine.controllers import history
-from simkit.engine.controllers.claiming import claim, owners_concerned, selector_of
+from simkit.engine.controllers.claiming import owners_concerned, selector_of
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DAEMON_SETS, NODES, PODS, REVISIONS
@@ -18,7 +18,7 @@ from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import fits, tolerates
-from simkit.logic.workloads.pods import available_from, by_age, integer_or_percent, is_ready, owner_reference, pod_of
+from simkit.logic.workloads.pods import available_from, by_age, integer_or_percent, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, hash_of
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
@@ -74,16 +74,10 @@ class DaemonSets(Watching):
         owner = view.get(key)
         if owner is None or going(owner):
             return None
-        reference, selector = owner_reference("apps/v1", "DaemonSet", owner), selector_of(owner)
-        if not selector:
+        held = history.held(client, view, owner, "DaemonSet") if selector_of(owner) else None
+        if held is None:
             return None
-        revisions = claim(client, view, REVISIONS, owner, reference, selector)
-        pods = claim(client, view, PODS, owner, reference, selector)
-        if revisions is None or pods is None:
-            return None
-        update = history.current(client, owner, reference, revisions)
-        if update is None:
-            return None
+        reference, revisions, pods, update = held
         on_nodes: dict[str, list[Object]] = {}
         for pod in by_age(pods):
             on_nodes.setdefault(_node_of(pod), []).append(pod)

@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
+from simkit.engine.controllers.claiming import claim, selector_of
 from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.kinds import REVISIONS
+from simkit.engine.controllers.kinds import PODS, REVISIONS
 from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import create, expect, remove, replace
+from simkit.engine.controllers.view import View
 from simkit.logic.workloads import revisions as history
+from simkit.logic.workloads.pods import owner_reference
 from simkit.meta.objects import Object, at, metadata, name_of
 
 _TRIES = 16
+
+
+class Held(NamedTuple):
+    """What belongs to a workload that keeps a history."""
+
+    reference: Mapping[str, Any]
+    """How the workload is named as an owner."""
+    revisions: Sequence[Object]
+    pods: Sequence[Object]
+    update: Object
+    """The revision of its template."""
+
+
+def held(client: Client, view: View, owner: Object, kind: str) -> Held | None:
+    """What belongs to a workload. None: something was taken in, let go or made just now, and is to be seen first."""
+    reference, selector = owner_reference("apps/v1", kind, owner), selector_of(owner)
+    revisions = claim(client, view, REVISIONS, owner, reference, selector)
+    pods = claim(client, view, PODS, owner, reference, selector)
+    if revisions is None or pods is None:
+        return None
+    update = current(client, owner, reference, revisions)
+    return Held(reference, revisions, pods, update) if update is not None else None
 
 
 def current(client: Client, owner: Object, reference: Mapping[str, Any], known: Sequence[Object]) -> Object | None:

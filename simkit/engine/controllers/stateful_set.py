@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.engine.controllers import history
-from simkit.engine.controllers.claiming import claim, owners_concerned, selector_of
+from simkit.engine.controllers.claiming import owners_concerned, selector_of
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
@@ -16,7 +16,7 @@ from simkit.engine.controllers.sending import create, expect, keys_of, merge, re
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.logic.workloads.pods import available_from, is_ready, owner_reference, pod_of
+from simkit.logic.workloads.pods import available_from, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, template_of
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
@@ -78,14 +78,10 @@ class StatefulSets(Watching):
         owner = view.get(key)
         if owner is None or going(owner):
             return None
-        reference, selector = owner_reference("apps/v1", "StatefulSet", owner), selector_of(owner)
-        revisions = claim(client, view, REVISIONS, owner, reference, selector)
-        pods = claim(client, view, PODS, owner, reference, selector)
-        if revisions is None or pods is None:
+        held = history.held(client, view, owner, "StatefulSet")
+        if held is None:
             return None
-        update = history.current(client, owner, reference, revisions)
-        if update is None:
-            return None
+        reference, revisions, pods, update = held
         named = {name_of(each): each for each in revisions}
         current = named.get(at(owner, "status", "currentRevision") or "", update)
         scene = _Scene(owner, reference, _numbered(owner, pods), current, update)

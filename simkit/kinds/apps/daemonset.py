@@ -18,7 +18,6 @@ from simkit.kinds.parts.pod.template import (
     prepare_template,
     template_faults,
 )
-from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.selector_text import selector_text
 from simkit.kinds.parts.shares import above_all_faults, share, share_faults
 from simkit.kinds.parts.workload import (
@@ -29,6 +28,7 @@ from simkit.kinds.parts.workload import (
     immutable_selector,
     selector_of,
     shown_labels,
+    template_warnings,
 )
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -123,12 +123,6 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
-        return ()
-    return pod_warnings("spec.template", at(obj, "spec", "template") or {})
-
-
 def _row(obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     names = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady")
@@ -145,5 +139,5 @@ RULES = KindRules(
     generation=spec_differs,
     row=_row,
     subresources={"status": Subresource(kept_status, _validate_status)},
-    warnings=_warnings,
+    warnings=template_warnings,
 )

@@ -11,7 +11,6 @@ from simkit.kinds.parts.gotext import number_or_text, pointer, printed, struct
 from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
-from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.selector_text import selector_text
 from simkit.kinds.parts.shares import above_all_faults, share, share_faults
 from simkit.kinds.parts.workload import (
@@ -20,14 +19,14 @@ from simkit.kinds.parts.workload import (
     default_missing,
     exceeding_faults,
     immutable_selector,
-    name_warnings,
     replicated_faults,
     selector_faults,
     selector_of,
+    workload_warnings,
 )
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object, name_of
 
 _COUNTS: Final = (
     "observedGeneration",
@@ -123,13 +122,6 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
-        return ()
-    named = name_warnings(obj) if old is None else ()
-    return [*named, *pod_warnings("spec.template", at(obj, "spec", "template") or {})]
-
-
 def _row(obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
@@ -146,6 +138,6 @@ RULES = KindRules(
     generation=spec_differs,
     row=_row,
     subresources={"status": Subresource(_merge_status, _validate_status)},
-    warnings=_warnings,
+    warnings=workload_warnings,
     status_keeps=(("metadata", "labels"),),
 )

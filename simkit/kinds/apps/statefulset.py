@@ -12,7 +12,6 @@ from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import lasting_faults, metadata_faults, names_and_images, prepare_template
-from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.workload import (
     count_faults,
     decremented,
@@ -21,6 +20,7 @@ from simkit.kinds.parts.workload import (
     mismatch_faults,
     selector_faults,
     selector_of,
+    template_warnings,
 )
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
@@ -161,8 +161,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    changed = old is None or obj["metadata"].get("generation") != old["metadata"].get("generation")
-    found = pod_warnings("spec.template", at(obj, "spec", "template") or {}) if changed else []
+    found = list(template_warnings(obj, old))
     for index, claim in enumerate(at(obj, "spec", "volumeClaimTemplates") or ()):
         path = f"spec.volumeClaimTemplates[{index}]" + (".Spec" if old is not None else "")
         amount = at(claim, "spec", "resources", "requests", "storage")

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import created, pairs
+from simkit.kinds.parts.cells import pairs
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.pod.defaults import default_template
-from simkit.kinds.parts.pod.template import names_and_images, prepare_template
-from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.parts.replicas import replica_status_faults
-from simkit.kinds.parts.workload import count_faults, default_missing, name_warnings, replicated_faults
+from simkit.kinds.parts.pod.template import prepare_template
+from simkit.kinds.parts.replicas import replica_cells, replica_status_faults
+from simkit.kinds.parts.workload import count_faults, default_missing, replicated_faults, workload_warnings
 from simkit.kinds.rules import Deletion, KindRules, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.fielderror import FieldError, required
-from simkit.meta.objects import Draft, Object, at, labels_of, name_of
+from simkit.meta.objects import Draft, Object, at, labels_of
 
 
 def _default(draft: Draft) -> None:
@@ -49,22 +48,8 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*errors, *replicated_faults("spec.template", spec, "ReplicationController", chosen)]
 
 
-def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*replica_status_faults(obj.get("status") or {})]
-
-
-def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
-        return ()
-    named = name_warnings(obj) if old is None else ()
-    return [*named, *pod_warnings("spec.template", at(obj, "spec", "template") or {})]
-
-
 def _row(obj: Object, now: float) -> Sequence[Any]:
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    counts = [spec.get("replicas") or 0, status.get("replicas") or 0, status.get("readyReplicas") or 0]
-    listed = names_and_images(spec.get("template"))
-    return [name_of(obj), *counts, created(obj, now), *listed, pairs(spec.get("selector"))]
+    return [*replica_cells(obj, now), pairs(at(obj, "spec", "selector"))]
 
 
 def _fields(obj: Object) -> dict[str, str]:
@@ -78,8 +63,8 @@ RULES = KindRules(
     generation=spec_differs,
     fields=_fields,
     row=_row,
-    subresources={"status": Subresource(kept_status, _validate_status)},
-    warnings=_warnings,
+    subresources={"status": Subresource(kept_status, replica_status_faults)},
+    warnings=workload_warnings,
     delete_returns_object=True,
     deletion=Deletion(orphans=True),
 )

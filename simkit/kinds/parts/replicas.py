@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
+from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.pod.template import names_and_images
 from simkit.kinds.parts.workload import count_faults, exceeding_faults
 from simkit.meta.fielderror import FieldError
-from simkit.meta.objects import Object
+from simkit.meta.objects import Object, name_of
 
 _COUNTS: Final = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
 _PARTS: Final = (
@@ -22,7 +24,14 @@ _TEXTS: Final = {
 }
 
 
-def replica_status_faults(status: Object) -> Iterator[FieldError]:
+def replica_status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """What is wrong with the status of a replica set or replication controller."""
-    yield from count_faults("status", status, _COUNTS)
-    yield from exceeding_faults("status", status, _PARTS, _TEXTS)
+    status = obj.get("status") or {}
+    return [*count_faults("status", status, _COUNTS), *exceeding_faults("status", status, _PARTS, _TEXTS)]
+
+
+def replica_cells(obj: Object, now: float) -> Sequence[Any]:
+    """The cells of one, up to its selector."""
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    counts = [spec.get("replicas") or 0, status.get("replicas") or 0, status.get("readyReplicas") or 0]
+    return [name_of(obj), *counts, created(obj, now), *names_and_images(spec.get("template"))]

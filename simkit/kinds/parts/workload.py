@@ -10,6 +10,7 @@ from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.gotext import text_map
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.pod.template import disk_faults, lasting_faults, template_faults
+from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.meta import labels
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.format import dns_label, label_value, qualified_name
@@ -103,6 +104,19 @@ def name_warnings(obj: Object, use: str = "Pod names and hostnames") -> Iterator
             f"metadata.name: this is used in {use}, which can result in surprising behavior; "
             f"a DNS label is recommended: [{listed}]"
         )
+
+
+def template_warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """What the server says to a workload's pod template, where anything of the workload has changed."""
+    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return ()
+    return pod_warnings("spec.template", at(obj, "spec", "template") or {})
+
+
+def workload_warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """The same, and a warning of a name that its pods cannot well be called after."""
+    named = name_warnings(obj) if old is None else ()
+    return [*named, *template_warnings(obj, old)]
 
 
 def default_missing(holder: Draft, values: Mapping[str, Any]) -> None:
