@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from simkit.language.merge.fieldset import EMPTY, BadFields, Fields, decoded, encoded, union
+from simkit.language.merge.fieldset import EMPTY, BadFields, Fields, decoded, shared, union
 from simkit.meta.objects import Object, metadata
 
 APPLY: Final = "Apply"
@@ -148,7 +148,7 @@ def _record(owner: Owner, claim: Claim) -> Record:
     record |= {"operation": owner.operation, "apiVersion": claim.api_version}
     if claim.time:
         record["time"] = claim.time
-    record |= {"fieldsType": FIELDS_TYPE, "fieldsV1": encoded(claim.fields)}
+    record |= {"fieldsType": FIELDS_TYPE, "fieldsV1": shared(claim.fields)}
     if owner.subresource:
         record["subresource"] = owner.subresource
     return record

@@ -271,6 +271,20 @@ def encoded(fields: Fields) -> Node:
     return out
 
 
+def shared(fields: Fields) -> Node:
+    """The JSON form as ``encoded`` gives it; equal sets get the very same one, since many objects have equal owners.
+
+    It must not be changed.
+    """
+    return _of_text(orjson.dumps(encoded(fields)))
+
+
+@lru_cache(maxsize=512)
+def _of_text(text: bytes) -> Node:
+    made: Node = orjson.loads(text)
+    return made
+
+
 def decoded(value: Any) -> Fields:
     """The set that a JSON form stands for, its path elements brought into their canonical spelling.
 

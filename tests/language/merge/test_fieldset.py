@@ -120,3 +120,11 @@ def test_what_is_no_field_set_is_refused(value: Any) -> None:
     """Unknown or malformed elements and values that are no objects raise BadFields."""
     with pytest.raises(BadFields):
         fieldset.decoded(value)
+
+
+def test_equal_sets_share_their_written_form() -> None:
+    """Thousands of objects with equal owners hold one copy of what is written of them."""
+    one = fieldset.of_paths(("f:data", "f:a"), ("f:data",))
+    other = fieldset.of_paths(("f:data",), ("f:data", "f:a"))
+    assert fieldset.shared(one) is fieldset.shared(other)
+    assert fieldset.shared(one) == fieldset.encoded(one)
