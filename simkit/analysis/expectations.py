@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from html import escape
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, overload
 
 import yaml
+from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from simkit.analysis.access import MASTERS_GROUP
 from simkit.analysis.can import can
+from simkit.analysis.frames import table
 from simkit.analysis.shown import amount
 from simkit.analysis.subject import text_of
 from simkit.analysis.who_can import who_can
@@ -109,6 +112,47 @@ class Outcome:
         return not self.failures
 
 
+class Outcomes(Sequence[Outcome]):
+    """How the expectations of a suite fared, in order. It is true in a condition if all are met."""
+
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        self._outcomes = tuple(outcomes)
+
+    @overload
+    def __getitem__(self, index: int) -> Outcome: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Outcome]: ...
+
+    def __getitem__(self, index: int | slice) -> Outcome | Sequence[Outcome]:
+        return self._outcomes[index]
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    def __bool__(self) -> bool:
+        return all(outcome.passed for outcome in self._outcomes)
+
+    def frame(self) -> DataFrame:
+        """One row per expectation: met, severity, expectation, failures (a tuple of sentences)."""
+        rows = [(each.passed, each.expectation.severity, each.expectation.name, tuple(each.failures)) for each in self]
+        return table(rows, ("met", "severity", "expectation", "failures"))
+
+    def __repr__(self) -> str:
+        broken = sum(not each.passed for each in self)
+        head = f"<{len(self)} expectations, {broken} broken" if broken else f"<{len(self)} expectations, all met"
+        told = [f"  {each.expectation.name}: {failure}" for each in self for failure in each.failures]
+        return "\n".join([head, *told]) + ">"
+
+    def _repr_html_(self) -> str:
+        items = "".join(
+            f"<li>{'✓' if each.passed else '✗'} {escape(each.expectation.name)}"
+            f"{''.join(f'<br><small>{escape(failure)}</small>' for failure in each.failures)}</li>"
+            for each in self
+        )
+        return f"<ul>{items}</ul>"
+
+
 def read_suite(path: str | Path) -> Suite:
     """The suite in a YAML or JSON file. Raises SimkitError that names the entry and what is wrong with it.
 
@@ -138,9 +182,9 @@ def read_suite(path: str | Path) -> Suite:
         raise SimkitError(f"{file}: {faults}") from None
 
 
-def check(snapshot: Snapshot, suite: Suite) -> list[Outcome]:
+def check(snapshot: Snapshot, suite: Suite) -> Outcomes:
     """The outcome of every expectation, in order. Raises IncompleteSnapshot where roles or bindings are missing."""
-    return [Outcome(each, tuple(_failures(snapshot, each))) for each in suite.expectations]
+    return Outcomes(Outcome(each, tuple(_failures(snapshot, each))) for each in suite.expectations)
 
 
 def _failures(snapshot: Snapshot, expectation: Expectation) -> Iterator[str]:
