@@ -10,23 +10,16 @@ import argparse
 import asyncio
 import resource
 import time
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import orjson
 
 from simkit.engine.http.running import new_loop
-from tests.bench.bench_http import TOKEN, Target, Watcher, better, config_map, load, served, unverified
+from tests.bench.bench_http import TOKEN, Target, Watcher, better, config_map, load, resident, served, unverified
 
 AT_ONCE = 200
 ROUNDS = 3
 GOALS = {"1 write to all, ms": 1_000.0, "KB of memory each": 64.0}
-
-
-def resident(pid: int) -> float:
-    """Kilobytes of memory that a process holds."""
-    status = Path(f"/proc/{pid}/status").read_text()
-    return float(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
 
 
 async def measure(target: Target, watchers: int, pid: int | None) -> dict[str, float]:
@@ -88,8 +81,8 @@ def main() -> None:
         peers = run(Target(url.hostname or "127.0.0.1", url.port or 443, args.peer_token), watchers)
     print(f"{f'{watchers} watchers over TLS':32}{'':>12}{'to the goal':>13}{'to the peer':>13}")
     for name, value in ours.items():
-        peer = f"{better('ms', value, peers[name]):12.2f}x" if name in peers else ""
-        print(f"{name:32}{value:12,.0f}{better('ms', value, GOALS[name]):12.2f}x{peer}")
+        peer = f"{better(name, value, peers[name]):12.2f}x" if name in peers else ""
+        print(f"{name:32}{value:12,.0f}{better(name, value, GOALS[name]):12.2f}x{peer}")
 
 
 if __name__ == "__main__":
