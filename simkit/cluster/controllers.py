@@ -37,6 +37,7 @@ from simkit.engine.controllers.runner import Controller, chosen
 from simkit.engine.controllers.service_accounts import DefaultAccounts
 from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSets
+from simkit.engine.controllers.storage_migration import StorageMigrations
 from simkit.engine.controllers.storage_protection import ClaimProtection, VolumeProtection
 from simkit.engine.controllers.taint_eviction import TaintEviction
 from simkit.engine.controllers.volume_binder import VolumeBinder
@@ -99,6 +100,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "certificatesigningrequest-approving-controller": (True, lambda _: Approving()),
     "certificatesigningrequest-signing-controller": (True, lambda means: Signing(means.authority, means.clock)),
     "certificatesigningrequest-cleaner-controller": (True, lambda means: RequestCleaning(means.clock)),
+    "storage-version-migrator-controller": (True, lambda means: StorageMigrations(means.catalogue, means.clock)),
     "bootstrap-signer-controller": (False, lambda means: InfoSigning(means.clock)),
     "token-cleaner-controller": (False, lambda means: TokenCleaning(means.clock)),
 }

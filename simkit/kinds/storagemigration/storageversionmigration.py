@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.rules import KindRules
+from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Object, at, name_of
 
 
@@ -15,4 +18,19 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), ".".join(filter(None, parts))]
 
 
-RULES = KindRules(row=_row)
+def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    resource = at(obj, "spec", "resource") or {}
+    if old is not None and resource != (at(old, "spec", "resource") or {}):
+        return [invalid_value("spec.resource", resource, FIXED)]
+    path = "spec.resource"
+    errors = [
+        required(f"{path}.{name}", f"{name} is required") for name in ("resource", "version") if not resource.get(name)
+    ]
+    if resource.get("group"):
+        errors += [
+            invalid_value(f"{path}.group", resource["group"], text) for text in dns_subdomain(resource["group"], False)
+        ]
+    return errors
+
+
+RULES = KindRules(row=_row, validate=_validate)
