@@ -87,7 +87,17 @@ def _kind_faults(path: str, kind: Object) -> Iterator[FieldError]:
 
 
 def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(condition_faults("status.conditions", at(obj, "status", "conditions") or ()))
+    return [*_warning_faults(obj), *condition_faults("status.conditions", at(obj, "status", "conditions") or ())]
+
+
+def _warning_faults(obj: Object) -> Iterator[FieldError]:
+    """A warning of the type checker says what it is about, and something."""
+    for index, row in enumerate(at(obj, "status", "typeChecking", "expressionWarnings") or ()):
+        path = f"status.typeChecking.expressionWarnings[{index}]"
+        if not row.get("warning"):
+            yield required(f"{path}.warning")
+        if not (row.get("fieldRef") or "").strip():
+            yield required(f"{path}.fieldRef")
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -13,20 +13,26 @@ _WITH_VALUES: Final = ("In", "NotIn")
 _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 
 
-def validate_label_selector(selector: Object | None, path: str) -> Sequence[FieldError]:
-    """What is wrong with a selector that stands at a path; nothing is wrong with an absent one."""
-    return list(_faults(selector or {}, path))
+def validate_label_selector(selector: Object | None, path: str, *, any_value: bool = False) -> Sequence[FieldError]:
+    """What is wrong with a selector that stands at a path; nothing is wrong with an absent one.
+
+    Parameters
+    ----------
+    any_value
+        Whether expressions may list values that no label can have.
+    """
+    return list(_faults(selector or {}, path, any_value))
 
 
-def _faults(selector: Object, path: str) -> Iterator[FieldError]:
+def _faults(selector: Object, path: str, any_value: bool) -> Iterator[FieldError]:
     for key, value in (selector.get("matchLabels") or {}).items():
         yield from (invalid_value(f"{path}.matchLabels", key, text) for text in qualified_name(key))
         yield from (invalid_value(f"{path}.matchLabels", value, text) for text in label_value(value))
     for index, expression in enumerate(selector.get("matchExpressions") or ()):
-        yield from _expression_faults(expression, f"{path}.matchExpressions[{index}]")
+        yield from _expression_faults(expression, f"{path}.matchExpressions[{index}]", any_value)
 
 
-def _expression_faults(expression: Object, path: str) -> Iterator[FieldError]:
+def _expression_faults(expression: Object, path: str, any_value: bool) -> Iterator[FieldError]:
     key, operator = expression.get("key") or "", expression.get("operator") or ""
     values = expression.get("values") or ()
     if operator in _WITH_VALUES and not values:
@@ -36,5 +42,5 @@ def _expression_faults(expression: Object, path: str) -> Iterator[FieldError]:
     elif operator not in (*_WITH_VALUES, *_WITHOUT_VALUES):
         yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
     yield from (invalid_value(f"{path}.key", key, text) for text in qualified_name(key))
-    for number, value in enumerate(values):
+    for number, value in enumerate(() if any_value else values):
         yield from (invalid_value(f"{path}.values[{number}]", value, text) for text in label_value(value))

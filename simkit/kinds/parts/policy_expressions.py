@@ -21,6 +21,7 @@ _MOST_CONDITIONS: Final = 64
 _MOST_ANNOTATIONS: Final = 20
 _VALUE_BYTES: Final = 5 * 1024
 _IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+_LINE_BREAK: Final = re.compile(r"[\n\r]")
 AUDIT_TYPES: Final = (STRING, NULL)
 """What the value expression of an audit annotation may give."""
 
@@ -217,13 +218,15 @@ def _condition_faults(condition: Object, here: str, params: bool, known: Collect
     return faults
 
 
-def expressions_in(spec: Object | None) -> set[str]:
-    """Every expression of a policy's spec, or of a webhook."""
-    spec = spec or {}
-    found = {each.get("expression") or "" for part in ("matchConditions", "variables") for each in spec.get(part) or ()}
-    for validation in spec.get("validations") or ():
-        found |= {validation.get("expression") or "", validation.get("messageExpression") or ""}
-    return found | {each.get("valueExpression") or "" for each in spec.get("auditAnnotations") or ()}
+def written(spec: Object | None, part: str, field: str = "expression") -> frozenset[str]:
+    """The expressions of one part of a policy's spec, or of a webhook.
+
+    Examples
+    --------
+    >>> sorted(written({"validations": [{"expression": "true"}, {"expression": "1 == 1"}]}, "validations"))
+    ['1 == 1', 'true']
+    """
+    return frozenset(each.get(field) or "" for each in (spec or {}).get(part) or ())
 
 
 class PolicyReader:
@@ -238,20 +241,28 @@ class PolicyReader:
     """
 
     def __init__(self, spec: Object, old: Object | None = None) -> None:
-        self._spec, self._known = spec, expressions_in(old)
+        self._spec, self._old = spec, old
         self._params = spec.get("paramKind") is not None
         self._types: dict[str, Type] | None = {} if spec.get("variables") else None
+        self._checked = written(old, "validations")
+        self._messages = written(old, "validations", "messageExpression")
+        self._values = written(old, "auditAnnotations", "valueExpression")
 
-    def _environment(self, source: str, *, authorizer: bool = True) -> Environment:
-        stored = source in self._known
+    def _environment(self, *, stored: bool, authorizer: bool = True) -> Environment:
         return environment(params=self._params, authorizer=authorizer, variables=self._types, stored=stored)
 
     def match_condition_faults(self, path: str) -> list[FieldError]:
-        """What is wrong with the match conditions, which see no variables."""
-        return match_condition_faults(self._spec.get("matchConditions"), path, params=self._params, known=self._known)
+        """What is wrong with the match conditions, which see no variables. What stays as it was is not looked at."""
+        conditions, old = self._spec.get("matchConditions"), self._old
+        if old is not None and all(self._spec.get(part) == old.get(part) for part in ("paramKind", "matchConditions")):
+            return []
+        return match_condition_faults(conditions, path, params=self._params, known=written(old, "matchConditions"))
 
     def variable_faults(self, path: str) -> list[FieldError]:
-        """What is wrong with the variables; each sees those before it."""
+        """What is wrong with the variables; each sees those before it.
+
+        One counts as stored where a validation of the old policy had the same expression, as on the real server.
+        """
         faults: list[FieldError] = []
         for index, variable in enumerate(self._spec.get("variables") or ()):
             faults += self._variable(variable, f"{path}[{index}]")
@@ -267,7 +278,7 @@ class PolicyReader:
         if not source.strip():
             return [*faults, required(f"{here}.expression", "expression is not specified")]
         try:
-            found = variable_type(self._environment(source).compile(source).type)
+            found = variable_type(self._environment(stored=source in self._checked).compile(source).type)
         except CompileError as error:
             faults.append(compile_fault(f"{here}.expression", source, error))
             found = DYN
@@ -276,19 +287,20 @@ class PolicyReader:
 
     def expression_faults(self, source: str, path: str) -> list[FieldError]:
         """What is wrong with the expression of a validation."""
-        return self._faults(source, path, BOOL)
+        return self._faults(source, path, self._environment(stored=source in self._checked), BOOL)
 
     def message_faults(self, source: str, path: str) -> list[FieldError]:
         """What is wrong with a message expression, which cannot ask the authorizer."""
-        return self._faults(source, path, STRING, authorizer=False)
+        known = self._environment(stored=source in self._messages, authorizer=False)
+        return self._faults(source, path, known, STRING)
 
     def _faults(
-        self, source: str, path: str, expected: Type | Sequence[Type], *, authorizer: bool = True
+        self, source: str, path: str, known: Environment, expected: Type | Sequence[Type], *, shown: str = ""
     ) -> list[FieldError]:
         try:
-            self._environment(source, authorizer=authorizer).compile(source, expected=expected)
+            known.compile(source, expected=expected)
         except CompileError as error:
-            return [compile_fault(path, source, error)]
+            return [compile_fault(path, shown or source, error)]
         return []
 
     def annotation_faults(self, policy_name: str, path: str) -> list[FieldError]:
@@ -310,13 +322,16 @@ class PolicyReader:
 
     def _annotation(self, annotation: Object, policy_name: str, here: str) -> list[FieldError]:
         key, source = annotation.get("key") or "", annotation.get("valueExpression") or ""
-        full = f"{policy_name}/{key}" if policy_name else key
-        faults = [invalid_value(f"{here}.key", key, wrong) for wrong in qualified_name(full)]
-        if not source.strip():
+        full, trimmed = f"{policy_name}/{key}", source.strip()
+        faults = [invalid_value(f"{here}.key", full, wrong) for wrong in qualified_name(full)]
+        if not policy_name:
+            faults = [invalid_value(f"{here}.key", key, "requires metadata.name be non-empty")]
+        if not trimmed:
             return [*faults, required(f"{here}.valueExpression", "valueExpression is not specified")]
-        if len(source.strip().encode()) > _VALUE_BYTES:
+        if len(trimmed.encode()) > _VALUE_BYTES:
             return [*faults, required(f"{here}.valueExpression", f"must not exceed {_VALUE_BYTES} bytes in length")]
-        return faults + self._faults(source, f"{here}.valueExpression", AUDIT_TYPES)
+        known = self._environment(stored=source in self._values)
+        return faults + self._faults(trimmed, f"{here}.valueExpression", known, AUDIT_TYPES, shown=source)
 
 
 def validation_faults(reader: PolicyReader, validation: Mapping[str, Any], path: str) -> list[FieldError]:
@@ -334,8 +349,6 @@ def validation_faults(reader: PolicyReader, validation: Mapping[str, Any], path:
         faults += reader.message_faults(computed, f"{path}.messageExpression")
     if message and not message.strip():
         faults.append(invalid_value(f"{path}.message", message, "message must be non-empty if specified"))
-    elif "\n" in message.strip():
+    elif _LINE_BREAK.search(message.strip()):
         faults.append(invalid_value(f"{path}.message", message, "message must not contain line breaks"))
-    elif "\n" in source.strip() and not message:
-        faults.append(required(f"{path}.message", "message must be specified if expression contains line breaks"))
     return faults

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Self
 
 from simkit.kinds.parts.admission_rules import FAILURE_POLICIES, MATCH_POLICIES, default_rules, rule_faults
 from simkit.kinds.parts.bounds import qualified_webhook_faults, text_faults
@@ -11,7 +12,7 @@ from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items, without_empty
 from simkit.kinds.parts.gotext import texts
 from simkit.kinds.parts.label_selector import validate_label_selector
-from simkit.kinds.parts.policy_expressions import expressions_in, match_condition_faults
+from simkit.kinds.parts.policy_expressions import match_condition_faults, written
 from simkit.kinds.parts.webhook_client import client_faults
 from simkit.kinds.rules import KindRules
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
@@ -21,6 +22,7 @@ from simkit.meta.objects import Draft, Object, name_of
 _VERSIONS: Final = ("v1", "v1beta1")
 _EFFECTS: Final = ("None", "NoneOnDryRun")
 _ALL_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
+_SELECTORS: Final = ("namespaceSelector", "objectSelector")
 _REINVOCATIONS: Final = ("IfNeeded", "Never")
 
 
@@ -63,27 +65,53 @@ def _differ(obj: Object, old: Object) -> bool:
     return obj.get("webhooks") != old.get("webhooks")
 
 
+@dataclass(frozen=True, slots=True)
+class _Leniency:
+    """What an update may leave wrong because the old webhooks have it wrong already."""
+
+    effects: Sequence[str]
+    same_names: bool
+    unread_versions: bool
+    any_value: bool
+    conditions: Sequence[Any] | None
+    """The match conditions of the old webhooks, which are not looked at where all stay as they were."""
+
+    @classmethod
+    def towards(cls, old: Object | None) -> Self:
+        before: Sequence[Object] = (old or {}).get("webhooks") or ()
+        names = [one.get("name") for one in before]
+        listed = [one.get("admissionReviewVersions") for one in before]
+        return cls(
+            effects=_ALL_EFFECTS if any(one.get("sideEffects") not in _EFFECTS for one in before) else _EFFECTS,
+            same_names=len(set(names)) < len(names),
+            unread_versions=any(versions and not set(versions) & set(_VERSIONS) for versions in listed),
+            any_value=any(validate_label_selector(one.get(name), name) for one in before for name in _SELECTORS),
+            conditions=None if old is None else [one.get("matchConditions") for one in before],
+        )
+
+
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """What is wrong with all webhooks; what the old ones have wrong already is let pass where the real server does."""
-    before: Sequence[Object] = (old or {}).get("webhooks") or ()
-    known = {text for webhook in before for text in expressions_in(webhook)}
-    effects = _ALL_EFFECTS if any(one.get("sideEffects") not in _EFFECTS for one in before) else _EFFECTS
-    names = [one.get("name") for one in before]
-    unique = len(set(names)) == len(names)
+    leniency, webhooks = _Leniency.towards(old), obj.get("webhooks") or ()
+    known = {text for webhook in (old or {}).get("webhooks") or () for text in written(webhook, "matchConditions")}
+    unchanged = leniency.conditions == [one.get("matchConditions") for one in webhooks]
     faults: list[FieldError] = []
     seen: set[str] = set()
-    for index, webhook in enumerate(obj.get("webhooks") or ()):
+    for index, webhook in enumerate(webhooks):
         path, name = f"webhooks[{index}]", webhook.get("name") or ""
-        faults += _faults(path, webhook, effects)
-        faults += match_condition_faults(webhook.get("matchConditions"), f"{path}.matchConditions", known=known)
-        faults += _version_faults(f"{path}.admissionReviewVersions", webhook.get("admissionReviewVersions") or ())
-        if unique and name and name in seen:
+        faults += _faults(path, webhook, leniency)
+        if not unchanged:
+            faults += match_condition_faults(webhook.get("matchConditions"), f"{path}.matchConditions", known=known)
+        versions = webhook.get("admissionReviewVersions") or ()
+        faults += _version_faults(f"{path}.admissionReviewVersions", versions, leniency)
+        if not leniency.same_names and name and name in seen:
             faults.append(duplicate(f"{path}.name", name))
         seen.add(name)
     return faults
 
 
-def _faults(path: str, webhook: Object, effects: Sequence[str]) -> Iterator[FieldError]:
+def _faults(path: str, webhook: Object, leniency: _Leniency) -> Iterator[FieldError]:
+    effects = leniency.effects
     yield from qualified_webhook_faults(f"{path}.name", webhook.get("name") or "")
     for index, rule in enumerate(webhook.get("rules") or ()):
         yield from rule_faults(f"{path}.rules[{index}]", rule)
@@ -98,15 +126,15 @@ def _faults(path: str, webhook: Object, effects: Sequence[str]) -> Iterator[Fiel
     if not 1 <= webhook["timeoutSeconds"] <= 30:
         text = "the timeout value must be between 1 and 30 seconds"
         yield invalid_value(f"{path}.timeoutSeconds", webhook["timeoutSeconds"], text)
-    for name in ("namespaceSelector", "objectSelector"):
-        yield from validate_label_selector(webhook[name], f"{path}.{name}")
+    for name in _SELECTORS:
+        yield from validate_label_selector(webhook[name], f"{path}.{name}", any_value=leniency.any_value)
     reinvoked = webhook.get("reinvocationPolicy")
     if reinvoked is not None and reinvoked not in _REINVOCATIONS:
         yield unsupported(f"{path}.reinvocationPolicy", reinvoked, _REINVOCATIONS)
     yield from client_faults(f"{path}.clientConfig", webhook.get("clientConfig") or {})
 
 
-def _version_faults(path: str, versions: Sequence[str]) -> Iterator[FieldError]:
+def _version_faults(path: str, versions: Sequence[str], leniency: _Leniency) -> Iterator[FieldError]:
     if not versions:
         yield required(path, f"must specify one of {', '.join(_VERSIONS)}")
         return
@@ -115,7 +143,7 @@ def _version_faults(path: str, versions: Sequence[str]) -> Iterator[FieldError]:
             yield invalid_value(f"{path}[{index}]", version, "duplicate version")
         else:
             yield from text_faults(f"{path}[{index}]", version, dns1035_label)
-    if not set(versions) & set(_VERSIONS):
+    if not leniency.unread_versions and not set(versions) & set(_VERSIONS):
         yield invalid_value(path, texts(versions), f"must include at least one of {', '.join(_VERSIONS)}")
 
 

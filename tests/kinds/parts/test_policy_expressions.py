@@ -8,9 +8,9 @@ import pytest
 
 from simkit.kinds.parts.policy_expressions import (
     PolicyReader,
-    expressions_in,
     match_condition_faults,
     validation_faults,
+    written,
 )
 
 
@@ -67,7 +67,16 @@ def test_stored_expressions_are_read_as_stored_ones() -> None:
     spec = {"validations": [{"expression": newer}]}
     assert texts(PolicyReader(spec).expression_faults(newer, "e"))
     assert not PolicyReader(spec, spec).expression_faults(newer, "e")
-    assert expressions_in(spec) >= {newer}
+    assert written(spec, "validations") == {newer}
+    assert texts(PolicyReader(spec, spec).message_faults(newer, "e"))
+
+
+def test_unchanged_match_conditions_are_not_read() -> None:
+    """They are as soon as they, or the kind of the parameters, change."""
+    old: Any = {"matchConditions": [{"name": "a", "expression": "nonsense"}]}
+    assert not PolicyReader(old, old).match_condition_faults("m")
+    changed = {**old, "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
+    assert texts(PolicyReader(changed, old).match_condition_faults("m"))
 
 
 @pytest.mark.parametrize(
@@ -77,7 +86,7 @@ def test_stored_expressions_are_read_as_stored_ones() -> None:
         ({"expression": "true", "messageExpression": " "}, "must be non-empty if specified"),
         ({"expression": "true", "message": " "}, "message must be non-empty if specified"),
         ({"expression": "true", "message": "a\nb"}, "message must not contain line breaks"),
-        ({"expression": "true\n&& true"}, "message must be specified if expression contains line breaks"),
+        ({"expression": "true", "message": "a\rb"}, "message must not contain line breaks"),
         ({"expression": "true", "messageExpression": "authorizer"}, "undeclared reference to 'authorizer'"),
         ({"expression": "'a'.matches('[')"}, "v.expression: Invalid value"),
     ],
@@ -88,6 +97,11 @@ def test_validations(row: Any, wanted: str) -> None:
     assert wanted in fault
 
 
+def test_an_expression_of_several_lines_needs_no_message() -> None:
+    """Unlike a rule of a custom resource."""
+    assert not validation_faults(PolicyReader({}), {"expression": "true\n&& true"}, "v")
+
+
 def test_audit_annotations() -> None:
     """Keys are unique behind the policy's name; values give a text or null."""
     rows = [
@@ -96,7 +110,10 @@ def test_audit_annotations() -> None:
         {"key": "b", "valueExpression": "1"},
         {"key": "_", "valueExpression": " "},
     ]
-    faults = texts(PolicyReader({"auditAnnotations": rows}).annotation_faults("p", "n"))
+    reader = PolicyReader({"auditAnnotations": rows})
+    faults = texts(reader.annotation_faults("p", "n"))
+    assert 'n[3].key: Invalid value: "p/_": name part must' in faults[2]
+    assert texts(reader.annotation_faults("", "n"))[0].endswith('"a": requires metadata.name be non-empty')
     assert faults[0] == 'n[1].key: Duplicate value: "a"'
     assert faults[1].endswith("must evaluate to one of [string null_type]")
     assert faults[-1] == "n[3].valueExpression: Required value: valueExpression is not specified"
