@@ -7,19 +7,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 
-from simkit.analysis.access import NO_MEMBERS, identity, index_of, principals_of
+from simkit.analysis.access import NO_MEMBERS, identity, index_of
 from simkit.analysis.graph import rule_text
 from simkit.analysis.nearmiss import NearMiss, near_misses
 from simkit.analysis.rbacobjects import written
 from simkit.analysis.remedies import Remedy, remedies
 from simkit.analysis.remembered import Remembered
-from simkit.analysis.subject import Members, parse, text_of
+from simkit.analysis.subject import Members, normal, parse, text_of
 from simkit.analysis.target import Target, check_verb, target
 from simkit.analysis.who_can import SINGLE_OBJECT_VERBS
-from simkit.logic.rbac.binding import Subject
+from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import ALLOW, Attributes, Decision, Evidence, Verdict
-from simkit.meta.identity import MASTERS
+from simkit.meta.identity import MASTERS, Identity
 from simkit.snapshot.protocol import Snapshot
 
 MASTERS_DECISION = Decision(ALLOW)
@@ -65,7 +65,8 @@ class Answer:
         """What would almost have allowed it, the nearest first; nothing for a yes."""
         if self.allowed:
             return ()
-        return near_misses(self.index, principals_of(self.subject, self.members), self.ask, self.target)
+        groups = (Subject(GROUP, name) for name in self.ask.identity.groups)
+        return near_misses(self.index, dict.fromkeys((self.subject, *groups)), self.ask, self.target)
 
     @cached_property
     def remedies(self) -> tuple[Remedy, ...]:
@@ -111,7 +112,7 @@ class Answer:
 
 def can(
     snapshot: Snapshot,
-    subject: Subject | str,
+    subject: Subject | Identity | str,
     verb: str,
     resource: str = "",
     *,
@@ -129,11 +130,12 @@ def can(
     ----------
     subject
         ``alice``, ``user:alice``, ``group:devs`` (some member of it), ``sa:ns/name`` or a ``Subject``. The groups
-        that the server adds by itself count.
+        that the server adds by itself count. An ``Identity`` has just the groups that it has, as in an access review.
     verb, resource, subresource, name, url, group
         As for ``who_can``; an empty name is a request that names no object.
     namespace
-        Where; empty for all namespaces at once. It is not looked at for resources without a namespace.
+        Where; empty for all namespaces at once. It is not looked at for resources without a namespace, unless the
+        group is given, as access reviews give it.
     groups, members
         Groups that the subject is in besides, as its identity provider says: by name, or as a table of their members.
 
@@ -154,12 +156,19 @@ def can(
     True
     """
     index = index_of(snapshot)
-    who = parse(subject)
+    who = _named(subject) if isinstance(subject, Identity) else parse(subject)
     asked = _target(snapshot, index, (verb, resource, subresource, name, url, group))
     where = namespace_of_request(asked, namespace)
-    ask = asked.ask(where, identity(who, members, groups))
+    ask = asked.ask(where, subject if isinstance(subject, Identity) else identity(who, members, groups))
     decision = MASTERS_DECISION if MASTERS in ask.identity.groups else index.authorize(ask)
     return Answer(who, asked, where, decision, ask, index, {**members, **{name: [text_of(who)] for name in groups}})
+
+
+def _named(asking: Identity) -> Subject:
+    """Whom an identity is about: its user, or, without one, its first group."""
+    if asking.user or not asking.groups:
+        return normal(Subject(USER, asking.user))
+    return Subject(GROUP, asking.groups[0])
 
 
 Words = tuple[str, str, str, str, str, str | None]
@@ -173,13 +182,16 @@ def _target(snapshot: Snapshot, index: AccessIndex, words: Words) -> Target:
     if found is None:
         verb, resource, subresource, name, url, group = words
         found = target(snapshot, verb, resource, subresource=subresource, name=name, url=url, group=group)
-        check_verb(verb, (one for grant in index.all_grants() for rule in grant.rules for one in rule.verbs))
+        if group is None:
+            check_verb(verb, (one for grant in index.all_grants() for rule in grant.rules for one in rule.verbs))
         known[words] = found
     return found
 
 
 def namespace_of_request(asked: Target, namespace: str) -> str:
     """The namespace that a request for the target carries: none for a cluster's own resources, save a namespace's."""
+    if asked.as_written:
+        return namespace
     if asked.is_namespace and (asked.verb in SINGLE_OBJECT_VERBS or asked.subresource):
         return asked.name or namespace
-    return namespace if asked.namespaced else ""
+    return namespace if asked.is_placed else ""

@@ -67,7 +67,7 @@ class PermissionBits:
         ):
             masks[word] = masks.get(word, 0) | bit
         own = asked.is_namespace and (asked.verb in SINGLE_OBJECT_VERBS or asked.subresource)
-        if asked.namespaced or own:
+        if asked.is_placed or own:
             self.local |= bit
 
     def allowed(self, rules: Sequence[Rule]) -> int:

@@ -12,9 +12,10 @@ from simkit.analysis.frames import table
 from simkit.analysis.granttable import EVERYWHERE, NO_BINDING
 from simkit.analysis.rbacobjects import kind_of
 from simkit.analysis.subject import Members, parse
-from simkit.analysis.target import VIRTUAL
+from simkit.analysis.target import PLACED_VERBS, VIRTUAL
 from simkit.logic.rbac.binding import GROUP, Grant, Subject
 from simkit.logic.rbac.rule import ALL, Rule
+from simkit.meta.domain import RBAC_GROUP
 from simkit.schema.catalogue import Catalogue
 from simkit.snapshot.protocol import Snapshot
 
@@ -92,6 +93,8 @@ def is_effective(rule: Rule, namespace: str, catalogue: Catalogue) -> bool:
         return True
     if not rule.resources:
         return False
+    if {ALL, *PLACED_VERBS} & set(rule.verbs) and RBAC_GROUP in rule.api_groups:
+        return True  # bind is asked of cluster roles in the namespace of the binding
     return any(_lives_in_namespaces(resource, rule.api_groups, catalogue) for resource in rule.resources)
 
 

@@ -21,6 +21,9 @@ URL_VERBS: Final = ("get", "head", "post", "put", "patch", "delete", "options")
 SPECIAL_VERBS: Final = ("impersonate", "bind", "escalate", "use", "approve", "sign", "attest")
 """Verbs that no request has: the server itself asks whether an identity has them."""
 
+PLACED_VERBS: Final = ("bind", "use")
+"""The verbs about which the server asks in a namespace even where the resource has none."""
+
 NOBODY: Final = Identity("")
 
 
@@ -35,6 +38,17 @@ class Target:
     name: str = ""
     url: str = ""
     namespaced: bool = False
+    as_written: bool = False
+    """Whether it was said with its group, as an access review says it: then the namespace is taken as given too."""
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether a namespace that is given counts, also for a resource of the whole cluster.
+
+        The server asks in the namespace of a binding whether its author may bind a cluster role, and in that of a pod
+        whether its account may use a policy.
+        """
+        return self.namespaced or self.as_written or self.verb in PLACED_VERBS
 
     @property
     def is_namespace(self) -> bool:
@@ -84,7 +98,8 @@ def target(
         Plural, singular, short name or kind, with its subresource (``pods/log``) or group (``deployments.apps``) if
         wanted, or ``*``.
     group
-        The API group; given, the resource is taken as it is written, whether the release has it or not.
+        The API group; given, verb, resource and namespace are taken as they are written, as in an access review,
+        whether the release has them or not.
     url
         A path that is no resource, such as ``/metrics``, instead of a resource.
 
@@ -114,7 +129,7 @@ def _checked(found: Target, resource: str) -> Target:
 def _resource(catalogue: Catalogue, verb: str, word: str, group: str | None) -> Target:
     plural = word.partition(".")[0].lower()
     if group is not None:
-        return Target(verb, group, word, namespaced=_namespaced(catalogue, group, word))
+        return Target(verb, group, word, namespaced=_namespaced(catalogue, group, word), as_written=True)
     if word == ALL:
         return Target(verb, ALL, ALL, namespaced=True)
     virtual = VIRTUAL.get(plural)

@@ -12,7 +12,7 @@ from simkit.analysis.frames import table
 from simkit.analysis.granttable import FIXED, GrantTable, Limit, grant_table
 from simkit.analysis.rbacobjects import columns_of
 from simkit.analysis.subject import Members
-from simkit.analysis.target import Target, check_verb, target
+from simkit.analysis.target import PLACED_VERBS, Target, check_verb, target
 from simkit.logic.rbac.binding import GROUP, Grant
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
@@ -61,7 +61,8 @@ def who_can(
     url
         A path that is no resource, instead of a resource: ``/metrics``.
     group
-        The API group, to ask for a resource that the release does not have.
+        The API group. With it the question is taken as it is written, as in an access review: any resource and verb,
+        and the namespace also for resources that have none.
     expand_groups, members
         Whether to list, after each group, the subjects known to be in it: by the server's rules, and by the table
         ``members`` of groups that an identity provider keeps.
@@ -98,7 +99,8 @@ def who_can(
     """
     index = index_of(snapshot)
     asked = target(snapshot, verb, resource, subresource=subresource, name=name or "", url=url, group=group)
-    check_verb(verb, _verbs_of(index.all_grants()))
+    if group is None:
+        check_verb(verb, _verbs_of(index.all_grants()))
     question = question_of(asked, namespace, any_name=name is None)
     found = _answered(grant_table(snapshot), index, question, asked)
     if expand_groups:
@@ -130,10 +132,12 @@ def question_of(asked: Target, namespace: str | None = None, *, any_name: bool =
     """The index's question about a target in a namespace (None: anywhere).
 
     Requests for resources without a namespace carry none, so that grants in a namespace never count; but a namespace
-    itself is asked for under its own name.
+    itself is asked for under its own name, and what is asked as it is written is asked where it says.
     """
-    where = namespace if asked.namespaced else ""
-    if asked.is_namespace and (asked.verb in SINGLE_OBJECT_VERBS or asked.subresource):
+    where = namespace if asked.namespaced or asked.verb in PLACED_VERBS else ""
+    if asked.as_written and namespace is not None:
+        where = namespace
+    elif asked.is_namespace and (asked.verb in SINGLE_OBJECT_VERBS or asked.subresource):
         where = asked.name or namespace or None
         if not asked.name and namespace == "":
             where = ""
