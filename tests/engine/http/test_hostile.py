@@ -190,3 +190,30 @@ def test_large_heads(server: Server, target: bytes, headers: bytes) -> None:
     sock = connect(server)
     sock.sendall(b"GET " + target + b" HTTP/1.1\r\nhost: x\r\nconnection: close\r\n" + headers + b"\r\n")
     assert all_of(sock).startswith(b"HTTP/1.1 40")
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        (b"CONNECT a:443 HTTP/1.1", b"400"),
+        (b"OPTIONS * HTTP/1.1", b"403"),
+        (b"GET * HTTP/1.1", b"403"),
+        (b"GET http://elsewhere/api/v1/secrets HTTP/1.1", b"403"),
+        (b"GET http:// HTTP/1.1", b"400"),
+        (b"GET http://a:99999999/ HTTP/1.1", b"400"),
+        (b"GET //elsewhere/api/v1/secrets HTTP/1.1", b"403"),
+        (b"get /api/v1/secrets HTTP/1.1", b"400"),
+        (b"PRI * HTTP/2.0", b"400"),
+        (b"GET /api/v1/secrets\x00 HTTP/1.1", b"400"),
+        (b"GET /api/v1/\xff HTTP/1.1", b"400"),
+        (b"GET /api/v1/%ff HTTP/1.1", b"403"),
+        (b"GET api/v1/secrets HTTP/1.1", b"400"),
+        (b"TRACE /api/v1/secrets HTTP/1.1", b"403"),
+        (b"GET /api/v1/secrets HTTP/3.0", b"400"),
+    ],
+)
+def test_strange_request_lines(server: Server, line: bytes, status: bytes) -> None:
+    """What is no request, or one for another server, is refused like any other that its sender may not make."""
+    sock = connect(server)
+    sock.sendall(line + b"\r\nhost: x\r\nauthorization: Bearer ann\r\nconnection: close\r\n\r\n")
+    assert re.findall(rb"HTTP/1.1 (\d+)", all_of(sock)) == [status]
