@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from simkit import __version__
 from simkit.meta.errors import SimkitError
 
 FINE: Final = 0
@@ -76,6 +77,9 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of all commands; of those not named in the arguments only name and summary are known."""
     parser = argparse.ArgumentParser(
         prog="simkit", description="An in-memory API server, and analyses of access control."
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"simkit {__version__}", help="say which version this is"
     )
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
     named = next((word for word in arguments if not word.startswith("-")), "")

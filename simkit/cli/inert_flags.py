@@ -13,6 +13,7 @@ _ALONE: Final = "this server is the only one of its cluster"
 _LOGS: Final = "there is no such log"
 _PROCESS: Final = "the process is not looked into"
 _CONNECTIONS: Final = "connections are not counted or shared"
+_METRICS: Final = "all metrics are shown with all their labels"
 
 INERT: Final[Mapping[str, Sequence[str]]] = {
     _STORE: (
@@ -70,6 +71,11 @@ INERT: Final[Mapping[str, Sequence[str]]] = {
         "permit-address-sharing",
         "permit-port-sharing",
     ),
+    _METRICS: ("allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics"),
+    "redirects of other servers are never followed": ("aggregator-reject-forwarding-redirect",),
+    "pages of other origins are not let in": ("cors-allowed-origins",),
+    "use --enable-admission-plugins and --disable-admission-plugins": ("admission-control",),
+    "use --controllers=*,-garbage-collector-controller": ("enable-garbage-collector",),
 }
 """Why they have no effect, and their names."""
 

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from simkit import __version__
 from simkit.cli import access_flags, audit_flags, inert_flags, object_flags, outside, request_flags, tls_flags
 from simkit.cli.flag_types import Merging, flag, gate_switches, port, switches, words
 from simkit.meta.errors import SimkitError
@@ -53,6 +54,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     _add_behaviour(parser.add_argument_group("behaviour"))
     object_flags.add_arguments(parser.add_argument_group("objects"))
     outside.add_arguments(parser.add_argument_group("servers that are called"))
+    parser.add_argument(
+        "--version", action="version", version=f"simkit {__version__}", help="say which version this is"
+    )
     inert_flags.add_arguments(parser)
     return parser
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 
+import orjson
 import pytest
 
-from simkit.cli import inert_flags, object_flags
+import simkit
+from simkit.cli import inert_flags, main, object_flags, serve
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.meta.objects import at
+from tests.shared import SHARED, needs_shared
 
 POD = {
     "apiVersion": "v1",
@@ -67,6 +70,21 @@ def test_flags_without_effect_are_named_with_the_reason(capsys: pytest.CaptureFi
         "simkit: --v has no effect: there is no such log",
         "simkit: --kubelet-timeout has no effect: there are no nodes to connect to",
     ]
+
+
+@needs_shared
+def test_every_flag_of_the_real_server_is_known() -> None:
+    """Those that were measured, in all their spellings; what does nothing here says so."""
+    flags = orjson.loads((SHARED / "facts" / "flags-1.30.json").read_bytes())["flags"]
+    parser = serve.add_parser(argparse.ArgumentParser().add_subparsers())
+    known = {option for action in parser._actions for option in action.option_strings}
+    assert [name for name in flags if f"--{name}" not in known] == []
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["--version"], ["serve", "--version"]):
+        assert main(arguments) == 0
+        assert capsys.readouterr().out == f"simkit {simkit.__version__}\n"
 
 
 def test_flags_without_effect_are_not_in_the_help() -> None:
