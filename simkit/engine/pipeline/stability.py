@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from simkit.logic.lifecycle.rules_metrics import described, visibility
 from simkit.meta.errors import SimkitError
 from simkit.schema.releases import minor_of
 
@@ -72,7 +71,13 @@ def registered(families: Iterable[Metric], release: str, show_hidden_for: str, t
     ----------
     told
         The names of deprecated metrics that the log has been told of; those that are registered first are added.
+
+    Notes
+    -----
+    The rules are imported at the first look: a start has no need of them.
     """
+    from simkit.logic.lifecycle.rules_metrics import described, visibility
+
     for family in families:
         name = f"{family.name}_total" if family.type == "counter" else family.name
         stability = STABILITY.get(name, _OTHERS)
