@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,17 @@ def about(story: Object) -> str:
 
 @pytest.mark.parametrize("story", STORIES, ids=about)
 def test_what_is_wrong(story: Object) -> None:
-    """Every fault is told at once, of a new object or of a change."""
+    """Every fault is told at once, of a new object or of a change; templates, which are printed whole, in short."""
     obj = made(written(story["kind"], story.get("change")))
     if "then" in story:
         assert faults(obj) == []
         found = faults(changed(obj, story["then"]), obj)
     else:
         found = faults(obj)
-    assert found == story.get("faults", [])
+    assert [_TEMPLATE.sub("core.PodTemplateSpec{...}: ", fault) for fault in found] == story.get("faults", [])
+
+
+_TEMPLATE = re.compile(r"core\.PodTemplateSpec{.*}: ")
 
 
 @pytest.mark.parametrize("kind", KINDS)

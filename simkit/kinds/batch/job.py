@@ -13,6 +13,7 @@ from simkit.kinds.parts.job_spec import job_spec_faults
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
+from simkit.kinds.parts.pod.template_text import structure, template_text
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.selector_text import selector_text
 from simkit.kinds.parts.workload import (
@@ -26,7 +27,7 @@ from simkit.kinds.parts.workload import (
 from simkit.kinds.rules import Deletion, KindRules, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required
 from simkit.meta.format import dns_label
 from simkit.meta.objects import Draft, Object, at, labels_of, metadata, name_of
 
@@ -154,14 +155,14 @@ def _change_faults(spec: Object, old: Object, live: Object) -> Iterator[FieldErr
     if old.get("suspend") and not started:
         before = _directed(template, before)
     if template != before:
-        yield invalid_value("spec.template", Shown("core.PodTemplateSpec{...}"), _FIXED)
+        yield invalid_value("spec.template", template_text(template), _FIXED)
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex"):
         if spec.get(name) != old.get(name):
             yield invalid_value(f"spec.{name}", _shown(name, spec.get(name)), _FIXED)
 
 
 def _shown(name: str, value: Any) -> Any:
-    return Shown("batch.PodFailurePolicy{...}") if name == "podFailurePolicy" and value is not None else value
+    return structure("batch.PodFailurePolicy", value) if name == "podFailurePolicy" and value is not None else value
 
 
 def _completion_faults(spec: Object, old: Object) -> Iterator[FieldError]:

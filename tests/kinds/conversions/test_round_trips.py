@@ -41,7 +41,7 @@ SETTLES: Final[Mapping[tuple[str, str], str]] = {
 def pairs() -> Iterator[tuple[str, str, str]]:
     """Kind, version, and the version that objects go through; one of the two is the one they are kept in."""
     for life in lives().values():
-        if life.api_version.startswith("resource."):
+        if life.api_version.startswith("resource.") and "alpha" in life.api_version:
             continue  # its alpha version went while the others still gained fields, which it has no place for
         hub, *others = versions(life.api_version, life.kind)
         if life.api_version in others:
