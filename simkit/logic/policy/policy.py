@@ -160,17 +160,17 @@ class Policy:
         parts = self._parts
         values, left = evaluate(parts.validations, parts.variables, bindings, OBJECT_BUDGET)
         messages: Sequence[Value | None] = ()
+        spent = ""
         if any(parts.messages):
-            unasked = {name: value for name, value in bindings.items() if not name.startswith("authorizer")}
             try:
-                messages, _ = evaluate(parts.messages, parts.variables, unasked, left)
+                messages, _ = evaluate(parts.messages, parts.variables, _unasked(bindings), left)
             except BudgetSpent as error:
-                return [Finding(index, not self.fails, str(error)) for index in range(len(values))]
-        return [self._finding(index, value, messages) for index, value in enumerate(values) if value is not None]
+                spent = f"failed messageExpression: {error}"
+        return [self._finding(index, value, messages, spent) for index, value in enumerate(values) if value is not None]
 
-    def _finding(self, index: int, value: Value, messages: Sequence[Value | None]) -> Finding:
-        if value.error:
-            return Finding(index, not self.fails, value.error)
+    def _finding(self, index: int, value: Value, messages: Sequence[Value | None], spent: str) -> Finding:
+        if value.error or spent:
+            return Finding(index, not self.fails, value.error or spent)
         if value.value is True:
             return Finding(index, True)
         row = self.spec["validations"][index]
@@ -181,7 +181,7 @@ class Policy:
         parts = self._parts
         if not parts.annotations:
             return []
-        values, _ = evaluate(parts.annotations, parts.variables, bindings, OBJECT_BUDGET)
+        values, _ = evaluate(parts.annotations, parts.variables, _unasked(bindings), OBJECT_BUDGET)
         keys = [row.get("key") or "" for row in self.spec["auditAnnotations"]]
         return [self._note(key, value) for key, value in zip(keys, values) if value is not None]
 
@@ -229,6 +229,11 @@ class _Parts:
             for index, expression in enumerate(expressions)
             if expression is not None
         ]
+
+
+def _unasked(bindings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Without the authorizer, which the real server does not lend to messages nor to annotations."""
+    return {name: value for name, value in bindings.items() if not name.startswith("authorizer")}
 
 
 def _shown_namespace(namespace: Object | None) -> Object | None:

@@ -203,7 +203,26 @@ def test_expressions_that_cost_too_much_deny() -> None:
     assert "operation cancelled: actual cost limit exceeded" in error.message
     wide = f"{numbers}.all(a, {numbers}.all(b, {numbers}.size() > a - b - 1000))"
     many = refusal(with_policy(policy(*([wide] * 60)), binding()), config_map())
-    assert "running out of cost budget" in many.message
+    assert "denied request: validation failed due to running out of cost budget" in many.message
+
+
+def test_messages_that_cost_too_much_deny() -> None:
+    """Even where the validations themselves hold; one that could not be evaluated still says why."""
+    numbers = f"[{','.join(map(str, range(200)))}]"
+    wide = f"{numbers}.all(a, {numbers}.all(b, {numbers}.size() > a - b - 1000))"
+    row = {"expression": "true", "messageExpression": f"string({wide})"}
+    error = refusal(with_policy(policy(*([row] * 60)), binding()), config_map())
+    assert "denied request: failed messageExpression: validation failed due to running out of" in error.message
+    broken = {**row, "expression": "object.data.missing == ''"}
+    error = refusal(with_policy(policy(*([broken] * 60)), binding()), config_map())
+    assert "resulted in error: no such key: data" in error.message
+
+
+def test_audit_annotations_cannot_ask_the_authorizer() -> None:
+    """They may mention it, as on the real server, which then does not lend it."""
+    rows = [{"key": "a", "valueExpression": "authorizer.path('/x').check('get').reason()"}]
+    error = refusal(with_policy(policy(auditAnnotations=rows), binding()), config_map())
+    assert error.message.endswith("resulted in error: no such attribute(s): authorizer")
 
 
 def test_policies_and_bindings_are_not_judged() -> None:
