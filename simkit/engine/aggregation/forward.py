@@ -11,7 +11,6 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from simkit.engine.aggregation.listed import is_resource_list
 from simkit.engine.aggregation.stream import RemoteStream
 from simkit.engine.outside.address import Peer, Unreachable
 from simkit.engine.outside.gateway import Gateway, Uncalled
@@ -176,6 +175,8 @@ class Forwarder:
 
     def resources(self, registration: Registration) -> Mapping[str, Any] | None:
         """The list of the group version's resources; None for one that is none."""
+        from simkit.engine.aggregation.listed import is_resource_list  # with the first list, not at the start
+
         found = self._document(registration, f"/apis/{registration.group_version}")
         return found if found is not None and is_resource_list(found) else None
 
