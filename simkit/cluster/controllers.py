@@ -26,6 +26,7 @@ from simkit.engine.controllers.mirrored_slices import MirroredSlices
 from simkit.engine.controllers.namespace import NamespaceEmptying
 from simkit.engine.controllers.node_lifecycle import NodeLifecycle
 from simkit.engine.controllers.node_times import NodeTimes
+from simkit.engine.controllers.old_tokens import OldTokens
 from simkit.engine.controllers.pod_autoscaler import Autoscalers
 from simkit.engine.controllers.pod_garbage import PodGarbage
 from simkit.engine.controllers.policystatus import PolicyStatus
@@ -69,6 +70,7 @@ def _account_tokens(means: Means) -> Reconciler:
 
 KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "serviceaccount-token-controller": (True, _account_tokens),
+    "legacy-serviceaccount-token-cleaner-controller": (True, lambda means: OldTokens(means.clock)),
     "serviceaccount-controller": (True, lambda _: DefaultAccounts()),
     "root-ca-certificate-publisher-controller": (
         True,

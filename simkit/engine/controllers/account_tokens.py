@@ -18,7 +18,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, name_of, namespace_of, with_metadata
 
 TOKEN_TYPE: Final = label("service-account-token")
-_ACCOUNT: Final = label("service-account.name")
+ACCOUNT: Final = label("service-account.name")
 _UID: Final = label("service-account.uid")
 
 
@@ -40,7 +40,7 @@ class AccountTokens(Watching):
         key = change.entry.key
         if key.resource == SECRETS:
             return [key]
-        own = [each for each in view.scan(SECRETS, key.namespace) if annotations_of(each).get(_ACCOUNT) == key.name]
+        own = [each for each in view.scan(SECRETS, key.namespace) if annotations_of(each).get(ACCOUNT) == key.name]
         return keys_of(SECRETS, own)
 
     def everything(self, view: View) -> Iterable[Key]:
@@ -50,7 +50,7 @@ class AccountTokens(Watching):
         secret = view.get(key)
         if secret is None or not _is_token(secret):
             return
-        name = annotations_of(secret).get(_ACCOUNT, "")
+        name = annotations_of(secret).get(ACCOUNT, "")
         account = view.get(Key(SERVICE_ACCOUNTS, key.namespace, name)) if name else None
         if account is None or annotations_of(secret).get(_UID, uid_of(account)) != uid_of(account):
             remove(client, SECRETS, secret)
