@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 
 import pytest
@@ -34,18 +35,38 @@ def test_a_plan_that_is_kept_breaks_nothing(names: tuple[str, ...]) -> None:
     assert {each.element for each in check(kept)} <= before
 
 
-def test_removing_a_beta_one_release_earlier_breaks_the_policy() -> None:
-    """The plan's removal is the earliest one."""
-    made = plan(history("v1beta1"), "g", "v1", start="r1")
-    removal = next(step for step in made.steps if step.action == "remove")
-    group = made.history.groups[0]
-    calendar = made.history.calendar
-    earlier = calendar.at(calendar.place(removal.release.name) - 1).name
-    versions = tuple(
-        each.model_copy(update={"removed": earlier}) if each.name == "v1beta1" else each for each in group.versions
-    )
-    hurried = made.history.model_copy(update={"groups": (group.model_copy(update={"versions": versions}),)})
-    assert [each.rule for each in check(hurried)] == ["4a"]
+def hurried(history: History, version: str, days: Mapping[str, str]) -> History:
+    """The history with another life of a version, or with other days of the moves when there is no version."""
+    group = history.groups[0]
+    if not version:
+        return history.model_copy(update={"groups": (group.model_copy(update={"preferred": days, "storage": days}),)})
+    versions = tuple(each.model_copy(update=dict(days)) if each.name == version else each for each in group.versions)
+    return history.model_copy(update={"groups": (group.model_copy(update={"versions": versions}),)})
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    names=st.sampled_from([("v1beta1",), ("v1alpha1", "v1beta1"), ("v1beta1", "v1beta2")]),
+    start=st.sampled_from(["r2", "r3", ""]),
+    months=st.integers(1, 7),
+)
+def test_nothing_in_a_plan_could_be_earlier(names: tuple[str, ...], start: str, months: int) -> None:
+    """At any pace of releases, a beta that goes, or a move to the target, one release earlier breaks rule 4."""
+    first = history(*names)
+    paced = tuple(DatedRelease(name=f"r{n}", date=add_months(date(2024, 1, 15), months * n)) for n in range(4))
+    made = plan(first.model_copy(update={"releases": paced}), "g", "v1", start=start)
+    calendar, before = made.history.calendar, {str(each) for each in check(made.history)}
+    for step in made.steps:
+        earlier = calendar.at(calendar.place(step.release.name) - 1).name
+        if step.action == "remove" and "beta" in step.element:
+            changed = hurried(made.history, step.element, {"removed": earlier})
+        elif step.action == "prefer and store":
+            kept = {at: name for at, name in made.history.groups[0].storage.items() if name != "v1"}
+            changed = hurried(made.history, "", {**kept, earlier: "v1"})
+        else:
+            continue
+        found = [each for each in check(changed) if str(each) not in before]
+        assert {each.rule for each in found} & {"4a", "4b"}, (str(made), step)
 
 
 def test_stable_versions_are_kept() -> None:
