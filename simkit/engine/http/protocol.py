@@ -152,8 +152,12 @@ class Conversation(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header. What stands behind a body is none: a proxy in front has not looked at it."""
-        if self._head_size is not None:
-            super().on_header(name, value)
+        if self._head_size is None:
+            return
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
         self._arrived()
