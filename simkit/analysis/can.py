@@ -83,20 +83,23 @@ class Answer:
         return f"{text_of(self.subject)}: {self.target}{where}"
 
     def lines(self) -> Iterator[str]:
-        """The explanation, line by line."""
+        """The answer, its explanation and the first remedy, line by line."""
         yield f"{'yes' if self.allowed else 'no'}  {self.question}"
+        yield from (f"  {line}" for line in self.explanation())
+        yield from (f"  to allow it: {remedy}" for remedy in self.remedies[:1])
+
+    def explanation(self) -> Iterator[str]:
+        """Why it is so: the evidence of a yes, of a no what came near it."""
         if self.allowed and not self.evidence:
-            yield "  members of system:masters may do everything, without a binding"
+            yield "members of system:masters may do everything, without a binding"
         for evidence in self.evidence:
             rule = (self.index.rules(evidence.role) or ())[evidence.rule]
-            yield f"  {written(evidence.binding)} gives {written(evidence.role)}"
-            yield f"  rule {evidence.rule}: {rule_text(rule)}"
+            yield f"{written(evidence.binding)} gives {written(evidence.role)}"
+            yield f"rule {evidence.rule}: {rule_text(rule)}"
         if not self.allowed and not self.near_misses:
-            yield "  no binding that names the subject or its groups has anything to do with this"
+            yield "no binding that names the subject or its groups has anything to do with this"
         for miss in self.near_misses:
-            yield f"  near miss: {miss}"
-        for remedy in self.remedies[:1]:
-            yield f"  to allow it: {remedy}"
+            yield f"near miss: {miss}"
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

@@ -86,8 +86,7 @@ class Attempt:
         explained = can(
             cluster.snapshot(), self.subject, self.verb, self.resource, name=self.name, namespace=self.namespace
         )
-        why = tuple(line.strip() for line in list(explained.lines())[1:])
-        return Tried(self, line, status, passed=False, why=why)
+        return Tried(self, line, status, passed=False, why=tuple(explained.explanation()))
 
 
 @dataclass(frozen=True, slots=True)
