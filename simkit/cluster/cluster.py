@@ -93,6 +93,11 @@ class Cluster:
         stored = sum(self._made.store.count(each.storage) for each in self._made.catalogue.stored())
         return f"<Cluster release {self.release}, {stored} objects at revision {self._made.store.revision}>"
 
+    def _repr_html_(self) -> str:
+        from simkit.cluster.shown import cluster_html
+
+        return cluster_html(self)
+
     # The server, request by request
 
     def perform(self, request: Request, *, identity: Identity | None = None) -> Response:

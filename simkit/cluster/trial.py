@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,6 +19,12 @@ class Trial:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.cluster, name)
+
+    def __repr__(self) -> str:
+        return f"<Trial on a fork of {self.before!r}: now at revision {self.cluster.engine.store.revision}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self)[1:-1])}</p>"
 
     def compare(self) -> DataFrame:
         """Who gained and who lost what: see ``simkit.analysis.compare``."""
