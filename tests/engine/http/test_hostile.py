@@ -25,13 +25,19 @@ GET = b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n"
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A served cluster that gives its clients little time."""
-    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.3)
-    monkeypatch.setattr(protocol, "BODY_SECONDS", 0.3)
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A served cluster."""
     cluster = Cluster(options=Options(seed=1, authenticators=(TOKENS,)))
     with Server(Road(cluster.engine), Serving(port=None, insecure_port=0, certificate_folder=tmp_path)) as running:
         yield running
+
+
+@pytest.fixture
+def hasty(server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
+    """One that gives its clients little time."""
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 1.0)
+    monkeypatch.setattr(protocol, "BODY_SECONDS", 1.0)
+    return server
 
 
 def connect(server: Server) -> socket.socket:
@@ -54,20 +60,20 @@ def all_of(sock: socket.socket) -> bytes:
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET /ver", GET[:-2]])
-def test_headers_that_do_not_come(server: Server, begun: bytes) -> None:
+def test_headers_that_do_not_come(hasty: Server, begun: bytes) -> None:
     """A connection on which no whole head comes ends without an answer; meanwhile others are served."""
-    sock = connect(server)
+    sock = connect(hasty)
     sock.sendall(begun)
-    assert server.insecure_url
-    other = Client(server.insecure_url)
+    assert hasty.insecure_url
+    other = Client(hasty.insecure_url)
     assert other.ask("GET", "/version").status == 200
     other.close()
     assert all_of(sock) == b""
 
 
-def test_drip_feeding(server: Server) -> None:
+def test_drip_feeding(hasty: Server) -> None:
     """A byte now and then does not give a client more time."""
-    sock = connect(server)
+    sock = connect(hasty)
     began = time.monotonic()
     sock.setblocking(False)
     while time.monotonic() - began < 15:
@@ -84,17 +90,17 @@ def test_drip_feeding(server: Server) -> None:
     sock.close()
 
 
-def test_second_requests_are_timed_too(server: Server) -> None:
+def test_second_requests_are_timed_too(hasty: Server) -> None:
     """Half a request after a whole one is waited for as briefly."""
-    sock = connect(server)
+    sock = connect(hasty)
     sock.sendall(GET + b"GET /ver")
     answer = all_of(sock)
     assert answer.count(b"HTTP/1.1 200") == 1
 
 
-def test_bodies_that_do_not_come(server: Server) -> None:
+def test_bodies_that_do_not_come(hasty: Server) -> None:
     """A body that is announced and not sent ends in the answer of a request that takes too long."""
-    sock = connect(server)
+    sock = connect(hasty)
     sock.sendall(b"POST /api/v1/namespaces HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
     answer = all_of(sock)
     assert answer.startswith(b"HTTP/1.1 504 ")
