@@ -108,15 +108,14 @@ def _status_faults(obj: Object) -> Iterator[FieldError]:
     shown = texts(stored or None)
     if not stored:
         yield invalid_value(path, shown, "must have at least one stored version")
-    rows = {row.get("name"): row for row in at(obj, "spec", "versions") or ()}
-    for index, name in enumerate(stored):
-        if name not in rows:
-            yield invalid_value(f"{path}[{index}]", name, "must appear in spec.versions")
-    if not stored:
         return
+    rows = {row.get("name"): row for row in at(obj, "spec", "versions") or ()}
     for name, row in rows.items():
         if row.get("storage") and name not in stored:
             yield invalid_value(path, shown, f"must have the storage version {name}")
+    for index, name in enumerate(stored):
+        if name not in rows:
+            yield invalid_value(f"{path}[{index}]", name, "must appear in spec.versions")
 
 
 def _status_update(obj: Object, old: Object | None) -> Sequence[FieldError]:

@@ -20,8 +20,9 @@ def name_faults(names: Properties, path: str) -> Iterator[FieldError]:
             yield from _label(names[field], f"{path}.{field}")
     for field in ("kind", "listKind"):
         text = names.get(field) or ""
-        for wrong in dns1035_label(text.lower()) if text else ():
-            yield invalid_value(f"{path}.{field}", text, f"may have mixed case, but should otherwise match: {wrong}")
+        if text and (wrong := dns1035_label(text.lower())):
+            told = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
+            yield invalid_value(f"{path}.{field}", text, told)
     for index, word in enumerate(names.get("shortNames") or ()):
         yield from _label(word, f"{path}.shortNames[{index}]")
     kind = names.get("kind")
@@ -90,10 +91,10 @@ def warning_faults(deprecated: bool, warning: str | None, path: str) -> Iterator
     if not deprecated:
         yield invalid_value(path, warning, "can only be set for deprecated versions")
         return
-    if not warning:
-        yield invalid_value(path, warning, "must not be an empty string")
     if len(warning.encode()) > 256:
         yield invalid_value(path, warning, "must be <= 256 characters long")
+    if not warning:
+        yield invalid_value(path, warning, "must not be an empty string")
     for letter in warning:
         if not letter.isprintable():
             at = len(warning.partition(letter)[0].encode())

@@ -18,6 +18,7 @@ _REASONS: Final = ("FieldValueDuplicate", "FieldValueForbidden", "FieldValueInva
 _META: Final = frozenset({"metadata", "kind", "apiVersion"})
 _BREAKS: Final = re.compile(r"[\n\r]")
 _UNSUPPORTED: Final = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
+_EVEN_EMPTY: Final = ("additionalItems", "dependencies", "$ref")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def _standard(schema: Properties, path: str, visit: Visit) -> Iterator[FieldErro
     if schema.get("default") is not None and visit.no_default is not None:
         yield forbidden_field(f"{path}.default", f"must not be set {visit.no_default}".rstrip())
     for name in _UNSUPPORTED:
-        if schema.get(name):
+        if schema.get(name) or (name in _EVEN_EMPTY and schema.get(name) is not None):
             yield forbidden_field(f"{path}.{name}", f"{name} is not supported")
     if kind == "null":
         yield forbidden_field(f"{path}.type", "type cannot be set to null, use nullable as an alternative")
@@ -119,6 +120,9 @@ def _children(schema: Properties, path: str, visit: Visit, found: Found) -> Iter
     for name, inner in (schema.get("definitions") or {}).items():
         yield inner, f"{path}.definitions[{name}]", alternative
     yield from _item_children(schema, path, plain)
+    for name, inner in (schema.get("dependencies") or {}).items():
+        if isinstance(inner, Mapping):
+            yield inner, f"{path}.dependencies[{name}]", alternative
 
 
 def _value_children(schema: Properties, path: str, visit: Visit, found: Found) -> Iterator[Child]:

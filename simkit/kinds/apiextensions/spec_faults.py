@@ -12,7 +12,7 @@ from simkit.kinds.apiextensions.internal import Internal, Version, internal_of
 from simkit.kinds.apiextensions.part_faults import column_faults, name_faults, subresource_faults, warning_faults
 from simkit.kinds.apiextensions.rule_faults import Costs
 from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_faults, map_key_faults, set_faults
-from simkit.kinds.apiextensions.structure import structure_faults
+from simkit.kinds.apiextensions.structure import structure_faults, unreadable
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.format import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object
@@ -48,6 +48,13 @@ def spec_faults(spec: Object, strictness: Strictness) -> Iterator[FieldError]:
         for index, version in enumerate(internal.versions):
             if (version.schema or {}).get("openAPIV3Schema") is None:
                 yield required(f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
+    elif not strictness.schemas and not spec.get("preserveUnknownFields"):
+        for index, row in enumerate(spec.get("versions") or ()):
+            if row.get("served") and (row.get("schema") or {}).get("openAPIV3Schema") is None:
+                detail = "because otherwise all fields are pruned"
+                yield required(f"spec.versions[{index}].schema.openAPIV3Schema", detail)
+    if not spec.get("preserveUnknownFields") or any(map(_needs_structure, _schemas(spec))):
+        strictness = replace(strictness, structural=True)
     if spec.get("preserveUnknownFields") and any(map(_has_default, _schemas(spec))):
         detail = "must be false in order to use defaults in the schema"
         yield invalid_value("spec.preserveUnknownFields", True, detail)
@@ -115,17 +122,23 @@ def _validation_faults(
     if schema is None:
         return
     path = f"{path}.openAPIV3Schema"
-    if with_status:
-        yield from _root_with_status(schema, path)
+    found = [*(_root_with_status(schema, path) if with_status else ()), *_schema_faults(schema, path, strictness)]
+    yield from found
+    if strictness.structural and not found and (why := unreadable(schema)):
+        yield invalid_value(path, "", why)
+
+
+def _schema_faults(schema: Properties, path: str, strictness: Strictness) -> Iterator[FieldError]:
     if schema.get("nullable"):
         yield forbidden_field(f"{path}.nullable", "nullable cannot be true at the root")
     resolve = Catalogue.for_release("1.30").definition
-    broken = structure_faults(schema, path) if strictness.structural else []
-    if strictness.structural and not broken:
+    structural = strictness.structural and not unreadable(schema)
+    broken = structure_faults(schema, path) if structural else []
+    if structural and not broken:
         broken = default_faults(schema, path, resolve, pruned=strictness.pruned_defaults)
     yield from broken
     costs = None
-    if strictness.structural and not broken:
+    if structural and not broken:
         costs = Costs(strictness.known, strictness.costs_each)
     visit = Visit(strictness, costs, root=True, node=schema_of(schema, resolve))
     found = level_faults(schema, path, visit)
@@ -153,7 +166,7 @@ def demands_on(spec: Object, old: Object) -> Strictness:
     """What is demanded of a changed spec: not what the old one broke already."""
     resolve = Catalogue.for_release("1.30").definition
     given = list(_schemas(old))
-    structural = not any(structure_faults(schema, "") for schema in given)
+    structural = not any(unreadable(schema) or structure_faults(schema, "") for schema in given)
     levels = [level for schema in given for level in _levels(schema)]
     webhook = (old.get("conversion") or {}).get("webhook") or {}
     reviews = webhook.get("conversionReviewVersions") or ()
@@ -182,6 +195,20 @@ def _schemas(spec: Object) -> Iterator[Properties]:
 
 def _has_default(schema: Properties) -> bool:
     return any(level.get("default") is not None for level in _levels(schema))
+
+
+_DEMANDING: Final = (
+    *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys"),
+    *("x-kubernetes-list-type", "x-kubernetes-validations", "default"),
+)
+"""What only a structural schema may say."""
+
+
+def _needs_structure(schema: Properties) -> bool:
+    return any(
+        level.get("x-kubernetes-preserve-unknown-fields") is not None or any(level.get(name) for name in _DEMANDING)
+        for level in _levels(schema)
+    )
 
 
 _OPENAPI_TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")

@@ -34,6 +34,46 @@ _NESTED: Final = (
 """What alternatives may not say, in the order in which it is told."""
 
 
+_UNREADABLE: Final = (
+    ("id", "id"),
+    ("$schema", "schema"),
+    ("$ref", "$ref"),
+    ("patternProperties", "patternProperties"),
+    ("dependencies", "dependencies"),
+    ("additionalItems", "additionalItems"),
+    ("definitions", "definitions"),
+)
+"""What no structural schema can say, and how the real server calls it, in the order in which it looks."""
+
+
+def unreadable(schema: Properties) -> str:
+    """Why a schema cannot even be read as a structural one; empty where it can.
+
+    Examples
+    --------
+    >>> unreadable({"type": "object", "properties": {"a": {"$schema": "x"}}})
+    "OpenAPIV3Schema 'schema' is not supported"
+    """
+    for name, shown in _UNREADABLE:
+        if schema.get(name) or (name == "additionalItems" and schema.get(name) is not None):
+            return f"OpenAPIV3Schema '{shown}' is not supported"
+    for inner in (schema.get("not"), *_alternatives(schema), schema.get("additionalProperties")):
+        if isinstance(inner, Mapping) and (why := unreadable(inner)):
+            return why
+    if schema.get("x-kubernetes-preserve-unknown-fields") is False:
+        return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined"
+    items = schema.get("items")
+    if isinstance(items, list) and items:
+        return "OpenAPIV3Schema 'items' must be a schema, but is an array"
+    below = (items, *(schema.get("properties") or {}).values())
+    return next((why for inner in below if isinstance(inner, Mapping) and (why := unreadable(inner))), "")
+
+
+def _alternatives(schema: Properties) -> Iterator[Properties]:
+    for junctor in ("allOf", "anyOf", "oneOf"):
+        yield from schema.get(junctor) or ()
+
+
 def structure_faults(schema: Properties, path: str) -> list[FieldError]:
     """Why a schema is not structural, sorted by text as the real server does it."""
     return sorted([*_invariants(schema, _ROOT, path), *_completeness(schema, schema, path, path)], key=str)

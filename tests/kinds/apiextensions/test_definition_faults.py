@@ -128,6 +128,58 @@ def test_schema_faults(schema: Mapping[str, Any], told: str) -> None:
     assert any(text.startswith(told) for text in _errors(_definition(schema))), _errors(_definition(schema))
 
 
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ({"$ref": "x"}, f"{_ROOT}.properties[spec].properties[a].$ref: Forbidden: $ref is not supported"),
+        (
+            {"type": "array", "additionalItems": False},
+            f"{_ROOT}.properties[spec].properties[a].additionalItems: Forbidden: additionalItems is not supported",
+        ),
+        (
+            {"items": [{"type": "string"}]},
+            f"{_ROOT}.properties[spec].properties[a].items: Forbidden: items must be a schema object and not an array",
+        ),
+        (
+            {"x-kubernetes-preserve-unknown-fields": False},
+            f"{_ROOT}.properties[spec].properties[a].x-kubernetes-preserve-unknown-fields: Invalid value: false: "
+            "must be true or undefined",
+        ),
+        (
+            {"anyOf": [{"$schema": "x"}], "x-kubernetes-validations": [{"rule": "nope"}]},
+            f"{_ROOT}: Invalid value: \"\": OpenAPIV3Schema 'schema' is not supported",
+        ),
+    ],
+)
+def test_what_no_structural_schema_can_say_is_told_alone(field: Mapping[str, Any], told: str) -> None:
+    """Whether the rest is structural is not looked at, nor are expressions."""
+    assert _errors(_definition(_spec(a=field, b={}))) == [told]
+
+
+def test_a_schema_becomes_structural_with_pruning() -> None:
+    """A definition of old days may stay as it is until it gives up unknown fields, or needs structure otherwise."""
+    old = _definition(_spec(a={}), preserveUnknownFields=True)
+    new = copied(old)
+    new["spec"]["names"]["categories"] = ["all"]
+    assert _errors(new, old) == []
+    told = f"{_ROOT}.properties[spec].properties[a].type: Required value: must not be empty for specified object fields"
+    assert _errors({**new, "spec": {**new["spec"], "preserveUnknownFields": False}}, old) == [told]
+    new["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["b"] = {"x-kubernetes-int-or-string": True}
+    assert told in _errors(new, old)
+
+
+def test_versions_without_schema_are_served_only_with_unknown_fields() -> None:
+    """What was let in without a schema needs one as soon as fields are dropped."""
+    old = _definition(preserveUnknownFields=True)
+    del old["spec"]["versions"][0]["schema"]
+    new = copied(old)
+    new["spec"]["names"]["categories"] = ["all"]
+    assert _errors(new, old) == []
+    new["spec"]["preserveUnknownFields"] = False
+    told = "spec.versions[0].schema.openAPIV3Schema: Required value: because otherwise all fields are pruned"
+    assert _errors(new, old) == [told]
+
+
 def test_int_or_string_may_list_its_types() -> None:
     """The two patterns in which tools write it are structural."""
     types = [{"type": "integer"}, {"type": "string"}]
