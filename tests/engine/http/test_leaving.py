@@ -106,7 +106,7 @@ def test_busy() -> None:
 def test_a_process_with_a_delay(tmp_path: Path) -> None:
     """After the signal a process still serves, unready, until its delay is over."""
     port = free_port()
-    flags = ["--secure-port", str(port), "--cert-dir", str(tmp_path), "--shutdown-delay-duration", "2s"]
+    flags = ["--secure-port", str(port), "--cert-dir", str(tmp_path), "--shutdown-delay-duration", "6s"]
     process = subprocess.Popen([sys.executable, "-m", "simkit.cli", "serve", *flags], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     process.stdout.readline()
@@ -119,5 +119,5 @@ def test_a_process_with_a_delay(tmp_path: Path) -> None:
     assert b"[-]shutdown failed" in ready[1]
     assert asked(client, "/livez")[0] == asked(client, "/version")[0] == 200
     client.close()
-    assert process.wait(20) == 0
+    assert process.wait(30) == 0
     process.stdout.close()
