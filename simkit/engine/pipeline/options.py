@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.engine.pipeline.target import is_true
@@ -200,7 +200,7 @@ def _propagation_errors(policy: str | None, orphan: bool | None) -> list[FieldEr
 def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> ListOptions:
     """The options of a list or watch. Raises 400 for numbers that are none, 422 for combinations that may not be."""
     if not request.query:
-        return ListOptions()
+        return ListOptions(initial_events=True) if watch and watch_list else ListOptions()
     option = request.option
     timeout = integer(request, "timeoutSeconds")
     found = ListOptions(
@@ -214,27 +214,34 @@ def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> 
         float(timeout) if timeout else None,  # nothing asked for, and 0, leave it to the server
         is_true(request.query, "sendInitialEvents") if "sendInitialEvents" in request.query else None,
     )
+    silent = found.initial_events is None and not found.match
+    if watch and watch_list and silent and found.resource_version in ("", "0"):  # it begins with what there is
+        found = replace(found, initial_events=True, match=_NOT_OLDER)
     errors = _watch_errors(found, watch_list) if watch else _list_errors(found)
     if errors:
         raise invalid(GroupKind(META_GROUP, "ListOptions"), "", errors)
     return found
 
 
-_MATCH = "resourceVersionMatch"
+_MATCH: Final = "resourceVersionMatch"
+_NOT_OLDER: Final = "NotOlderThan"
 
 
 def _list_errors(options: ListOptions) -> list[FieldError]:
-    errors = []
+    errors = _match_errors(options) if options.match else []
     if options.initial_events is not None:
         errors.append(forbidden_field("sendInitialEvents", "sendInitialEvents is forbidden for list"))
-    if not options.match:
-        return errors
+    return errors
+
+
+def _match_errors(options: ListOptions) -> list[FieldError]:
+    errors = []
     if not options.resource_version:
         errors.append(forbidden_field(_MATCH, f"{_MATCH} is forbidden unless resourceVersion is provided"))
     if options.token:
         errors.append(forbidden_field(_MATCH, f"{_MATCH} is forbidden when continue is provided"))
-    if options.match not in ("Exact", "NotOlderThan"):
-        errors.append(unsupported(_MATCH, options.match, ("Exact", "NotOlderThan", "")))
+    if options.match not in ("Exact", _NOT_OLDER):
+        errors.append(unsupported(_MATCH, options.match, ("Exact", _NOT_OLDER, "")))
     if options.match == "Exact" and options.resource_version == "0":
         errors.append(forbidden_field(_MATCH, f'{_MATCH} "exact" is forbidden for resourceVersion "0"'))
     return errors
@@ -242,17 +249,20 @@ def _list_errors(options: ListOptions) -> list[FieldError]:
 
 def _watch_errors(options: ListOptions, watch_list: bool) -> list[FieldError]:
     field, errors = "sendInitialEvents", []
+    if options.initial_events is not None:
+        if options.match != _NOT_OLDER:
+            errors.append(forbidden_field(_MATCH, f"{field} requires setting {_MATCH} to {_NOT_OLDER}"))
+        if not watch_list:
+            detail = f"{field} is forbidden for watch unless the WatchList feature gate is enabled"
+            errors.append(forbidden_field(field, detail))
+    if not options.match:
+        return errors
     if options.initial_events is None:
-        if options.match:
-            detail = f"{_MATCH} is forbidden for watch unless {field} is provided"
-            errors.append(forbidden_field(_MATCH, detail))
-    elif not options.match:
-        errors.append(forbidden_field(_MATCH, f"{field} requires setting {_MATCH} to NotOlderThan"))
-    if options.match and options.match != "NotOlderThan":
-        errors.append(unsupported(_MATCH, options.match, ("NotOlderThan",)))
-    if options.initial_events is not None and not watch_list:
-        detail = f"{field} is forbidden for watch unless the WatchList feature gate is enabled"
-        errors.append(forbidden_field(field, detail))
+        errors.append(forbidden_field(_MATCH, f"{_MATCH} is forbidden for watch unless {field} is provided"))
+    if options.match != _NOT_OLDER:
+        errors.append(unsupported(_MATCH, options.match, (_NOT_OLDER,)))
+    if options.token:
+        errors.append(forbidden_field(_MATCH, f"{_MATCH} is forbidden when continue is provided"))
     return errors
 
 

@@ -125,9 +125,14 @@ class WatchStream:
         initial = options.initial_events if options.initial_events is not None else not requested
         if initial:
             start = engine.store.revision
-            self._pending = self._present(namespace, start, end=bool(options.initial_events))
+            self._pending = self._present(namespace, start)
         elif not requested:
             start = engine.store.revision
+        self._end: int | None = None
+        """The revision at which the client is to be told that it has seen everything that there was; None: it has."""
+        if options.initial_events and options.bookmarks:
+            self._end = max(requested, start)
+            self._pending += self._ended(start)
         self._cursor = self._opened(namespace if served.resource.namespaced else None, start)
         self._marked = start
 
@@ -141,12 +146,16 @@ class WatchStream:
             self._pending = [self._expired(error)]
             return None
 
-    def _present(self, namespace: str | None, revision: Revision, *, end: bool) -> list[bytes]:
+    def _present(self, namespace: str | None, revision: Revision) -> list[bytes]:
         entries = self._chosen.of(self._engine.store.scan(self._served.place.resource, namespace, at=revision))
-        frames = [self._shape("ADDED", entry) for entry in entries]
-        if end and self._bookmarks:
-            frames.append(self._bookmark(revision, {INITIAL_END: "true"}))
-        return frames
+        return [self._shape("ADDED", entry) for entry in entries]
+
+    def _ended(self, revision: Revision) -> list[bytes]:
+        """The bookmark behind the first events, once the store has come to what the client asked for."""
+        if self._end is None or revision < self._end:
+            return []
+        self._end, self._marked = None, revision
+        return [self._bookmark(revision, {INITIAL_END: "true"})]
 
     def _bookmark(self, revision: Revision, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._served.resource
@@ -181,7 +190,7 @@ class WatchStream:
                     return [*frames, self._broken(error)]
                 if frame is not None:
                     frames.append(frame)
-        return frames
+        return frames + self._ended(self._cursor.revision)
 
     def _broken(self, error: StatusError) -> bytes:
         """The last frame, of a watch that meets an object that cannot be converted."""
@@ -215,8 +224,8 @@ class WatchStream:
         if self.closed or not self._bookmarks or self._cursor is None:
             return []
         revision = self._cursor.revision
-        if revision <= self._marked:
-            return []
+        if self._end is not None or revision <= self._marked:
+            return self._ended(revision)
         self._marked = revision
         return [self._bookmark(revision)]
 

@@ -1,0 +1,84 @@
+"""Watches that begin with everything there is, behind the feature gate WatchList."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+import simkit
+from simkit.cluster.options import Options
+from simkit.meta.message import Request
+
+SECRETS = "/api/v1/namespaces/default/secrets"
+BOOKMARKS = "allowWatchBookmarks=true"
+ALL = f"sendInitialEvents=true&resourceVersionMatch=NotOlderThan&{BOOKMARKS}"
+
+
+@pytest.fixture
+def cluster() -> simkit.Cluster:
+    """A cluster with the gate open, and two secrets."""
+    made = simkit.Cluster(options=Options(seed=1, feature_gates={"WatchList": True}))
+    for name in "ab":
+        create(made, name)
+    return made
+
+
+def create(cluster: simkit.Cluster, name: str) -> None:
+    """Store a secret."""
+    assert cluster.perform(Request.of("POST", SECRETS, {"metadata": {"name": name}})).status == 201
+
+
+def told(frames: list[bytes]) -> list[str]:
+    """Events in short: a type with a name, or ``end`` for the bookmark behind the first events."""
+    found = []
+    for frame in map(orjson.loads, frames):
+        metadata = frame["object"]["metadata"]
+        ends = metadata.get("annotations") == {"k8s.io/initial-events-end": "true"}
+        found.append("end" if ends else f"{frame['type']} {metadata.get('name', '')}")
+    return found
+
+
+@pytest.mark.parametrize("query", [ALL, f"{ALL}&resourceVersion=0", BOOKMARKS, f"{BOOKMARKS}&resourceVersion=0"])
+def test_everything_then_the_end(cluster: simkit.Cluster, query: str) -> None:
+    """Present objects, a bookmark that ends them, then what comes; so begins every watch from nowhere."""
+    stream = cluster.perform(Request.of("GET", f"{SECRETS}?watch=1&{query}")).stream
+    assert told(stream.poll()) == ["ADDED a", "ADDED b", "end"]
+    create(cluster, "c")
+    assert told(stream.poll()) == ["ADDED c"]
+    stream.close()
+
+
+def test_the_end_waits_for_the_version(cluster: simkit.Cluster) -> None:
+    """Asked to be at least at a version, the server tells of the end when it is there."""
+    later = cluster.engine.store.revision + 2
+    stream = cluster.perform(Request.of("GET", f"{SECRETS}?watch=1&{ALL}&resourceVersion={later}")).stream
+    assert told(stream.poll()) == ["ADDED a", "ADDED b"]
+    create(cluster, "c")
+    assert told(stream.poll()) == ["ADDED c"]
+    create(cluster, "d")
+    assert told(stream.poll()) == ["ADDED d", "end"]
+    stream.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "faults"),
+    [
+        ("watch=1&sendInitialEvents=true", ["requires setting resourceVersionMatch to NotOlderThan"]),
+        (
+            "watch=1&sendInitialEvents=false&resourceVersionMatch=Exact",
+            ["requires setting resourceVersionMatch to NotOlderThan", 'supported values: "NotOlderThan"'],
+        ),
+        (f"watch=1&{ALL}&continue=x", ["resourceVersionMatch is forbidden when continue is provided"]),
+        (
+            "resourceVersionMatch=Exact&sendInitialEvents=true",
+            ["resourceVersionMatch is forbidden unless resourceVersion is provided", "is forbidden for list"],
+        ),
+    ],
+)
+def test_combinations_that_may_not_be(cluster: simkit.Cluster, query: str, faults: list[str]) -> None:
+    """Each fault is a cause of one 422, in the real server's order."""
+    answer = cluster.perform(Request.of("GET", f"{SECRETS}?{query}"))
+    assert answer.status == 422
+    causes = [cause["message"] for cause in answer.object["details"]["causes"]]
+    assert len(causes) == len(faults)
+    assert all(fault in cause for fault, cause in zip(faults, causes, strict=True))
