@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from simkit.analysis.escalation.holdings import EVERYWHERE, Held, Hold, matched
 from simkit.analysis.escalation.need import Permission
@@ -12,7 +12,7 @@ from simkit.analysis.escalation.primitive import needs_of, primitives
 from simkit.analysis.escalation.solution import Holder, Solution, solutions
 from simkit.analysis.escalation.world import CONFIG_MAPS, PERSISTENT_VOLUMES, World
 from simkit.analysis.subject import text_of
-from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Subject
 from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
@@ -83,8 +83,31 @@ def _role_of_others(world: World, holder: Holder, solution: Solution) -> Iterato
             return
 
 
+class _Push(NamedTuple):
+    """A role whose label would give its rules to those who are bound to an aggregated one."""
+
+    role: str
+    rules: tuple[Rule, ...]
+    needed: frozenset[Permission]
+    aggregated: str
+    scope: str
+    widest: Subject
+
+
 def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
     """A role whose rules the holder has, and a bound aggregated role by which others gain something that matters."""
+    everywhere = {one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds)}
+    for one in world.once("pushes", lambda: tuple(_pushes(world))):
+        if not solution.allows("role", one.role) or one.widest == holder.place.subject:
+            continue
+        if one.needed <= everywhere and covers(holder.wide_rules, one.rules):
+            where = {"aggregated": one.aggregated, "scope": one.scope}
+            yield {"role": one.role, "beneficiary": text_of(one.widest), **where}
+            return
+
+
+def _pushes(world: World) -> Iterator[_Push]:
+    """All pairs of a role and an aggregated one that has subjects, does not have it yet, and would open something."""
     bound = world.bound_roles
     targets = [
         (name, labels, bound[name], have)
@@ -93,23 +116,15 @@ def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Var
         for have in (world.index.rules(bound[name].role) if name in bound else None,)
         if labels and have is not None
     ]
-    everywhere = {one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds)}
     for role in world.scan(CLUSTER_ROLES):
         name = name_of(role)
         rules = world.index.rules(Key(CLUSTER_ROLES, "", name)) or ()
-        if not solution.allows("role", name) or not opens(rules, world.release):
+        if not opens(rules, world.release):
             continue
         for aggregated, labels, binding, have in targets:
-            if aggregated == name or _has(labels_of(role), labels) or not opens(rules, world.release, have):
-                continue
-            widest = min(binding.subjects, key=lambda one: (one.kind != GROUP, one))
-            if widest == holder.place.subject or not _needed(rules, world.release) <= everywhere:
-                continue
-            if not covers(holder.wide_rules, rules):
-                continue
-            where = {"aggregated": aggregated, "scope": binding.namespace}
-            yield {"role": name, "beneficiary": text_of(widest), **where}
-            return
+            if aggregated != name and not _has(labels_of(role), labels) and opens(rules, world.release, have):
+                widest = min(binding.subjects, key=lambda one: (one.kind != GROUP, one))
+                yield _Push(name, rules, _needed(rules, world.release), aggregated, binding.namespace, widest)
 
 
 def _gathered_for_oneself(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:

@@ -45,7 +45,14 @@ class World:
         self.catalogue = catalogue_of(snapshot)
         self._unknown: dict[GroupResource, None] = {}
         self._deputies: dict[str, tuple[Subject, ...]] = {}
+        self._worked_out: dict[str, Any] = {}
         self._sets: dict[Place, tuple[Member, ...]] = {}
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What a function gives, worked out once for this cluster under a name."""
+        if name not in self._worked_out:
+            self._worked_out[name] = make()
+        return self._worked_out[name]
 
     def gathered(self, title: str, members: Callable[[], Iterable[Member]]) -> Place | None:
         """One place for several, made once for all who may choose among them; None where there is none.
