@@ -20,6 +20,8 @@ CHUNK: Final = 64 * 1024
 SHORTEST_WATCH: Final = 1800
 """Seconds that a watch without a deadline lasts at least; at most twice as long, by chance, lest all end at once."""
 BOOKMARK_EVERY: Final = 60.0
+LAST_BOOKMARK: Final = 2.0
+"""Seconds before the end of a watch at which it gets a last bookmark, so that the next one can go on from there."""
 
 
 class Delivery:
@@ -55,14 +57,15 @@ class Delivery:
 
     async def _pump(self, send: Send) -> None:
         loop = asyncio.get_running_loop()
-        end, mark = loop.time() + _lifetime(self._stream.deadline, self._shortest), loop.time() + BOOKMARK_EVERY
+        end = loop.time() + _lifetime(self._stream.deadline, self._shortest)
+        mark = min(loop.time() + BOOKMARK_EVERY, end - LAST_BOOKMARK)
         while not self._over:
             now = loop.time()
             frames = await self._polled(loop)
             if not frames and self._stream.closed:
                 return
             if not frames and now >= mark:
-                frames, mark = self._stream.bookmark(), now + BOOKMARK_EVERY
+                frames, mark = self._stream.bookmark(), _next_mark(now, end)
             if frames:
                 await self._write(frames, send)
             elif now < end:
@@ -108,6 +111,12 @@ def joined(frames: Sequence[bytes]) -> Iterator[bytes]:
         size += len(frame)
     if pending:
         yield b"".join(pending)
+
+
+def _next_mark(now: float, end: float) -> float:
+    """When the next bookmark is due after one that was due now."""
+    last = end - LAST_BOOKMARK
+    return min(now + BOOKMARK_EVERY, last) if now < last else now + BOOKMARK_EVERY
 
 
 def _lifetime(deadline: float | None, shortest: float) -> float:

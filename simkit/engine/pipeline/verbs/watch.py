@@ -134,7 +134,6 @@ class WatchStream:
             self._end = max(requested, start)
             self._pending += self._ended(start)
         self._cursor = self._opened(namespace if served.resource.namespaced else None, start)
-        self._marked = start
 
     def _opened(self, namespace: str | None, start: Revision) -> Cursor | None:
         """The cursor in the log; None where the log does not go back so far, of which the first frame tells."""
@@ -154,7 +153,7 @@ class WatchStream:
         """The bookmark behind the first events, once the store has come to what the client asked for."""
         if self._end is None or revision < self._end:
             return []
-        self._end, self._marked = None, revision
+        self._end = None
         return [self._bookmark(revision, {INITIAL_END: "true"})]
 
     def _bookmark(self, revision: Revision, annotations: dict[str, str] | None = None) -> bytes:
@@ -220,14 +219,11 @@ class WatchStream:
         return None
 
     def bookmark(self) -> list[bytes]:
-        """A bookmark, where the client takes them and the revision moved since the last one."""
+        """A bookmark of how far the stream is, where the client takes them."""
         if self.closed or not self._bookmarks or self._cursor is None:
             return []
         revision = self._cursor.revision
-        if self._end is not None or revision <= self._marked:
-            return self._ended(revision)
-        self._marked = revision
-        return [self._bookmark(revision)]
+        return self._ended(revision) if self._end is not None else [self._bookmark(revision)]
 
     def wait(self, timeout: float | None = None) -> bool:
         """Whether something came within some seconds."""
