@@ -23,9 +23,17 @@ _SHOWN_OF_STATUS: Final = ("status", "message", "reason", "details")
 
 
 def sent(exchange: Exchange) -> Any:
-    """The decoded body of a request that came as far as its handler; None where there is none, or it is broken."""
+    """The decoded body of a request that came as far as its handler; None where there is none, or it is broken.
+
+    What is sent to a path outside of resources is of no interest.
+    """
     request = exchange.request
-    if exchange.routed is None or not request.body or request.method not in _CHANGING:
+    if (
+        not exchange.target.is_resource
+        or exchange.routed is None
+        or not request.body
+        or request.method not in _CHANGING
+    ):
         return None
     if request.method == "PATCH":
         return _decoded(request.body, JSON) or _decoded(request.body, YAML)

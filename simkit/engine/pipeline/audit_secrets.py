@@ -9,6 +9,11 @@ from simkit.engine.pipeline.target import Target
 
 WITHHELD: Final = "REDACTED"
 _OF_SECRETS: Final = ("data", "stringData")
+_HARMLESS: Final = frozenset({"apiVersion", "kind", "metadata", "type", "immutable", "items"})
+_OTHER_SHAPES: Final = frozenset(
+    {"DeleteOptions", "List", "PartialObjectMetadata", "PartialObjectMetadataList", "SecretList", "Status", "Table"}
+)
+"""Kinds that stand for secrets on the way, with other fields."""
 _TOKENS: Final = {"TokenRequest": "status", "TokenReview": "spec"}
 _LAST_APPLIED: Final = "last-applied-configuration"
 
@@ -22,10 +27,12 @@ def holds_secrets(target: Target) -> bool:
 
 def scrubbed(value: Any, target: Target) -> Any:
     """A decoded body without secret values; field names stay."""
+    secret = holds_secrets(target)
+    if secret and not isinstance(value, Mapping):  # a patch in steps, or nothing that belongs there
+        listed = isinstance(value, list) and all(map(_is_step, value))
+        return list(map(_patch_step, value)) if listed else WITHHELD
     found = _walked(value, secret=target.resource == "secrets" and not target.group)
-    if holds_secrets(target) and isinstance(found, Mapping):
-        return _without_token(found, *_TOKENS.values())  # whatever kind the body says it is
-    return found
+    return _without_token(found, *_TOKENS.values()) if secret else found  # whatever kind the body says it is
 
 
 def message_scrubbed(message: str, target: Target) -> str:
@@ -39,7 +46,7 @@ def _walked(value: Any, *, secret: bool) -> Any:
     if not isinstance(value, Mapping):
         return value
     kind = value.get("kind")
-    if kind == "Status":
+    if kind == "Status" and not secret:
         return value
     secret = secret or kind in ("Secret", "SecretList")
     found = dict(value)
@@ -60,7 +67,9 @@ def _without_token(obj: Mapping[str, Any], *parts: str) -> dict[str, Any]:
 
 
 def _without_data(obj: dict[str, Any]) -> dict[str, Any]:
-    for name in _OF_SECRETS:
+    """A secret without values, whatever somebody calls the field in which they stand."""
+    other = obj.get("kind") in _OTHER_SHAPES or "cells" in obj
+    for name in _OF_SECRETS if other else [name for name in obj if name not in _HARMLESS]:
         if isinstance(obj.get(name), Mapping):
             obj[name] = dict.fromkeys(obj[name], WITHHELD)
         elif name in obj and obj[name] is not None:

@@ -196,6 +196,10 @@ def test_secrets_and_tokens_are_never_recorded() -> None:
             f"{path}?includeObject=Object",
             headers={"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"},
         ),
+        Request.of("PUT", f"{path}/s", {"kind": "Status", "data": {"p": ENCODED}}),
+        Request.of("PUT", f"{path}/s", {**secret(), "Data": {"p": SECRET}, "more": [SECRET]}),
+        Request.of("PUT", f"{path}/s", orjson.dumps(SECRET)),
+        Request.of("PUT", f"{path}/s", [SECRET]),
         Request.of("DELETE", f"{path}/s"),
     ]
     for request in requests:
@@ -203,8 +207,13 @@ def test_secrets_and_tokens_are_never_recorded() -> None:
     world.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "robot"}})
     issue = Request.of("POST", "/api/v1/namespaces/default/serviceaccounts/robot/token", {})
     token = world.perform(issue).object["status"]["token"]
-    for body in ({"spec": {"token": token}}, {"kind": "TokenReview", "spec": {"token": "ann-token"}}):
+    for body in ({"spec": {"token": token}}, {"kind": "TokenReview", "spec": {"token": "ann-token"}}, [token]):
         world.perform(Request.of("POST", "/apis/authentication.k8s.io/v1/tokenreviews", body))
+    change = [{"op": "add", "path": "/spec/token", "value": token}]
+    for where in ("/api/v1/namespaces/default/serviceaccounts/robot/token", "/metrics"):
+        for method in ("PATCH", "POST"):
+            world.perform(Request.of(method, where, change, content_type=steps))
+            world.perform(Request.of(method, where, {"spec": {"token": token}}))
     travel(world.engine, Request.of("GET", "/api/v1/pods", headers={"authorization": f"Bearer {token}"}))
     log = orjson.dumps(world.audit_log()).decode()
     for hidden in (SECRET, ENCODED, token, "ann-token"):
