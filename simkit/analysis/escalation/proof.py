@@ -14,7 +14,7 @@ from simkit.analysis.escalation.granting import granted
 from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.session import Performed, Refused, Unable
 from simkit.analysis.frames import table
-from simkit.analysis.shown import html_lines
+from simkit.analysis.shown import amount, html_lines
 from simkit.analysis.subject import Members, groups_in
 from simkit.snapshot.protocol import Sandbox
 
@@ -103,7 +103,7 @@ class Proofs(Sequence[Proof]):
 
     def __str__(self) -> str:
         counts = self.frame()["verdict"].value_counts().to_dict() if self.proofs else {}
-        return f"{len(self.proofs)} paths: " + (
+        return f"{amount(len(self.proofs), 'path')}: " + (
             ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
         )
 
