@@ -9,6 +9,7 @@ from simkit.analysis.graph import access_graph
 from simkit.analysis.matrix import access_matrix, resource_matrix, subject_matrix
 from simkit.analysis.permissions import permissions
 from simkit.analysis.subject import identity_of, parse
+from simkit.analysis.tablegraph import findings_graph, table_graph
 from simkit.analysis.who_can import who_can
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "compare",
     "exposure",
     "findings",
+    "findings_graph",
     "identity_of",
     "parse",
     "permissions",
@@ -34,5 +36,6 @@ __all__ = [
     "rules",
     "subject_matrix",
     "subjects",
+    "table_graph",
     "who_can",
 ]
