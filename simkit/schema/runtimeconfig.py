@@ -44,7 +44,7 @@ def configured(release: str, settings: Mapping[str, bool]) -> Catalogue:
     Raises
     ------
     SimkitError
-        For a key that names nothing which the release has.
+        For a key that names nothing which the release has, and when nothing would be served.
 
     Notes
     -----
@@ -64,6 +64,8 @@ def configured(release: str, settings: Mapping[str, bool]) -> Catalogue:
 def _configured(release: str, settings: tuple[tuple[str, bool], ...]) -> Catalogue:
     if not settings:
         return Catalogue.for_release(release)
+    if settings == (("api/all", False),):
+        raise SimkitError("--runtime-config: invalid key with only api/all=false: nothing would be served")
     whole = Catalogue.for_release(release, everything=True)
     versions, resources = _named(dict(settings), whole)
 

@@ -62,6 +62,12 @@ def test_keys_that_name_nothing_are_refused(text: str) -> None:
         setting("1.30", text)
 
 
+def test_a_server_serves_something() -> None:
+    """All versions off and none on is refused."""
+    with pytest.raises(SimkitError, match="invalid key with only api/all=false"):
+        setting("1.30", "api/all=false")
+
+
 def test_values_are_true_or_false() -> None:
     """Anything else is refused with the item."""
     with pytest.raises(SimkitError, match="'batch/v1=maybe'"):
