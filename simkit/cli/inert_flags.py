@@ -73,7 +73,6 @@ INERT: Final[Mapping[str, Sequence[str]]] = {
     ),
     _METRICS: ("allow-metric-labels", "allow-metric-labels-manifest", "disabled-metrics"),
     "redirects of other servers are never followed": ("aggregator-reject-forwarding-redirect",),
-    "pages of other origins are not let in": ("cors-allowed-origins",),
     "use --enable-admission-plugins and --disable-admission-plugins": ("admission-control",),
     "use --controllers=*,-garbage-collector-controller": ("enable-garbage-collector",),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simkit.cli.flag_types import flag, seconds
+from simkit.cli.flag_types import flag, seconds, words
 
 
 def add_arguments(group: Any) -> None:
@@ -22,6 +22,13 @@ def add_arguments(group: Any) -> None:
         const=True,
         metavar="BOOL",
         help="share out these limits by flow schemas and priority levels (default true)",
+    )
+    group.add_argument(
+        "--cors-allowed-origins",
+        type=words,
+        default=(),
+        metavar="A,B",
+        help="expressions, such as ^https://a\\.example$",
     )
     group.add_argument("--request-timeout", type=seconds, default=60.0, metavar="DURATION", help="default 1m")
     group.add_argument(

@@ -135,6 +135,7 @@ def run(args: argparse.Namespace) -> int:
     from simkit.cluster.assembly import live
     from simkit.cluster.bootstrap import publish
     from simkit.engine.authn.config import build
+    from simkit.engine.http.origins import Origins, patterns
     from simkit.engine.http.road import Road
     from simkit.engine.http.server import Server
     from simkit.meta.clock import SystemClock
@@ -152,7 +153,15 @@ def run(args: argparse.Namespace) -> int:
             publish(made.engine)
         compress = made.engine.gate("APIResponseCompression")
         road = Road(made.engine)
-        server = Server(road, serving, clock=clock, compress=compress, departing=road, upkeep=made.runner)
+        allowed = patterns(args.cors_allowed_origins) if args.cors_allowed_origins else []
+        server = Server(
+            Origins(road, allowed) if allowed else road,
+            serving,
+            clock=clock,
+            compress=compress,
+            departing=road,
+            upkeep=made.runner,
+        )
         seldom_collecting()
     try:
         server.run(lambda: _announce(server, kubeconfig=args.kubeconfig_out))

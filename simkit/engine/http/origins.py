@@ -1,0 +1,96 @@
+"""Pages of other origins: which of them a browser may let talk to the server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from simkit.engine.http.door import Engine, Waiting
+from simkit.meta.errors import SimkitError
+from simkit.meta.message import Request, Response
+
+if TYPE_CHECKING:
+    import re
+
+_METHODS: Final = "POST, GET, OPTIONS, PUT, DELETE, PATCH"
+_HEADERS: Final = (
+    "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since"
+)
+
+
+def patterns(texts: Sequence[str]) -> list[re.Pattern[str]]:
+    """The origins that are meant. Raises SimkitError for an expression that is wrong, or fits more than one thinks."""
+    import re2
+
+    found = []
+    for text in texts:
+        try:
+            found.append(re2.compile(text))
+        except re2.error as error:
+            raise _wrong(text, f"regular expression does not compile: {error}") from None
+        if not (text.startswith("^") or "//" in text):
+            raise _wrong(text, "regular expression does not pin to start of host by including ^ or //")
+        if not (text.endswith("$") or ":" in text.partition("//")[2]):
+            raise _wrong(text, "regular expression does not pin to end of host by including ':' or '$'")
+    return found
+
+
+def _wrong(text: str, why: str) -> SimkitError:
+    return SimkitError(f"--cors-allowed-origins has an invalid regular expression {text!r}: {why}")
+
+
+class Origins:
+    """An engine whose answers tell browsers that pages of some origins may read them.
+
+    A browser's question whether it may ask at all is answered here; everything else is decided by the engine.
+    """
+
+    def __init__(self, engine: Engine, allowed: Sequence[re.Pattern[str]]) -> None:
+        self._engine, self._allowed = engine, tuple(allowed)
+
+    def answer(self, request: Request) -> Response | Waiting:
+        """The engine's answer, with the headers of an origin that is allowed."""
+        headers = self._headers(request.header("origin"))
+        if headers and request.method == "OPTIONS":
+            return Response(204, b"", "", headers)
+        response = self._engine.answer(request)
+        if not headers:
+            return response
+        return _told(response, headers) if isinstance(response, Response) else _Waiting(response, headers)
+
+    def blocking(self, request: Request) -> bool:
+        """What the engine says."""
+        return self._engine.blocking(request)
+
+    def _headers(self, origin: str) -> list[tuple[str, str]]:
+        if not origin or not any(each.search(origin) for each in self._allowed):
+            return []
+        return [
+            ("Access-Control-Allow-Origin", origin),
+            ("Access-Control-Allow-Methods", _METHODS),
+            ("Access-Control-Allow-Headers", _HEADERS),
+            ("Access-Control-Expose-Headers", "Date"),
+            ("Access-Control-Allow-Credentials", "true"),
+        ]
+
+
+def _told(response: Response, headers: list[tuple[str, str]]) -> Response:
+    response.headers = [*response.headers, *headers]
+    return response
+
+
+class _Waiting:
+    """A wait whose answer gets the headers."""
+
+    def __init__(self, waiting: Waiting, headers: list[tuple[str, str]]) -> None:
+        self._waiting, self._headers = waiting, headers
+        self.patience = waiting.patience
+
+    def on_ready(self, callback: Callable[[], None]) -> None:
+        self._waiting.on_ready(callback)
+
+    def give_up(self, *, gone: bool = False) -> None:
+        self._waiting.give_up(gone=gone)
+
+    def go_on(self) -> Response:
+        return _told(self._waiting.go_on(), self._headers)

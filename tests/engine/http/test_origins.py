@@ -1,0 +1,76 @@
+"""Pages of other origins."""
+
+from __future__ import annotations
+
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.engine.http.origins import Origins, patterns
+from simkit.engine.http.road import Road
+from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.target import parse
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request, Response
+
+ALLOWED = patterns([r"^https://.*\.example$", r"//localhost:"])
+ORIGIN = "Access-Control-Allow-Origin"
+
+
+def asked(origin: str, method: str = "GET", cluster: Cluster | None = None) -> Response:
+    engine = Origins(Road((cluster or Cluster(seed=1)).engine), ALLOWED)
+    request = Request.of(method, "/version", headers={"origin": origin} if origin else {})
+    assert not engine.blocking(request)
+    answer = engine.answer(request)
+    assert isinstance(answer, Response)
+    return answer
+
+
+@pytest.mark.parametrize("origin", ["https://a.example", "http://localhost:3000"])
+def test_allowed_origins(origin: str) -> None:
+    """Their pages may read answers; what they may do is another question."""
+    answer = asked(origin)
+    assert answer.status == 200
+    headers = dict(answer.headers)
+    assert (headers[ORIGIN], headers["Access-Control-Allow-Credentials"]) == (origin, "true")
+    before = asked(origin, "OPTIONS")
+    assert (before.status, before.body, dict(before.headers)[ORIGIN]) == (204, b"", origin)
+
+
+@pytest.mark.parametrize("origin", ["", "https://a.example.evil", "http://a.example", "null", "http://localhost.evil"])
+def test_other_origins(origin: str) -> None:
+    """Other pages learn nothing, and their questions are requests like any other."""
+    assert ORIGIN not in dict(asked(origin).headers)
+    assert asked(origin, "OPTIONS").status == 403
+
+
+def test_answers_after_a_wait() -> None:
+    """An answer that had to wait for room has the headers too."""
+    cluster = Cluster(options=Options(seed=1, max_requests_inflight=1))
+    request = Request.of("GET", "/version", headers={"origin": "https://a.example"})
+    held = Exchange(request, parse("GET", "/version", {}), Identity("ann", ("system:unauthenticated",)))
+    cluster.engine.limits.enter(held)
+    waiting = Origins(Road(cluster.engine), ALLOWED).answer(request)
+    assert not isinstance(waiting, Response)
+    ready: list[bool] = []
+    waiting.on_ready(lambda: ready.append(True))
+    cluster.engine.limits.leave(held)
+    assert ready == [True]
+    waiting.give_up()
+    answer = waiting.go_on()
+    assert (answer.status, dict(answer.headers)[ORIGIN]) == (200, "https://a.example")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("(", "does not compile"),
+        ("a.example$", "does not pin to start of host"),
+        ("^https://a.example", "does not pin to end of host"),
+    ],
+)
+def test_loose_expressions(text: str, why: str) -> None:
+    """An expression that would fit more than its writer thinks is refused."""
+    with pytest.raises(SimkitError, match=why):
+        patterns([text])
