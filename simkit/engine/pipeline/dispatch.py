@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from simkit.engine.pipeline import reviews
+from simkit.engine.pipeline import binary, reviews
 from simkit.engine.pipeline.customroute import builtin_group, check_custom_route, custom_scale, refuse_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
-from simkit.engine.pipeline.negotiation import negotiate
+from simkit.engine.pipeline.negotiation import PROTOBUF, negotiate
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.target import Target
 from simkit.engine.pipeline.verbs import components, patch, read, remove, watch, write
@@ -60,7 +60,8 @@ def dispatch(engine: Engine, exchange: Exchange) -> Response:
     exchange.routed = ""
     if served.deprecation is not None:
         _tell_of_its_end(engine, exchange, *served.deprecation)
-    exchange.wanted = negotiate(exchange.request.header("accept"), watchable=target.verb in ("list", "watch"))
+    accept, listed = exchange.request.header("accept"), target.verb in ("list", "watch")
+    exchange.wanted = negotiate(accept, watchable=listed, binary=PROTOBUF not in accept or _has_binary(served, target))
     if target.subresource:
         return _part(engine, exchange, served)
     if target.verb not in resource.verbs:
@@ -73,6 +74,13 @@ def dispatch(engine: Engine, exchange: Exchange) -> Response:
     response = VERBS[target.verb](engine, exchange, served)
     engine.upkeep()
     return response
+
+
+def _has_binary(served: Served, target: Target) -> bool:
+    """Whether what the path leads to can be written as protobuf: custom objects cannot, but their scale can."""
+    gvk = served.resource.subresource_gvk(target.subresource) if target.subresource else served.resource.gvk
+    own = served.custom is None or gvk != served.resource.gvk
+    return own and binary.available(gvk)
 
 
 def _tell_of_its_end(engine: Engine, exchange: Exchange, warning: str, end: str) -> None:

@@ -50,14 +50,17 @@ class _Clause:
         )
 
 
-def negotiate(accept: str, *, watchable: bool = False, convertible: bool = True, routed: bool = True) -> Wanted:
+def negotiate(
+    accept: str, *, watchable: bool = False, convertible: bool = True, routed: bool = True, binary: bool = True
+) -> Wanted:
     """The first acceptable representation in order of preference. Raises the 406 of the real server where none is.
 
     ``routed`` tells whether media types are checked before the path is answered, which words the refusal otherwise.
-    ``convertible`` tells whether the answer can be turned into another kind.
+    ``convertible`` tells whether the answer can be turned into another kind, ``binary`` whether it has a binary form
+    as it is.
     """
     made = _negotiated if len(accept) <= _REMEMBERED else _negotiated.__wrapped__
-    return made(accept, watchable, convertible, routed)
+    return made(accept, watchable, convertible, routed, binary)
 
 
 _REMEMBERED: Final = 1024
@@ -65,7 +68,7 @@ _REMEMBERED: Final = 1024
 
 
 @lru_cache(maxsize=1024)
-def _negotiated(accept: str, watchable: bool, convertible: bool, routed: bool) -> Wanted:
+def _negotiated(accept: str, watchable: bool, convertible: bool, routed: bool, binary: bool) -> Wanted:
     if not accept.strip():
         return Wanted()
     if routed and not _answerable(accept):
@@ -73,7 +76,7 @@ def _negotiated(accept: str, watchable: bool, convertible: bool, routed: bool) -
     for clause in _clauses(accept):
         for media in MEDIA:
             wanted = _wanted(clause, media, convertible) if clause.takes(media) else None
-            if wanted is not None:
+            if wanted is not None and (binary or media != PROTOBUF or wanted.transform):
                 return wanted
     raise _refusal(route=False, watchable=watchable)
 

@@ -9,7 +9,7 @@ import orjson
 import yaml
 
 from simkit.engine.pipeline import binary, table
-from simkit.engine.pipeline.negotiation import JSON, MEDIA, PROTOBUF, YAML, Wanted
+from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML, Wanted
 from simkit.engine.pipeline.served import Served
 from simkit.engine.seams import Entry
 from simkit.meta.domain import META_GROUP
@@ -75,7 +75,6 @@ def document(obj: Mapping[str, Any], wanted: Wanted, *, status: int = 200) -> Re
 
 def single(served: Served, entry: Entry, wanted: Wanted, *, status: int = 200, now: float = 0) -> Response:
     """One stored object."""
-    _check_binary(served, wanted)
     if not wanted.transform and wanted.media == JSON:
         return Response(status, served.head + served.tails([entry])[0] + b"\n")
     return document(single_object(served, entry, wanted, now), wanted, status=status)
@@ -92,12 +91,6 @@ def single_object(served: Served, entry: Entry, wanted: Wanted, now: float, *, i
     if wanted.transform:
         raise _unfit(served, wanted, f"{served.resource.kind}", "not a list")
     return obj
-
-
-def _check_binary(served: Served, wanted: Wanted) -> None:
-    """Raises 406 for the binary form of a custom object."""
-    if served.custom is not None and wanted.media == PROTOBUF and not wanted.transform:
-        raise not_acceptable(f"only the following media types are accepted: {', '.join(MEDIA)}")
 
 
 def _unfit(served: Served, wanted: Wanted, kind: str, what: str) -> StatusError:
@@ -128,7 +121,6 @@ def many(
 ) -> Response:
     """A list of stored objects."""
     if served.custom is not None and not wanted.transform:
-        _check_binary(served, wanted)
         metadata = {"continue": "", **metadata}
     if not wanted.transform and wanted.media == JSON:
         return Response(200, join_items(served, entries, metadata))

@@ -71,3 +71,29 @@ def test_metadata_of_lists_and_objects(path: str, kind: str, message: str) -> No
     other = "/a" if not path else ""
     taken = cluster.perform(Request.of("GET", f"{maps}{other}", headers={"accept": accept}))
     assert taken.object["apiVersion"] == f"{META_GROUP}/v1beta1"
+
+
+def test_custom_objects_have_no_binary_form() -> None:
+    """Clients that would rather have protobuf get JSON where they take it; metadata alone has a binary form."""
+    cluster, gadgets = simkit.Cluster(seed=1), "/apis/example.com/v1/namespaces/default/gadgets"
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    names = {"plural": "gadgets", "kind": "Gadget"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    definition = {"metadata": {"name": "gadgets.example.com"}, "spec": spec}
+    cluster.perform(Request.of("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition))
+    cluster.perform(
+        Request.of("POST", gadgets, {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "a"}})
+    )
+
+    def asked(path: str, accept: str) -> tuple[int, str]:
+        answer = cluster.perform(Request.of("GET", path, headers={"accept": accept}))
+        if answer.stream is not None:
+            answer.stream.close()
+        return answer.status, answer.content_type
+
+    metadata = f"{PROTOBUF};as=PartialObjectMetadata;g={META_GROUP};v=v1"
+    for query in ("", "?watch=1"):
+        assert asked(f"{gadgets}{query}", f"{PROTOBUF}, {JSON}") == (200, JSON)
+        assert asked(f"{gadgets}{query}", PROTOBUF) == (406, PROTOBUF)
+    assert asked(f"{gadgets}/a", metadata) == (200, PROTOBUF)
+    assert asked(f"{gadgets}?watch=1", metadata) == (200, f"{PROTOBUF};stream=watch")

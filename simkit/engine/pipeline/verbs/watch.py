@@ -39,8 +39,6 @@ def watch(engine: Engine, exchange: Exchange, served: Served) -> Response:
         options = replace(options, field_selector=f"metadata.name={exchange.target.name}")
     chosen = selection(served, options)
     requested = opt.revision(options.resource_version)
-    if exchange.wanted.media == PROTOBUF and not binary.available(served.resource.gvk):
-        raise binary.unavailable()
     shape = _shape(engine, exchange, served)
     stream = WatchStream(
         engine, served, exchange.target.namespace or None, chosen, options, requested, exchange.wanted, shape
