@@ -11,6 +11,10 @@ from simkit.cli.proving import members_of, sandbox_of
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pandas import DataFrame
+
     from simkit.analysis.escalation import Escalations
     from simkit.snapshot.protocol import Snapshot
 
@@ -66,19 +70,28 @@ def run(args: argparse.Namespace) -> int:
         return _radius(snapshot, args)
     if args.before:
         return _compared(snapshot, args)
+    if args.details and args.output == "csv":
+        raise SimkitError("--details is told in tables, markdown and json")
     found = _found(snapshot, args)
     if args.prove:
         proofs = found.prove(sandbox_of(paths, args))
-        rows = proofs.frame().to_dict("records")
-        write_rows(tuple(proofs.frame().columns) if args.output in ("json", "csv") else PROVEN, rows, args.output)
-        if args.details:
-            print("\n" + "\n\n".join(map(str, proofs)))
+        _written(PROVEN, proofs.frame(), [one.frame() for one in proofs], map(str, proofs), args)
     else:
-        rows = found.frame().to_dict("records")
-        write_rows(tuple(found.frame().columns) if args.output in ("json", "csv") else SHOWN, rows, args.output)
-        if args.details:
-            print("\n" + "\n\n".join(map(str, found)))
+        _written(SHOWN, found.frame(), [one.frame() for one in found], map(str, found), args)
     return 1 if len(found) else 0
+
+
+def _written(
+    shown: tuple[str, ...], frame: DataFrame, steps: list[DataFrame], texts: Iterable[str], args: argparse.Namespace
+) -> None:
+    """Write one row per path; with all its steps if they are wanted."""
+    rows, columns = frame.to_dict("records"), tuple(frame.columns)
+    if args.details and args.output == "json":
+        rows = [{**row, "steps": one.to_dict("records")} for row, one in zip(rows, steps)]
+        columns = (*columns, "steps")
+    write_rows(columns if args.output in ("json", "csv") else shown, rows, args.output)
+    if args.details and args.output != "json":
+        print("\n" + "\n\n".join(texts))
 
 
 def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:

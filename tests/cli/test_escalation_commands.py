@@ -67,6 +67,17 @@ def test_paths_are_proven(dump: str, capsys: pytest.CaptureFixture[str]) -> None
     assert "POST /api/v1/namespaces/ops/serviceaccounts/admin/token -> 201" in shown
 
 
+def test_details_are_part_of_the_json(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The steps of each path, or the requests of each proof; tables of one line each have no place for them."""
+    goal = ("escalations", dump, "--goal", "cluster-admin", "--details")
+    _, [row] = asked(capsys, *goal)
+    assert [(one["step"], one["primitive"]) for one in row["steps"]] == [(1, "C5"), (2, "A1")]
+    assert row["steps"][0]["granted_by"] == ["RoleBinding ops/attack (ClusterRole rules, rule 0) to sa:dev/attacker"]
+    _, [row] = asked(capsys, *goal, "--prove")
+    assert [(one["primitive"], one["status"]) for one in row["steps"]] == [("C5", 201), ("A1", 201), ("end", 201)]
+    assert main([*goal, "--complete", "*", "-o", "csv"]) == 2
+
+
 def test_a_radius_and_what_changed(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All that one subject reaches; and the paths that are new since an older dump."""
     code, rows = asked(capsys, "escalations", dump, "--subject", "sa:dev/attacker", "--radius")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.access import NO_MEMBERS
 from simkit.analysis.escalation.edge import Edge
@@ -13,6 +13,7 @@ from simkit.analysis.escalation.goal import Goal
 from simkit.analysis.escalation.holdings import Source
 from simkit.analysis.escalation.place import SUBJECTS, Place
 from simkit.analysis.escalation.primitive import Primitive, Way
+from simkit.analysis.frames import table
 from simkit.analysis.rbacobjects import written
 from simkit.analysis.shown import amount, html_lines
 from simkit.analysis.subject import Members, text_of
@@ -21,10 +22,12 @@ from simkit.snapshot.protocol import Sandbox
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
     from simkit.analysis.escalation.proof import Proof
 
-SEVERITIES = ("info", "low", "medium", "high", "critical")
+COLUMNS: Final = ("step", "primitive", "title", "target", "cost", "granted_by")
+SEVERITIES: Final = ("info", "low", "medium", "high", "critical")
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,17 @@ class Path:
         if where is None:
             raise SimkitError("a path is proven on a cluster: path.prove(simkit.load(...))")
         return prove(self, where, members=members)
+
+    def frame(self) -> DataFrame:
+        """One row per step: step, primitive, title, target, cost, granted_by (the first source of each need)."""
+        rows = [
+            (
+                *(number, step.primitive.id, step.primitive.title, str(step.target), step.cost),
+                tuple(source_text(need[0]) for need in step.edge.needs if need),
+            )
+            for number, step in enumerate(self.steps, 1)
+        ]
+        return table(rows, COLUMNS)
 
     def plot(self) -> Figure:
         """The path as a picture."""
