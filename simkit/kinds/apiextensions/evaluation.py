@@ -7,7 +7,6 @@ it warns; a rule that mentions ``oldSelf`` is asked where the old value can be f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -64,6 +63,10 @@ def _changed() -> bool:
 NEW: Final = Before(ABSENT, False, _changed)
 
 
+def _silent(text: str) -> None:
+    pass
+
+
 class Rules:
     """The rules of a schema node and of all below it; compiled when a value is first asked about."""
 
@@ -73,10 +76,25 @@ class Rules:
     def errors(self, value: Any, old: Any = ABSENT, *, warn: Warn, budget: int = OBJECT_BUDGET) -> list[FieldError]:
         """What the rules refuse, in order. Unchanged values that they refuse are warned of."""
         asking = Asking(budget, [], warn)
-        before = NEW if old is ABSENT else _known(value, old)
-        with suppress(Spent):
-            self._ask(value, "", old if old is not ABSENT else None, before, asking)
+        self._begin(value, old, NEW if old is ABSENT else _known(value, old), asking)
         return asking.errors
+
+    def refusals(self, value: Any, old: Any, budget: int) -> tuple[list[FieldError], int]:
+        """What the rules refuse, unchanged or not, and what is left of the budget: less than nothing where it is spent.
+
+        Nothing is warned of.
+        """
+        asking = Asking(budget, [], _silent)
+        complete = self._begin(value, old, NEW, asking)
+        return asking.errors, asking.budget if complete else -1
+
+    def _begin(self, value: Any, old: Any, before: Before, asking: Asking) -> bool:
+        """Whether all rules could be asked."""
+        try:
+            self._ask(value, "", old if old is not ABSENT else None, before, asking)
+        except Spent:
+            return False
+        return True
 
     @cached_property
     def _declared(self) -> Declared | None:

@@ -98,7 +98,7 @@ def _one(made: Compiled, path: str, times: int, costs: Costs) -> Iterator[FieldE
 
 def _old_value(made: Compiled, path: str, uncorrelated: str) -> Iterator[FieldError]:
     if made.uses_old:
-        if uncorrelated and not made.optional_old:
+        if uncorrelated:
             detail = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelated}"
             yield invalid_value(f"{path}.rule", made.rule["rule"], detail)
     elif made.rule.get("optionalOldSelf") is not None:

@@ -57,17 +57,21 @@ def _repeated(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
         seen.add(key)
 
 
-def embedded(value: Any, schema: Schema) -> list[FieldError]:
-    """What is wrong with kind, apiVersion and metadata of objects inside of an object; not of the object itself."""
-    return list(_walk(value, schema, "", _embedded))
+def embedded(value: Any, schema: Schema, *, itself: bool = False) -> list[FieldError]:
+    """What is wrong with kind, apiVersion and metadata of objects inside of an object; and with ``itself``, its own."""
+
+    def visit(part: Any, node: Schema, path: Path) -> Iterator[FieldError]:
+        return _embedded(part, node, path) if path or itself else iter(())
+
+    return list(_walk(value, schema, "", visit))
 
 
 def _embedded(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
-    if not schema.embedded or not path or not isinstance(value, Mapping):
+    if not schema.embedded or not isinstance(value, Mapping):
         return
     for name in ("apiVersion", "kind"):
         if name not in value:
-            yield required(child(path, name), "must not be empty")
+            yield required(child(path, name))
         elif not isinstance(value[name], str):
             yield invalid_value(child(path, name), shown(value[name]), "must be a string")
         elif not value[name]:
@@ -80,8 +84,8 @@ def _embedded(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
 
 def _named_wrong(name: str, text: str, path: Path) -> Iterator[FieldError]:
     if name == "kind":
-        for wrong in dns1035_label(text.lower()):
-            yield invalid_value(path, text, f"may have mixed case, but should otherwise match: {wrong}")
+        if wrong := dns1035_label(text.lower()):
+            yield invalid_value(path, text, f"may have mixed case, but should otherwise match: {','.join(wrong)}")
     elif text.count("/") > 1:
         yield invalid_value(path, text, f"unexpected GroupVersion string: {text}")
 

@@ -180,6 +180,58 @@ def test_versions_without_schema_are_served_only_with_unknown_fields() -> None:
     assert _errors(new, old) == [told]
 
 
+_RULE = {"x-kubernetes-validations": [{"rule": "self > 5", "message": "too small"}]}
+_EMBEDDED = {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True}
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ({"type": "integer", "default": 1, **_RULE}, '.default: Invalid value: "integer": too small'),
+        (
+            {"type": "array", "maxItems": 3, "default": [9, 1], "items": {"type": "integer", **_RULE}},
+            '.default[1]: Invalid value: "integer": too small',
+        ),
+        (
+            {"type": "integer", "default": 1, "x-kubernetes-validations": [{"rule": "self > oldSelf"}]},
+            '.default: Invalid value: "integer": failed rule: self > oldSelf',
+        ),
+        (
+            {
+                "type": "integer",
+                "default": 1,
+                "x-kubernetes-validations": [{"rule": "oldSelf.hasValue()", "optionalOldSelf": True}],
+            },
+            '.default: Invalid value: "integer": failed rule: oldSelf.hasValue()',
+        ),
+        ({**_EMBEDDED, "default": {"kind": "X"}}, ".default.apiVersion: Required value"),
+        (
+            {
+                **_EMBEDDED,
+                "properties": {
+                    "metadata": {"type": "object", "properties": {"name": {"type": "string", "default": "a/b"}}}
+                },
+            },
+            '.properties[metadata].properties[name].default: Invalid value: "a/b": must result in valid metadata: '
+            "metadata.name: Invalid value: \"a/b\": may not contain '/'",
+        ),
+    ],
+)
+def test_defaults_are_held_to_rules_and_to_what_objects_are(field: Mapping[str, Any], told: str) -> None:
+    """Rules see the default come into being and stay; objects inside of objects need kind, apiVersion and a name."""
+    assert _errors(_definition(_spec(a=field))) == [f"{_ROOT}.properties[spec].properties[a]{told}"]
+
+
+def test_the_rules_of_all_defaults_have_one_budget() -> None:
+    """Once it is spent, no further default is looked at."""
+    rule = "self.all(a, self.all(b, self.all(c, a + b + c >= 0)))"
+    dear = {"type": "array", "maxItems": 60, "items": {"type": "integer"}, "default": list(range(45))}
+    fields = {f"a{index:02}": {**dear, "x-kubernetes-validations": [{"rule": rule}]} for index in range(60)}
+    found = [text for text in _errors(_definition(_spec(**fields))) if "default" in text]
+    assert len(found) == 1
+    assert "running out of cost budget" in found[0]
+
+
 def test_int_or_string_may_list_its_types() -> None:
     """The two patterns in which tools write it are structural."""
     types = [{"type": "integer"}, {"type": "string"}]
@@ -193,6 +245,15 @@ def test_rules_are_not_compiled_where_the_schema_is_wrong() -> None:
         a={"type": "string", "x-kubernetes-list-type": "set", "x-kubernetes-validations": [{"rule": "nope"}]}
     )
     assert len(_errors(_definition(schema))) == 1
+
+
+def test_old_values_are_not_known_everywhere() -> None:
+    """Items of a list without keys have no old value, not even an optional one."""
+    rule = {"rule": "!oldSelf.hasValue() || self >= oldSelf.value()", "optionalOldSelf": True}
+    items = {"type": "integer", "x-kubernetes-validations": [rule]}
+    (told,) = _errors(_definition(_spec(a={"type": "array", "maxItems": 3, "items": items})))
+    assert "oldSelf cannot be used on the uncorrelatable portion of the schema within" in told
+    assert told.endswith(".properties[spec].properties[a]")
 
 
 def test_an_expression_that_was_stored_is_read_as_such() -> None:
