@@ -125,3 +125,21 @@ def test_times_are_no_matter_of_clients(cluster: simkit.Cluster) -> None:
     again = {**made, "metadata": {**made["metadata"], **late, "resourceVersion": ""}}
     kept = cluster.perform(Request.of("PUT", f"{MAPS}/held", again))
     assert kept.object["metadata"]["deletionTimestamp"] == marked
+
+
+def test_repeated_keys_of_yaml_are_one_fault(cluster: simkit.Cluster) -> None:
+    """Strict validation tells the YAML reader's faults line by line, then those of fields; a warning tells each."""
+    body = b"metadata:\n  name: y\n  name: z\nfoo: 1\ndata: {a: b, a: c}\n"
+    media = "application/yaml"
+    refused = cluster.perform(Request.of("POST", f"{MAPS}?fieldValidation=Strict", body, content_type=media))
+    assert refused.status == 400
+    assert refused.object["message"].endswith(
+        'strict decoding error: yaml: unmarshal errors:\n  line 3: key "name" already set in map\n'
+        '  line 5: key "a" already set in map, unknown field "foo"'
+    )
+    warned = cluster.perform(Request.of("POST", MAPS, body, content_type=media))
+    assert [value for name, value in warned.headers if name == "Warning"] == [
+        '299 - "line 3: key \\"name\\" already set in map"',
+        '299 - "line 5: key \\"a\\" already set in map"',
+        '299 - "unknown field \\"foo\\""',
+    ]

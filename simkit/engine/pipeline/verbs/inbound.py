@@ -101,9 +101,9 @@ def report(exchange: Exchange, gvk: GroupVersionKind, validation: str, faults: S
     if not faults or validation == "Ignore":
         return
     if validation == "Strict":
-        listed = ", ".join(faults)
-        if faults[0].startswith("line "):
-            listed = f"yaml: unmarshal errors:\n  {listed}"
+        repeated = [fault for fault in faults if fault.startswith("line ")]  # one error of the YAML reader
+        told = ["yaml: unmarshal errors:\n  " + "\n  ".join(repeated)] if repeated else []
+        listed = ", ".join(told + [fault for fault in faults if not fault.startswith("line ")])
         text = (
             f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: strict decoding error: {listed}'
         )
