@@ -116,6 +116,41 @@ def test_a_file_of_objects_is_served_again(tmp_path: Path) -> None:
     assert seen[1] == seen[3]
 
 
+HOOK = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: hook}
+webhooks:
+  - name: hook.example.com
+    admissionReviewVersions: [v1]
+    sideEffects: None
+    failurePolicy: Fail
+    clientConfig: {service: {namespace: ops, name: hook}}
+    rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}]
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: ns}
+"""
+
+
+@pytest.mark.parametrize(("more", "status"), [([], 201), (["--service-address", "ops/hook=127.0.0.1:1"], 500)])
+def test_a_loaded_server_calls_nobody_unless_told_where(tmp_path: Path, more: list[str], status: int) -> None:
+    """The webhooks of a dump are called only by a server that was told where a service is."""
+    dump = tmp_path / "dump.yaml"
+    dump.write_text(HOOK)
+    port = free_port()
+    flags = ["--secure-port", "0", "--insecure-port", str(port), "--load", str(dump), "--controllers", "", *more]
+    with serving([*flags, "--authorization-mode", "AlwaysAllow", "--cert-dir", str(tmp_path)]):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        body = orjson.dumps({"metadata": {"name": "a"}})
+        connection.request("POST", "/api/v1/namespaces/ns/configmaps", body, {"Content-Type": "application/json"})
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        assert answer.status == status, content
+
+
 @pytest.mark.parametrize(("flags", "message"), [
     (["--secure-port", "65536"], "'65536' is no port"),
     (["--anonymous-auth=maybe"], "'maybe' is neither true nor false"),
