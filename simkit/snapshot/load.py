@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simkit.meta.collector import resting_collector
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.names import GroupResource
 from simkit.snapshot.completeness import captured_resources
@@ -67,16 +68,17 @@ def load(
     >>> [str(resource) for resource in dump.captured]
     ['serviceaccounts']
     """
-    report = Report()
-    gathering = Gathering(report)
-    found = _found(source, gathering, report)
-    index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), release)
-    intake = Intake(index, report, secrets=secrets, namespace=namespace)
-    for each in found:
-        intake.take(typed(each, index))
-    intake.finish()
-    complete = captured_resources(index, gathering, intake.keyed, list(captured), report)
-    return Dump(intake.keyed, complete, tuple(report), index, intake.origins, intake.withheld)
+    with resting_collector():
+        report = Report()
+        gathering = Gathering(report)
+        found = _found(source, gathering, report)
+        index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), release)
+        intake = Intake(index, report, secrets=secrets, namespace=namespace)
+        for each in found:
+            intake.take(typed(each, index))
+        intake.finish()
+        complete = captured_resources(index, gathering, intake.keyed, list(captured), report)
+        return Dump(intake.keyed, complete, tuple(report), index, intake.origins, intake.withheld)
 
 
 def _found(source: Source, gathering: Gathering, report: Report) -> list[Found]:

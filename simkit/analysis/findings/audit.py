@@ -21,6 +21,7 @@ from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
 from simkit.analysis.frames import table
 from simkit.analysis.rbacobjects import RBAC, require, written
 from simkit.analysis.subject import Members
+from simkit.meta.collector import resting_collector
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Snapshot
@@ -135,19 +136,26 @@ def audit(
     <Audit: no findings; 0 defaults set aside>
     """
     require(snapshot, RBAC)
-    survey = Survey(snapshot, include_defaults=include_defaults, members=members, managed=managed)
     own = tuple(rules)
+    with resting_collector():
+        survey = Survey(snapshot, include_defaults=include_defaults, members=members, managed=managed)
+        findings, skipped = _found(survey, _chosen(checks, own))
+    ordered = sorted(findings, key=lambda finding: -finding.severity)
+    return Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), (*CHECKS, *own))
+
+
+def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list[Skipped]]:
+    """What the checks find, and those that need what was not captured."""
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    for check in _chosen(checks, own):
+    for check in checks:
         try:
-            require(snapshot, check.needs)
+            require(survey.snapshot, check.needs)
         except IncompleteSnapshot as missing:
             skipped.append(Skipped(check.id, check.title, str(missing)))
             continue
         findings += check.find(survey, check)
-    ordered = sorted(findings, key=lambda finding: -finding.severity)
-    return Audit(tuple(ordered), tuple(skipped), len(survey.defaults | survey.managed), (*CHECKS, *own))
+    return findings, skipped
 
 
 def findings(snapshot: Snapshot, **more: Any) -> pd.DataFrame:
