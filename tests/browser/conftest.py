@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page, expect, sync_playwright
 
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
@@ -20,6 +20,9 @@ FLAGS = (
     *("--disable-component-update", "--disable-sync"),
 )
 START_SECONDS = 60
+PATIENCE = 60_000
+"""Milliseconds that a page may take on a machine that does other things too."""
+expect.set_options(timeout=PATIENCE)
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext
         opened = driver.chromium.launch_persistent_context(
             profile, executable_path=CHROMIUM, headless=True, args=list(FLAGS), viewport={"width": 1500, "height": 1100}
         )
+        opened.set_default_timeout(PATIENCE)
         yield opened
         opened.close()
 
