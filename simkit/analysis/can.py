@@ -72,7 +72,7 @@ class Answer:
     def remedies(self) -> tuple[Remedy, ...]:
         """Single changes that would allow it, each as objects to apply; nothing for a yes.
 
-        Those come first which give it to nobody else; one of them is a role with just this permission.
+        Those come first which give it to nobody else and little besides; one is a role with just this permission.
         """
         return () if self.allowed else remedies(self.index, self.subject, self.ask, self.near_misses)
 

@@ -13,26 +13,31 @@ from simkit.analysis.nearmiss import Kind, NearMiss
 from simkit.analysis.rbacobjects import kind_of, written
 from simkit.analysis.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, ROLES, SERVICE_ACCOUNT, Subject
+from simkit.logic.rbac.cover import pieces
 from simkit.logic.rbac.index import AccessIndex
-from simkit.logic.rbac.rule import Rule
+from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import Key
 
 NAME: Final = "allow-{verb}-{what}"
 _API: Final = f"{RBAC_GROUP}/v1"
+FEW: Final = 20
+"""Permissions that may come along with a role before a role of its own is the better remedy."""
 _WIDE: Final = frozenset({Kind.NAME, Kind.SUBRESOURCE, Kind.GROUP, Kind.VERB})
 
 
 class Remedy(NamedTuple):
     """One change after which the request is allowed: in words, and the objects to apply.
 
-    ``others`` is how many other subjects would gain it too: those that have the role which changes.
+    ``others`` is how many other subjects would gain it too: those that have the role which changes. ``also`` is how
+    many single permissions the subject would gain besides, by a role that exists; None where wildcards have no number.
     """
 
     text: str
     objects: tuple[Mapping[str, Any], ...]
     others: int = 0
+    also: int | None = 0
 
     @property
     def manifest(self) -> str:
@@ -40,8 +45,11 @@ class Remedy(NamedTuple):
         return yaml.safe_dump_all(map(dict, self.objects), sort_keys=False)
 
     def __str__(self) -> str:
-        more = f" ({self.others} other{'s' if self.others > 1 else ''} would gain it too)" if self.others else ""
-        return f"{self.text}{more}"
+        if self.others:
+            return f"{self.text} ({self.others} other{'s' if self.others > 1 else ''} would gain it too)"
+        if self.also is None:
+            return f"{self.text} (which gives far more than this)"
+        return f"{self.text} (which gives {self.also} more permissions)" if self.also > FEW else self.text
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(str(self))}</p><pre>{escape(self.manifest)}</pre>"
@@ -50,12 +58,25 @@ class Remedy(NamedTuple):
 def remedies(index: AccessIndex, subject: Subject, ask: Attributes, misses: Iterable[NearMiss]) -> tuple[Remedy, ...]:
     """The changes that would allow a refused request, those first which concern nobody else.
 
-    For each near miss the change that its one difference asks for, and last a role with just this permission.
+    For each near miss the change that its one difference asks for, and a role with just this permission. What gives the
+    subject much besides comes after that.
     """
     found = [remedy for miss in misses if (remedy := _of_miss(index, subject, ask, miss)) is not None]
     found.append(_own_role(index, subject, ask))
-    ordered = sorted(enumerate(found), key=lambda each: (each[1].others, each[0]))
+    ordered = sorted(enumerate(found), key=lambda each: (each[1].others, _is_much(each[1]), each[0]))
     return tuple({remedy.text: remedy for _, remedy in ordered}.values())
+
+
+def _is_much(remedy: Remedy) -> bool:
+    return remedy.also is None or remedy.also > FEW
+
+
+def _besides(rules: Iterable[Rule]) -> int | None:
+    """How many single permissions some rules give besides the one that is asked for; None for wildcards."""
+    listed = list(rules)
+    if any(ALL in (*rule.verbs, *rule.api_groups, *rule.resources, *rule.paths) for rule in listed):
+        return None
+    return sum(1 for rule in listed for _ in pieces(rule)) - 1
 
 
 def _of_miss(index: AccessIndex, subject: Subject, ask: Attributes, miss: NearMiss) -> Remedy | None:
@@ -63,10 +84,12 @@ def _of_miss(index: AccessIndex, subject: Subject, ask: Attributes, miss: NearMi
     if miss.kind is Kind.NAMESPACE and grant.role.resource == CLUSTER_ROLES:
         where = f"in {ask.namespace}" if ask.namespace else "in the whole cluster"
         bound = _binding(index, grant.role, subject, ask.namespace, grant.binding.name)
-        return Remedy(f"bind {written(grant.role)} to {text_of(subject)} {where}", (bound,))
+        text = f"bind {written(grant.role)} to {text_of(subject)} {where}"
+        return Remedy(text, (bound,), also=_besides(grant.rules))
     if miss.kind is Kind.DEAD and grant.role.resource == CLUSTER_ROLES:
         bound = _binding(index, grant.role, subject, "", grant.binding.name)
-        return Remedy(f"bind {written(grant.role)} to {text_of(subject)} in the whole cluster", (bound,))
+        text = f"bind {written(grant.role)} to {text_of(subject)} in the whole cluster"
+        return Remedy(text, (bound,), also=_besides(grant.rules))
     if miss.kind is Kind.MISSING_ROLE:
         made = _role(grant.role, (_rule(ask),))
         return Remedy(

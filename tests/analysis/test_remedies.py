@@ -102,3 +102,17 @@ def test_others_who_would_gain_are_counted() -> None:
     assert can(READERS, "ann", "get", url="/metrics").remedies[0].objects[0]["rules"] == [
         {"verbs": ["get"], "nonResourceURLs": ["/metrics"]}
     ]
+
+
+def test_a_wide_role_is_not_the_first_remedy() -> None:
+    """Where a near miss is a role with far more than was asked for, a role of its own comes first."""
+    plurals = ",".join(f"r{number}" for number in range(30))
+    for rules, said in (
+        (rule("*", "*", groups="*"), "far more than this"),
+        (rule("get", f"pods,{plurals}"), "30 more"),
+    ):
+        snapshot = world(role("wide", rules), binding("b", "wide", "user:ann", namespace="dev"))
+        first, second = can(snapshot, "ann", "get", "pods", namespace="ops").remedies
+        assert first.text == "give user:ann a role that allows get pods in ops, and nothing else"
+        assert second.text == "bind ClusterRole wide to user:ann in ops"
+        assert said in str(second)
