@@ -365,3 +365,13 @@ def test_the_planted_mistakes_of_a_company_are_found() -> None:
     assert ("certificate-approve", "company:csr-weak") not in pairs, "it cannot approve for any signer"
     assert ("rbac-escalate", "company:role-author") not in pairs, "it cannot escalate"
     assert not found.skipped
+
+
+def test_a_namespace_with_something_in_it_is_there() -> None:
+    """Manifests leave namespaces out; an account or a binding in one shows that it is meant to be."""
+    named = binding("b", "r", "sa:prod/web")
+    for there, check in ((account("prod", "other"), "missing-account"), (account("dev", "other"), "missing-namespace")):
+        found = ids(audit(world(role("r", rule("get", "pods")), named, there)))
+        assert check in found
+        assert len({"missing-account", "missing-namespace"} & set(found)) == 1
+    assert "missing-account" not in ids(audit(world(role("r", rule("get", "pods")), named, account("prod", "web"))))

@@ -141,7 +141,7 @@ class _Compiled:
                 variables = {"binding": shown[0], "role": shown[1], **asked}
                 if self._value(self.when, variables, bool):
                     yield check.finding(
-                        self._told(variables, binding, subjects),
+                        self._told(variables, binding, subjects, numbers),
                         namespace=binding.namespace,
                         binding=binding.key,
                         role=binding.role,
@@ -164,11 +164,14 @@ class _Compiled:
             for index, rule in enumerate(survey.rules(binding.role)):
                 yield {"subject": _subject(subject), "rule": _rule(rule), "index": index}, (subject,), (index,)
 
-    def _told(self, variables: Mapping[str, Any], binding: Binding, subjects: tuple[Subject, ...]) -> str:
+    def _told(
+        self, variables: Mapping[str, Any], binding: Binding, subjects: tuple[Subject, ...], numbers: tuple[int, ...]
+    ) -> str:
         if self.message is not None:
             return str(self._value(self.message, variables, str))
         who = ", ".join(map(text_of, subjects)) or "nobody"
-        return f"{written(binding.key)} gives {written(binding.role)} to {who}."
+        what = f"rule {numbers[0]} of {written(binding.role)}" if numbers else written(binding.role)
+        return f"{written(binding.key)} gives {what} to {who}."
 
     def _value(self, program: Program, variables: Mapping[str, Any], wanted: type) -> Any:
         try:

@@ -90,7 +90,12 @@ class Survey:
 
     @cached_property
     def namespaces(self) -> frozenset[str]:
-        return frozenset(name_of(obj) for obj in self.snapshot.scan(NAMESPACES))
+        """The namespaces that are there, or in which something is: manifests often leave the namespace itself out."""
+        there = {name_of(obj) for obj in self.snapshot.scan(NAMESPACES)}
+        there |= {binding.namespace for binding in self.index.bindings() if binding.namespace}
+        if SERVICE_ACCOUNTS in self.snapshot.captured():
+            there |= {namespace for namespace, _ in self.accounts}
+        return frozenset(there)
 
 
 def by_binding(answers: Iterable[Answer]) -> Mapping[Key, list[Answer]]:
