@@ -8,11 +8,12 @@ from simkit.meta.errors import SimkitError
 
 
 def notebook(name: str) -> Path:
-    """The path of a notebook, such as ``01-rbac-audit.ipynb``; SimkitError where there is none."""
+    """The path of a notebook (``01-rbac-audit.ipynb``, ``course/...``); SimkitError that lists them where there is none."""
     package = Path(__file__).resolve().parents[2]
     folders = (package / "notebooks", package.parent / "notebooks")
     for folder in folders:
         if (folder / name).is_file():
             return folder / name
-    known = sorted(path.name for folder in folders if folder.is_dir() for path in folder.glob("*.ipynb"))
+    there = [folder for folder in folders if folder.is_dir()]
+    known = sorted(path.relative_to(folder).as_posix() for folder in there for path in folder.rglob("*.ipynb"))
     raise SimkitError(f"there is no notebook {name!r}; those that come with simkit: {', '.join(known) or 'none'}")
