@@ -143,3 +143,22 @@ def test_repeated_keys_of_yaml_are_one_fault(cluster: simkit.Cluster) -> None:
         '299 - "line 5: key \\"a\\" already set in map"',
         '299 - "unknown field \\"foo\\""',
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"kind": "Foo"}, 'no kind "Foo" is registered for version "v1"'),
+        ({"apiVersion": "v9"}, 'no kind "ConfigMap" is registered for version "v9"'),
+        ({"kind": "Secret"}, "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
+    ],
+)
+def test_patches_cannot_make_another_kind(cluster: simkit.Cluster, change: dict[str, str], why: str) -> None:
+    """A merge patch that changes what the object is, is refused; a strategic one leaves that as it was."""
+    cluster.perform(Request.of("POST", MAPS, {"metadata": {"name": "kind"}}))
+    refused = cluster.perform(Request.of("PATCH", f"{MAPS}/kind", change, content_type=MERGE))
+    assert refused.status == 422
+    assert why in refused.object["message"]
+    strategic = "application/strategic-merge-patch+json"
+    kept = cluster.perform(Request.of("PATCH", f"{MAPS}/kind", change, content_type=strategic))
+    assert (kept.status, kept.object["kind"], kept.object["apiVersion"]) == (200, "ConfigMap", "v1")

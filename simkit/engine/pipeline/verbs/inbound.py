@@ -14,6 +14,7 @@ from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, at
+from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.defaults import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.history import life
@@ -30,7 +31,7 @@ def read(engine: Engine, exchange: Exchange, gvk: GroupVersionKind, schema: Sche
     body = exchange.request.body
     if media == PROTOBUF:
         value = binary.decode(body, gvk)
-        bodies.check_kind(value, body, GroupVersion(gvk.group, gvk.version), gvk.kind, kind_known(engine))
+        bodies.check_kind(value, body, GroupVersion(gvk.group, gvk.version), gvk.kind, kind_known(engine.catalogue))
         return fit(exchange, value, gvk, schema, "Ignore")
     repeats: list[Repeat] = []
     try:
@@ -41,7 +42,7 @@ def read(engine: Engine, exchange: Exchange, gvk: GroupVersionKind, schema: Sche
     if custom is not None:
         return _read_custom(exchange, custom, value, validation, bodies.repeat_faults(repeats))
     group_version = GroupVersion(gvk.group, gvk.version)
-    bodies.check_kind(value, body, group_version, gvk.kind, kind_known(engine))
+    bodies.check_kind(value, body, group_version, gvk.kind, kind_known(engine.catalogue))
     return fit(exchange, value, gvk, schema, validation, bodies.repeat_faults(repeats))
 
 
@@ -56,10 +57,10 @@ def _read_custom(
     return draft
 
 
-def kind_known(engine: Engine) -> Any:
+def kind_known(catalogue: Catalogue) -> Any:
     def known(group: str, version: str, kind: str) -> bool:
         gvk = GroupVersionKind(group, version, kind)
-        return engine.catalogue.kind(gvk) is not None or life(gvk.api_version, kind) is not None
+        return catalogue.kind(gvk) is not None or life(gvk.api_version, kind) is not None
 
     return known
 

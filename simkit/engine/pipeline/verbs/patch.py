@@ -22,7 +22,7 @@ from simkit.language.merge.gotext import shown
 from simkit.meta.errors import StatusError, bad_request, invalid, unsupported_media_type
 from simkit.meta.fielderror import Shown, invalid_value, quoted
 from simkit.meta.message import Response
-from simkit.meta.names import GroupKind
+from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object
 from simkit.schema.jsontext import plain, repeated_fields
 
@@ -121,10 +121,23 @@ def _fitted(
     exchange.warnings.clear()
     gvk, sort = served.resource.gvk, bodies.media_type(exchange.request) == STRATEGIC
     try:
+        if not sort and not served.resource.custom and isinstance(patched, dict):
+            _check_kind(served, patched)
         return inbound.fit(exchange, patched, gvk, served.schema, validation, repeated, sort=sort)
     except StatusError as error:
         text = shown(patch) if sort else orjson.dumps(patched).decode()
         raise _unprocessable(served, error, text) from None
+
+
+def _check_kind(served: Served, patched: Any) -> None:
+    """Refuse a patch that makes another kind of the object; another version of the same kind is read as that."""
+    gvk, version = served.resource.gvk, patched.get("apiVersion")
+    if isinstance(version, str) and patched.get("kind") == gvk.kind:
+        group, given = GroupVersion.parse(version)
+        if group == gvk.group and served.catalogue.kind(GroupVersionKind(group, given, gvk.kind)) is not None:
+            return
+    own = GroupVersion(gvk.group, gvk.version)
+    bodies.check_kind(patched, b"", own, gvk.kind, inbound.kind_known(served.catalogue))
 
 
 def _unprocessable(served: Served, error: StatusError, patch: str) -> StatusError:
