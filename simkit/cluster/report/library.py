@@ -8,7 +8,7 @@ from simkit.meta.errors import SimkitError
 
 
 def notebook(name: str) -> Path:
-    """The path of a notebook (``01-rbac-audit.ipynb``, ``course/...``); SimkitError that lists them where there is none."""
+    """The path of a notebook: ``01-rbac-audit.ipynb``, ``course/...``. SimkitError that lists them for other names."""
     package = Path(__file__).resolve().parents[2]
     folders = (package / "notebooks", package.parent / "notebooks")
     for folder in folders:
