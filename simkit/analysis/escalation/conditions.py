@@ -153,6 +153,20 @@ def _rewritten(world: World, solution: Solution, aggregated: str) -> Iterator[st
             yield name
 
 
+def _free_name(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    """A name under which something new can be made and then be read or approved; any, unless names are limited."""
+    names = solution.names("made")
+    if names is None:
+        yield {}
+        return
+    made = next(met for met in solution.mets if met.need.label == "made").need.any_of[0].permission
+    for namespace in _places(world, solution.namespace):
+        for name in names:
+            if world.get(_resource(made), name, namespace) is None and world.get(_resource(made), name) is None:
+                yield {"namespace": namespace, "fresh": name}
+                return
+
+
 def opens(rules: tuple[Rule, ...], release: str, have: tuple[Rule, ...] = ()) -> bool:
     """Whether rules are enough for some escalation that other rules alone are not enough for."""
     return bool(_escalations((*have, *rules), release) - _escalations(have, release))
@@ -349,6 +363,7 @@ CONDITIONS: Final[Mapping[str, Condition]] = {
     "bound-to-role": _bound_to_role,
     "role-of-others": _role_of_others,
     "may-label": _may_label,
+    "free-name": _free_name,
     "gathered-for-oneself": _gathered_for_oneself,
     "orphan-cluster-role": _orphans(cluster=True, by_name=False),
     "orphan-role": _orphans(cluster=False, by_name=False),

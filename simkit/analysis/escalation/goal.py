@@ -135,20 +135,21 @@ def permission_goal(
 
 def question_goal(title: str, question: Question) -> Goal:
     """Being allowed what a question asks."""
-    access = Access(
-        question.verb,
-        question.resource,
-        question.group,
-        question.namespace or "",
-        question.name or "",
-        question.subresource,
-        question.path,
-    )
 
     def asked(graph: EscalationGraph) -> Question:
         return question
 
-    return Goal(title, lambda graph: _allowed(graph, question), access, asked)
+    return Goal(title, lambda graph: _allowed(graph, question), access_of(question), asked)
+
+
+def access_of(question: Question) -> Access:
+    """What the authorizer is asked for a question; in no namespace where any would do."""
+    where, name = question.namespace or "", question.name or ""
+    return Access(
+        *(question.verb, question.resource, question.group, where, name),
+        subresource=question.subresource,
+        url=question.path,
+    )
 
 
 def _allowed(graph: EscalationGraph, question: Question) -> Test:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.escalation import place as at_place
-from simkit.analysis.escalation.goal import Access
+from simkit.analysis.escalation.goal import Access, access_of
+from simkit.analysis.escalation.graph import graph_of
 from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.place import role_of
 from simkit.analysis.subject import identity_of
@@ -32,6 +33,8 @@ def granted(path: Path, actor: Actor, before: Sandbox) -> Question | None:
         return _others(path, actor, before)
     if path.end.kind == at_place.SECRETS:
         return _of_secrets(path)
+    if path.goal.question is not None:
+        return access_of(path.goal.question(graph_of(before.snapshot()))), None
     if path.goal.access is not None:
         return path.goal.access, None
     return _at(path, actor)

@@ -10,7 +10,7 @@ from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.conditions import CONDITIONS
 from simkit.analysis.escalation.edge import Edge
 from simkit.analysis.escalation.holdings import RoleMatches, Source, hold, hold_rules
-from simkit.analysis.escalation.need import Permission
+from simkit.analysis.escalation.need import Need, Permission
 from simkit.analysis.escalation.place import (
     ALL,
     CLUSTER_ADMIN,
@@ -31,7 +31,7 @@ from simkit.logic.rbac.rule import Rule
 from simkit.meta.collector import resting_collector
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
-from simkit.meta.names import Key
+from simkit.meta.names import GroupResource, Key
 from simkit.snapshot.protocol import Snapshot
 
 ALL_IN_NAMESPACE: Final = (Rule(("*",), ("*",), ("*",)),)
@@ -171,6 +171,8 @@ class EscalationGraph:
         for number in range(len(primitive.ways)):
             if primitive.kind in ("impact", "deputy") and not self._served(primitive.id, number):
                 continue
+            if not self._is_there(primitive.id, number):
+                continue
             for solution, variables in self.found(holder, primitive, number):
                 reached = YIELDS[solution.way.yields](self.world, holder, solution, variables)
                 for target, more in reached:
@@ -183,6 +185,20 @@ class EscalationGraph:
         if known is None:
             known = self._known_served[identifier, number] = self._all_served(identifier, number)
         return known
+
+    def _is_there(self, identifier: str, number: int) -> bool:
+        """Whether of the objects that the table itself names by name some is there, where none can be made."""
+        return all(
+            any(self._named_object(option.permission, need) for option in need.any_of)
+            for need in needs_of(identifier, number, self.release)
+            if need.names and need.any_of[0].permission.resource not in VIRTUAL
+        )
+
+    def _named_object(self, permission: Permission, need: Need) -> bool:
+        resource = GroupResource(permission.group, permission.resource)
+        if permission.verb == "create" or resource not in self.snapshot.captured():
+            return True
+        return any(self.snapshot.get(resource, name, need.namespace) is not None for name in need.names)
 
     def _all_served(self, identifier: str, number: int) -> bool:
         return all(

@@ -26,15 +26,17 @@ MAKING: Final = ("A10", "A11")
 NOT_HELD: Final = "no rules are held that an aggregated role would give to others"
 HARM: Final = (at_place.IMPACT, at_place.PODS)
 """Where steps lead whether or not there is anything: to harm, and to sets of pods."""
-NOT_MISSED: Final = "no binding misses a role of these names, or it cannot be made under one"
+NOT_MISSED: Final = "no binding misses a role or an account of these names, or it cannot be made under one"
+NOT_FREE: Final = "nothing new can be made under the names that may be used"
 
 
 def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, found: Iterable[Solution]) -> str:
     """Why a primitive whose needs are met gives and harms nothing; empty where it does."""
     solutions, edges = list(found), list(graph.uses(holder, primitive))
     if primitive.id in MAKING:
-        named = all(one.names("role") is not None for one in solutions)
-        return NOT_MISSED if named and not edges else ""
+        return NOT_MISSED if not edges and all(_limited(one, "role", "account") for one in solutions) else ""
+    if not edges and all(_limited(one, "made") for one in solutions):
+        return NOT_FREE
     if primitive.id == LABELLING:
         # What lets somebody write roles is no reason to fear that roles are written.
         besides = tuple(rule for rule in holder.wide_rules if RBAC_GROUP not in rule.api_groups)
@@ -45,6 +47,11 @@ def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, f
         return ""
     reasons = [_missing(graph.world, one) or _empty(graph.world, one) for one in solutions]
     return reasons[0] if reasons and all(reasons) else ""
+
+
+def _limited(solution: Solution, *labels: str) -> bool:
+    """Whether the needs of one of some labels are met for single names only."""
+    return any(solution.names(label) is not None for label in labels)
 
 
 def _opens(graph: EscalationGraph, edge: Edge) -> bool:

@@ -43,7 +43,7 @@ class Words:
 
     def of(self, step: Step, number: int, credential: Credential) -> dict[str, Any]:
         """What the words in a step's requests stand for, when somebody takes it."""
-        words: dict[str, Any] = {**self.inside, **step.variables, "fresh": f"{FRESH}-{number}"}
+        words: dict[str, Any] = {"fresh": f"{FRESH}-{number}", **self.inside, **step.variables}
         if words.get("namespace") in (None, "", at_place.ALL):
             words["namespace"] = self._some_namespace(step)
         words.update(fill(step.way.variables, words))

@@ -204,18 +204,22 @@ def _missing_accounts(world: World, holder: Holder, solution: Solution, known: V
         for namespace, accounts in world.missing_accounts.items():
             if solution.namespace in (EVERYWHERE, namespace) and namespace not in world.missing_namespaces:
                 for account in accounts:
-                    yield at_subject(account), {"namespace": namespace, "account": account.name}
+                    if solution.allows("account", account.name):
+                        yield at_subject(account), {"namespace": namespace, "account": account.name}
 
-    yield from _any_of(world, solution, "a service account that bindings name and that is not there", members)
+    title = f"a service account{_named(solution, 'account')} that bindings name and that is not there"
+    yield from _any_of(world, solution, title, members, "account")
 
 
 def _missing_namespaces(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
     def members() -> Reached:
         for namespace in world.missing_namespaces:
             for account in world.missing_accounts[namespace]:
-                yield at_subject(account), {"namespace": namespace, "account": account.name}
+                if solution.allows("account", account.name):
+                    yield at_subject(account), {"namespace": namespace, "account": account.name}
 
-    yield from _any_of(world, solution, "a service account that bindings name in a missing namespace", members)
+    title = f"a service account{_named(solution, 'account')} that bindings name in a missing namespace"
+    yield from _any_of(world, solution, title, members, "account")
 
 
 def _users(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:

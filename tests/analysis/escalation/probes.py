@@ -151,6 +151,13 @@ GRANTS: tuple[Probe, ...] = (
         "A5"),
     Probe("a label that aggregation looks for", granted(
         rule("get,list", "secrets"), rule("patch", "clusterroles", groups=RBAC)), "A8"),
+    Probe("a token secret under the one name that may be read", by_role("ops",
+        rule("create", "secrets"), rule("get", "secrets", names="not-there")), "C3", goal=ADMIN),
+    Probe("approval of requests of one name", granted(
+        rule("create", "certificatesigningrequests", groups=CERTIFICATES),
+        rule("get", "certificatesigningrequests", groups=CERTIFICATES, names="mine"),
+        rule("update", "certificatesigningrequests/approval", groups=CERTIFICATES, names="mine"),
+        rule("approve", "signers", groups=CERTIFICATES)), "F1", goal=ADMIN),
     Probe("another role, put into an aggregated one that one has", (
         *granted(rule("escalate,update", "clusterroles", groups=RBAC, names="weak")),
         binding("reads", "view", PROBE)), "A8", goal=ADMIN),
@@ -265,6 +272,9 @@ LOOK_ALIKES: tuple[Probe, ...] = (
     Probe("the missing role of a binding, by a creation under escalate of one name", (
         *granted(rule("create", "clusterroles", groups=RBAC), rule("escalate", "clusterroles", groups=RBAC, names="gone")),
         binding("lost", "gone", "group:system:serviceaccounts:lab")), never=("A5", "A9")),
+    Probe("the missing account of a binding, without tokens for it", by_role("ops",
+        rule("create", "serviceaccounts"), rule("create", "serviceaccounts/token", names="another")),
+        never=("A11",)),
     Probe("creation of secrets only", by_role("ops", rule("create", "secrets")), never=("C1", "C2", "C3", "C4")),
     Probe("bind of a weak role", granted(
         rule("bind", "clusterroles", groups=RBAC, names="weak"), rule("create", "clusterrolebindings", groups=RBAC)),

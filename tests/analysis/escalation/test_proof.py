@@ -133,6 +133,16 @@ def test_secrets_are_read_as_they_can_be(verbs: str, resource: str, asked: str) 
     assert proof.performed[-1].request == asked
 
 
+@pytest.mark.parametrize(
+    "goal", ["list customresourcedefinitions", "create deployments in dev", "get nodes", "get /logs"]
+)
+def test_goals_are_asked_for_in_their_group(goal: str) -> None:
+    """Words without a group name the resource that the server knows by it."""
+    cluster = served(*scene(TOKENS, place="ops"), ADMIN)
+    [path] = escalations(cluster.snapshot(), ATTACKER, goal=goal)
+    assert path.prove(cluster).proven, str(path.prove(cluster))
+
+
 def test_a_missing_precondition_is_refused_where_it_is_missed() -> None:
     """The path of one cluster, executed on another that lacks one thing."""
     cluster, path = attacked(*scene(TOKENS, place="ops"))
