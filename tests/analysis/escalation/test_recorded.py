@@ -128,6 +128,21 @@ def test_all_paths_to_cluster_admin_are_proven(company: Cluster) -> None:
     assert set(verdicts.values()) == {"proven"}, verdicts
 
 
+@pytest.mark.parametrize(
+    "goal",
+    [
+        *("all secrets", "a node", "namespace payments", "sa:argocd/argocd-application-controller"),
+        *("list customresourcedefinitions", "create pods/exec in checkout", "get /metrics", "impact I1"),
+    ],
+)
+def test_paths_to_other_goals_are_proven(company: Cluster, goal: str) -> None:
+    """One of each kind."""
+    kinds = {path.primitives: path for path in company.escalations(goal=goal)}
+    assert kinds
+    proofs = [path.prove() for path in kinds.values()]
+    assert all(proofs), "\n".join(str(proof) for proof in proofs if not proof)
+
+
 def test_the_bundled_cluster_is_proven_too() -> None:
     """Each planted way to everything is found and goes through."""
 
