@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +16,7 @@ from simkit.analysis.remembered import Remembered
 from simkit.analysis.subject import normal
 from simkit.logic.rbac.binding import Grant
 from simkit.logic.rbac.index import AccessIndex
+from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.snapshot.protocol import Snapshot
 
@@ -33,6 +34,10 @@ _MASTERS_ROW: Final = (*columns_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDIN
 Limit = tuple[int, tuple[str, ...]]
 """The rule that allows what is asked, and the only names it holds for (empty: all)."""
 Numbers = NDArray[np.int64]
+Picked = tuple[Numbers, Numbers, NDArray[Any]]
+"""Rows of an answer: their numbers, and for each the rule and the names."""
+REMEMBERED: Final = 1_000
+"""Questions whose rows are kept; each takes some bytes a row."""
 _NO_RULE: Final[Limit] = (-1, ())
 _FIRST: Final[Numbers] = np.zeros(1, dtype=np.int64)
 _NONE: Final[Numbers] = np.zeros(0, dtype=np.int64)
@@ -59,20 +64,36 @@ class GrantTable:
         for number, grant in enumerate(grants, 1):
             self._scopes[number] = self._codes.setdefault(grant.namespace, len(self._codes))
             rows.setdefault(id(grant.rules), (grant, []))[1].append(number)
+        self._picked: dict[tuple[Question, bool], Picked] = {}
         self._by_rules: dict[RuleSet, Numbers] = {
             RuleSet.of(grant.rules): np.array(numbers, dtype=np.int64) for grant, numbers in rows.values()
         }
 
-    def answer(self, allowing: Mapping[RuleSet, Limit], scope: str | None, *, own_names: bool = False) -> pd.DataFrame:
-        """The row of ``system:masters``, and those of the grants that have some of these rules.
+    def answer(
+        self, question: Question, allowing: Callable[[], Mapping[RuleSet, Limit]], *, own_names: bool = False
+    ) -> pd.DataFrame:
+        """The row of ``system:masters``, and those of the grants that allow what is asked where it is asked.
 
         Parameters
         ----------
-        scope
-            Grants in this namespace and cluster-wide ones count; empty: only these; None: all.
+        allowing
+            Gives the rules that allow it; asked once for each question, since a snapshot does not change.
         own_names
             Whether names are those of namespaces, so that a grant in a namespace counts only for that one.
         """
+        key = (question, own_names)
+        picked = self._picked.get(key)
+        if picked is None:
+            scope = "" if question.path else question.namespace
+            picked = self._pick(allowing(), scope, own_names=own_names)
+            if len(self._picked) < REMEMBERED:
+                self._picked[key] = picked
+        numbers, rules, names = picked
+        columns: dict[str, Any] = {name: values.take(numbers) for name, values in self._fixed.items()}
+        return pd.DataFrame({**columns, "rule": rules.copy(), "names": names.copy()})
+
+    def _pick(self, allowing: Mapping[RuleSet, Limit], scope: str | None, *, own_names: bool) -> Picked:
+        """The rows of grants in a namespace (empty: cluster-wide ones; None: all) that have some of these rules."""
         parts = [self._by_rules.get(rules, _NONE) for rules in allowing]
         limits = [_NO_RULE, *allowing.values()]
         numbers = np.concatenate([_FIRST, *parts])
@@ -86,11 +107,10 @@ class GrantTable:
         if own_names:
             kept = np.array([self._counts(number, limits[one][1]) for number, one in zip(numbers, which)])
             numbers, which = numbers[kept], which[kept]
-        columns: dict[str, Any] = {name: values.take(numbers) for name, values in self._fixed.items()}
         names = np.empty(len(limits), dtype=object)
         names[:] = [each for _, each in limits]
         rules = np.array([rule for rule, _ in limits], dtype=np.int64)
-        return pd.DataFrame({**columns, "rule": rules[which], "names": names[which]})
+        return numbers, rules[which], names[which]
 
     def _counts(self, number: int, names: tuple[str, ...]) -> bool:
         """Whether a request for one of the names ever meets the grant."""

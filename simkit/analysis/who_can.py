@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pandas as pd
@@ -89,7 +89,8 @@ def who_can(
     Notes
     -----
     The answers are the authorizer's own: a subject is in the table exactly if a request of it, or of some member of
-    the group, would be allowed by access control. O(distinct rule lists that name the resource, plus rows).
+    the group, would be allowed by access control. O(distinct rule lists that name the resource, plus rows); asked again
+    of the same snapshot, O(rows).
 
     Examples
     --------
@@ -153,11 +154,12 @@ def _verbs_of(grants: Iterable[Grant]) -> Iterator[str]:
 
 def _answered(grants: GrantTable, index: AccessIndex, question: Question, asked: Target) -> pd.DataFrame:
     """The row of ``system:masters``, and one for each grant that allows what is asked."""
-    allowing: dict[RuleSet, Limit] = {}
-    for rules, first in index.allowing(question).items():
-        allowing[rules] = limits(rules.rules, first, question)
-    scope = "" if question.path else question.namespace
-    return grants.answer(allowing, scope, own_names=asked.is_namespace)
+
+    def allowing() -> Mapping[RuleSet, Limit]:
+        found = index.allowing(question).items()
+        return {rules: limits(rules.rules, first, question) for rules, first in found}
+
+    return grants.answer(question, allowing, own_names=asked.is_namespace)
 
 
 def limits(rules: Sequence[Rule], first: int, question: Question) -> tuple[int, tuple[str, ...]]:
