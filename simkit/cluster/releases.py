@@ -32,7 +32,11 @@ _LIMITS: Final = (
         "schemas", "the release's fields; defaults, list markers and enumerations of fields that 1.30 has are 1.30's"
     ),
     Limit("conversions", "those of the newest release that had both versions"),
-    Limit("storage", "objects are kept in the newest stable version of their kind, whatever the release stored"),
+    Limit(
+        "storage",
+        "objects are kept in the newest stable version of their kind, whatever the release stored; which one discovery "
+        "names is exact at 1.20, elsewhere the one that the release before preferred too",
+    ),
     Limit("validation", "1.30's rules for all releases"),
     Limit("controllers", "1.30's, with the labels and fields that they write; pods get tokens as in 1.22 and later"),
     Limit("protocol", "1.30's: list semantics, watches, server-side apply, status messages"),

@@ -12,6 +12,7 @@ from simkit.meta.domain import api_group
 from simkit.meta.names import GroupVersionKind
 from simkit.schema.catalogue import Catalogue, Group
 from simkit.schema.resources import Resource, SubresourceInfo
+from simkit.schema.storageversion import stored_as
 
 Document = dict[str, Any]
 
@@ -51,7 +52,7 @@ def _group(found: Group) -> Document:
 def resource_list(catalogue: Catalogue, name: str, version: str) -> Document:
     """The resources of one group version, subresources behind their resource: what its path answers."""
     resources = catalogue.resources(name, version)
-    entries = [entry for resource in resources for entry in _entries(resource)]
+    entries = [entry for resource in resources for entry in _entries(resource, catalogue.release)]
     if not any(resource.custom for resource in resources):
         entries.sort(key=lambda entry: str(entry["name"]))
     if not name:  # The core group's documents are of a version before there were versions.
@@ -59,7 +60,7 @@ def resource_list(catalogue: Catalogue, name: str, version: str) -> Document:
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{name}/{version}", "resources": entries}
 
 
-def _entries(resource: Resource) -> Iterator[Document]:
+def _entries(resource: Resource, release: str) -> Iterator[Document]:
     entry: Document = {
         "name": resource.resource,
         "singularName": resource.singular,
@@ -72,7 +73,7 @@ def _entries(resource: Resource) -> Iterator[Document]:
     if resource.categories:
         entry["categories"] = list(resource.categories)
     if resource.stored:
-        entry["storageVersionHash"] = storage_version_hash(resource.storage_gvk)
+        entry["storageVersionHash"] = storage_version_hash(stored_as(release, resource))
     yield entry
     for name, info in resource.subresources.items():
         yield _subresource_entry(f"{resource.resource}/{name}", info)

@@ -1,0 +1,55 @@
+"""In which version a release stored a kind, as its discovery documents tell it by a hash."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from simkit.meta.domain import api_group
+from simkit.meta.names import GroupVersionKind
+from simkit.schema import history
+from simkit.schema.releases import BASE, minor_of, release_name
+from simkit.schema.resources import Resource
+
+_EXACT: Final = {
+    ("1.20", "batch", "CronJob"): "v1beta1",
+    ("1.20", api_group("networking"), "Ingress"): "v1beta1",
+    ("1.20", api_group("networking"), "IngressClass"): "v1beta1",
+    ("1.20", api_group("storage"), "CSIDriver"): "v1beta1",
+    ("1.20", api_group("node"), "RuntimeClass"): "v1",
+}
+"""What the source of a release says, where the general rule would say something else or is close to it."""
+
+
+def stored_as(release: str, resource: Resource) -> GroupVersionKind:
+    """The kind in the version that a server of the release stores.
+
+    Notes
+    -----
+    simkit itself keeps objects in one version whatever the release. A release prefers the first version of the group
+    that the release before had too, so that one can go back to that: a version that is new is not stored yet.
+
+    Examples
+    --------
+    >>> from simkit.schema.catalogue import Catalogue
+    >>> [stored_as(r, Catalogue.for_release(r).lookup("cronjobs.batch")).version for r in ("1.19", "1.21", "1.22")]
+    ['v1beta1', 'v1beta1', 'v1']
+    """
+    kept = resource.storage_gvk
+    name = release_name(release)
+    if resource.custom or name == BASE:
+        return kept
+    return kept._replace(version=_version(name, kept.group, kept.kind) or kept.version)
+
+
+@lru_cache(maxsize=4096)
+def _version(release: str, group: str, kind: str) -> str:
+    if (release, group, kind) in _EXACT:
+        return _EXACT[release, group, kind]
+    there = [
+        (version, life.introduced)
+        for version in dict(history.order(release)).get(group, ())
+        if (life := history.life(f"{group}/{version}" if group else version, kind)) and life.served(release)
+    ]
+    settled = [version for version, since in there if not since or minor_of(since) < minor_of(release)]
+    return next(iter(settled or [version for version, _ in there]), "")

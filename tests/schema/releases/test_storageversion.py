@@ -1,0 +1,42 @@
+"""What discovery says of the version in which a release stores a kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.discovery import resource_list
+from simkit.schema.releases import RELEASES
+from simkit.schema.storageversion import stored_as
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_release_stores_what_it_knows(release: str) -> None:
+    """No version that comes later is named, nor one that is gone."""
+    catalogue = Catalogue.for_release(release, everything=True)
+    for resource in catalogue.stored():
+        if catalogue.group(resource.storage.group) is not None:
+            assert catalogue.kind(stored_as(release, resource)) is not None, resource
+
+
+@pytest.mark.parametrize(
+    ("release", "word", "version"),
+    [
+        ("1.20", "cronjobs.batch", "v1beta1"),
+        ("1.20", "ingresses.networking.k8s.io", "v1beta1"),
+        ("1.20", "runtimeclasses", "v1"),
+        ("1.24", "csistoragecapacities", "v1beta1"),
+        ("1.25", "csistoragecapacities", "v1"),
+        ("1.30", "cronjobs.batch", "v1"),
+        ("1.29", "flowschemas", "v1beta3"),
+    ],
+)
+def test_a_new_version_is_not_stored_at_once(release: str, word: str, version: str) -> None:
+    """One can go back to the release before, which does not know it."""
+    assert stored_as(release, Catalogue.for_release(release).lookup(word)).version == version
+
+
+def test_discovery_tells_it_by_a_hash() -> None:
+    """Both versions of a release show the same one."""
+    entries = resource_list(Catalogue.for_release("1.20"), "batch", "v1beta1")["resources"]
+    assert [each["storageVersionHash"] for each in entries if each["name"] == "cronjobs"] == ["h/JlFAZkyyY="]
