@@ -137,7 +137,10 @@ def test_reports_of_the_audit(dump: str, tmp_path: Path, capsys: pytest.CaptureF
         "they are"
     }
     places = [each["locations"][0]["physicalLocation"] for each in run["results"]]
-    assert all(place["artifactLocation"]["uri"] == Path(dump).as_uri() and place["region"]["startLine"] >= 1 for place in places)
+    assert all(
+        place["artifactLocation"]["uri"] == Path(dump).as_uri() and place["region"]["startLine"] >= 1
+        for place in places
+    )
     assert all(each["partialFingerprints"]["simkit/v1"] for each in run["results"])
 
 

@@ -74,7 +74,7 @@ def test_a_notebook_without_parameters_is_refused() -> None:
     bare: Any = nbformat.from_dict({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []})  # type: ignore[no-untyped-call]
     assert headings(bare) == []
     assert "<main>" in to_html(bare)
-    with pytest.raises(SimkitError, match="no notebook .none.*course/01-"):
+    with pytest.raises(SimkitError, match=r"no notebook .none.*course/01-"):
         notebook("none")
 
 
