@@ -120,7 +120,19 @@ def test_comparison_is_of_access() -> None:
     assert compare(SMALL, less).empty, "ann has the same in the whole cluster"
     more = OverlaySnapshot(SMALL, put=[role("local", rule("get,update", "secrets", names="db"), namespace="dev")])
     row = compare(SMALL, more).iloc[0]
-    assert tuple(row) == ("gained", "ServiceAccount", "app", "dev", "dev", "update", "", "secrets", "db", "", ("RoleBinding dev/narrow",))
+    assert tuple(row) == (
+        "gained",
+        "ServiceAccount",
+        "app",
+        "dev",
+        "dev",
+        "update",
+        "",
+        "secrets",
+        "db",
+        "",
+        ("RoleBinding dev/narrow",),
+    )
 
 
 @settings(max_examples=60, deadline=None)

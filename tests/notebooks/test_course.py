@@ -21,7 +21,11 @@ WRONG = {
         ('answer = {"batch", "core"}', ["✗ core", "none of the four belongs to 'core'", "3 more"]),
         (
             'answer = {"apiGroups": [""], "resources": ["pods", "pods/*"], "verbs": ["get"]}',
-            ["must pass, and was refused (403)", "allows pods, which does not include pods/log", "the log is not the pod"],
+            [
+                "must pass, and was refused (403)",
+                "allows pods, which does not include pods/log",
+                "the log is not the pod",
+            ],
         ),
         (
             'answer = {"apiGroups": [""], "resources": ["deployments"], "verbs": ["get", "patch"]}',
