@@ -9,12 +9,19 @@ from typing import Any, Final
 from simkit.kinds.parts.amounts import shown
 from simkit.kinds.parts.bounds import FIXED, text_faults
 from simkit.kinds.parts.cells import UNSET, created
-from simkit.kinds.parts.claim_spec import VOLUME_MODES, access_mode_faults, modes_text, positive_faults
+from simkit.kinds.parts.claim_spec import (
+    VOLUME_MODES,
+    access_mode_faults,
+    modes_text,
+    positive_faults,
+    whole_negative_faults,
+)
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import pointer, printed, struct
-from simkit.kinds.parts.old_labels import expression_warnings
+from simkit.kinds.parts.old_labels import expression_warnings, newer_label
 from simkit.kinds.parts.pod.scheduling import node_selector_faults
 from simkit.kinds.parts.pod.volume_defaults import defaulted_source
+from simkit.kinds.parts.pod.volume_sources import CHECKED_AT, REFUSED_AT
 from simkit.kinds.parts.volume_kinds import SOURCES
 from simkit.kinds.rules import Circumstances, KindRules, Subresource
 from simkit.meta.clock import timestamp
@@ -25,6 +32,7 @@ from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, nam
 
 _CLASS: Final = label("storage-class", "volume.beta")
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
+_GROWING: Final = "controllerExpandSecretRef"
 
 
 def _default(draft: Draft) -> None:
@@ -85,6 +93,7 @@ def _capacity_faults(capacity: Object) -> Iterator[FieldError]:
     if set(capacity) != {"storage"}:
         yield unsupported(path, _amounts(capacity), ("storage",))
     for name in sorted(capacity):
+        yield from whole_negative_faults(f"{path}[{name}]", capacity[name])
         yield from positive_faults(f"{path}[{name}]", capacity[name])
 
 
@@ -98,16 +107,16 @@ def _affinity_faults(affinity: Object) -> Iterator[FieldError]:
     if affinity.get("required") is None:
         yield required(path, "must specify required node constraints")
     else:
-        yield from node_selector_faults(path, affinity["required"], strict=True)
+        yield from node_selector_faults(path, affinity["required"])
 
 
 def _source_faults(spec: Object) -> Iterator[FieldError]:
     present = [name for name in SOURCES if spec.get(name) is not None]
     for index, name in enumerate(present):
-        if index:
-            yield forbidden_field(f"spec.{name}", "may not specify more than 1 volume type")
+        if index and name != "flexVolume":
+            yield forbidden_field(f"spec.{REFUSED_AT.get(name, name)}", "may not specify more than 1 volume type")
         else:
-            yield from SOURCES[name](f"spec.{name}", spec[name])
+            yield from SOURCES[name](f"spec.{CHECKED_AT.get(name, name)}", spec[name])
     if not present:
         yield required("spec", "must specify a volume type")
     if present[:1] == ["local"] and spec.get("nodeAffinity") is None:
@@ -115,15 +124,43 @@ def _source_faults(spec: Object) -> Iterator[FieldError]:
 
 
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
-    if any(spec.get(name) != old.get(name) for name in SOURCES):
+    if any(_lasting(spec, old, name) != old.get(name) for name in SOURCES):
         yield forbidden_field("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
     if spec.get("volumeMode") != old.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
-    if old.get("nodeAffinity") is not None and spec.get("nodeAffinity") != old["nodeAffinity"]:
+    if old.get("nodeAffinity") is not None and _renewed(old["nodeAffinity"], spec.get("nodeAffinity")):
         text = "field is immutable, except for updating from beta label to GA"
         required_nodes = pointer("core.NodeSelector", at(spec, "nodeAffinity", "required"))
         now = struct("core.VolumeNodeAffinity", ("Required", required_nodes))
         yield invalid_value("nodeAffinity", now if spec.get("nodeAffinity") is not None else None, text)
+
+
+def _lasting(spec: Object, old: Object, name: str) -> Object | None:
+    """The source as it is compared with the old one: the secret for growing a driver's volume may be told later."""
+    source: Object | None = spec.get(name)
+    if name != "csi" or source is None or at(old, "csi") is None or at(old, "csi", _GROWING) is not None:
+        return source
+    return {key: value for key, value in source.items() if key != _GROWING}
+
+
+def _renewed(old: Object, new: Object | None) -> bool:
+    """Whether more has changed than old labels of nodes to the newer ones that mean the same."""
+    before, now = (at(one, "required", "nodeSelectorTerms") or () for one in (old, new or {}))
+    if new is None or len(before) != len(now):
+        return True
+    return any(_term_renewed(one, other) for one, other in zip(before, now, strict=True))
+
+
+def _term_renewed(old: Object, new: Object) -> bool:
+    for part in ("matchExpressions", "matchFields"):
+        before, now = old.get(part) or (), new.get(part) or ()
+        if len(before) != len(now):
+            return True
+        for one, other in zip(before, now, strict=True):
+            newer = {**one, "key": other.get("key")} if newer_label(one.get("key") or "") == other.get("key") else one
+            if newer != other:
+                return True
+    return False
 
 
 def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:

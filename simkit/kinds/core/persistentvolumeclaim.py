@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.parts.cells import UNSET, created
-from simkit.kinds.parts.claim_spec import claim_spec_faults, fraction_warnings, modes_text
+from simkit.kinds.parts.claim_spec import claim_spec_faults, fraction_warnings, modes_text, whole_negative_faults
 from simkit.kinds.parts.claim_text import claim_difference
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.rules import KindRules, Subresource
@@ -68,26 +68,38 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
     now_size, old_size = at(spec, "resources", "requests", "storage"), at(before, "resources", "requests", "storage")
     if not before.get("volumeName") and spec.get("volumeName"):
         before["volumeName"] = spec["volumeName"]
-    if at(obj, "status", "phase") == "Bound" and at(spec, "resources", "requests") is not None:
-        for each in (spec, before):
-            each["resources"] = {**each["resources"], "requests": {**each["resources"]["requests"], "storage": ""}}
-        spec.pop("volumeAttributesClassName", None)
-        before.pop("volumeAttributesClassName", None)
+    yield from _class_changes(obj, old, spec)
+    if at(obj, "status", "phase") == "Bound" and at(spec, "resources", "requests") is not None and old_size:
+        requests = {**spec["resources"]["requests"], "storage": old_size}
+        spec["resources"] = {**spec["resources"], "requests": requests}
     if spec != before:
         yield forbidden_field("spec", f"{_ONCE_BOUND}\n{claim_difference(before, spec)}")
-    if now_size and old_size and parse(now_size).nano < parse(old_size).nano:
+    if parse(now_size or "0").nano < parse(old_size or "0").nano:
         yield forbidden_field("spec.resources.requests.storage", "field can not be less than previous value")
     if spec.get("volumeMode") != before.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
 
 
+def _class_changes(obj: Object, old: Object, spec: Draft) -> Iterator[FieldError]:
+    """The storage class stays, but where there was none, or only the annotation, the field may be told later."""
+    notes, old_notes = annotations_of(obj), annotations_of(old)
+    chosen = spec.get("storageClassName")
+    late = chosen is not None and at(old, "spec", "storageClassName") is None
+    annotated = CLASS in old_notes
+    if not (late and annotated and chosen == old_notes[CLASS] == notes.get(CLASS, chosen)):
+        now = notes.get(CLASS, "")
+        if now != old_notes.get(CLASS, ""):
+            yield invalid_value(f"metadata.annotations.{CLASS}", now, FIXED)
+    if late and (not annotated or chosen == old_notes[CLASS]):
+        del spec["storageClassName"]
+
+
 def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
     capacity = at(obj, "status", "capacity") or {}
-    text = "must be a valid resource quantity"
     return [
-        invalid_value(f"status.capacity[{name}]", parse(capacity[name]).whole, text)
+        fault
         for name in sorted(capacity)
-        if parse(capacity[name]).nano < 0
+        for fault in whole_negative_faults(f"status.capacity[{name}]", capacity[name])
     ]
 
 

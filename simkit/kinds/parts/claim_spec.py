@@ -25,6 +25,13 @@ def positive_faults(path: str, amount: str) -> Iterator[FieldError]:
         yield invalid_value(path, amount, _NOT_POSITIVE)
 
 
+def whole_negative_faults(path: str, amount: str) -> Iterator[FieldError]:
+    """An amount below zero, told as a whole number."""
+    whole = parse(amount).whole
+    if whole < 0:
+        yield invalid_value(path, whole, "must be a valid resource quantity")
+
+
 def access_mode_faults(path: str, modes: Sequence[str]) -> Iterator[FieldError]:
     """Modes that are none, or that do not go together."""
     yield from (unsupported(path, mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES)
@@ -74,7 +81,7 @@ def _sources_together(path: str, spec: Object) -> Iterator[FieldError]:
     if reference.get("namespace"):
         text = "may not be specified when dataSourceRef.namespace is specified"
         yield invalid_value(path, f"{path}.dataSource", text)
-    elif any((source.get(name) or "") != (reference.get(name) or "") for name in ("apiGroup", "kind", "name")):
+    elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
         yield invalid_value(path, f"{path}.dataSource", "must match dataSourceRef")
 
 

@@ -31,6 +31,11 @@ def deprecation(key: str) -> str:
     return f'deprecated since {since}; use "{instead}" instead'
 
 
+def newer_label(key: str) -> str | None:
+    """The label that takes the place of a deprecated one, None for any other label."""
+    return _NEWER[key][1] if key in _NEWER else None
+
+
 def expression_warnings(path: str, term: Object) -> Iterator[str]:
     """Of the expressions of a selector, or of a term of one, that stands at a path."""
     for index, one in enumerate(term.get("matchExpressions") or ()):

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
+from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.pod.paths import backstep_faults
 from simkit.kinds.parts.pod.volume_sources import SOURCES as OF_PODS
-from simkit.kinds.parts.pod.volume_sources import driver_faults
-from simkit.meta.fielderror import FieldError, required
+from simkit.kinds.parts.pod.volume_sources import driver_faults, iscsi_faults, needs
+from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.format import dns_label, dns_subdomain
 from simkit.meta.objects import Object
+
+Check = Callable[[str, Object], Iterator[FieldError]]
 
 _SECRETS: Final = (
     "controllerPublishSecretRef",
@@ -33,7 +37,47 @@ def _csi(path: str, source: Object) -> Iterator[FieldError]:
     for name in _SECRETS:
         reference = source.get(name)
         if reference is not None:
-            yield from (required(f"{path}.{name}.{part}") for part in ("name", "namespace") if not reference.get(part))
+            yield from _reference_faults(f"{path}.{name}", reference)
+
+
+def _reference_faults(path: str, reference: Object) -> Iterator[FieldError]:
+    for part, rule in (("name", dns_subdomain), ("namespace", dns_label)):
+        if not reference.get(part):
+            yield required(f"{path}.{part}")
+        else:
+            yield from text_faults(f"{path}.{part}", reference[part], rule)
+
+
+def _with_namespace(name: str) -> Check:
+    """The check of pods, and that a secret is named with its namespace."""
+
+    def check(path: str, source: Object) -> Iterator[FieldError]:
+        yield from OF_PODS[name](path, source)
+        reference = source.get("secretRef")
+        if reference is not None and not reference.get("namespace"):
+            yield required(f"{path}.secretRef.namespace")
+
+    return check
+
+
+def _glusterfs(path: str, source: Object) -> Iterator[FieldError]:
+    yield from OF_PODS["glusterfs"](path, source)
+    namespace, at = source.get("endpointsNamespace"), f"{path}.endpointsNamespace"
+    if namespace == "":
+        yield invalid_value(at, "", "if the endpointnamespace is set, it must be a valid namespace name")
+    elif namespace is not None:
+        yield from text_faults(at, namespace, dns_label)
+
+
+def _azure_file(path: str, source: Object) -> Iterator[FieldError]:
+    yield from OF_PODS["azureFile"](path, source)
+    if source.get("secretNamespace") == "":
+        yield required(f"{path}.secretNamespace")
+
+
+def _iscsi(path: str, source: Object) -> Iterator[FieldError]:
+    yield from needs("targetPortal")(path, source)
+    yield from iscsi_faults(path, source, "must be valid format", named=True)
 
 
 _ORDER: Final = (
@@ -60,9 +104,14 @@ _ORDER: Final = (
     "storageos",
     "csi",
 )
-_OWN: Final = {"local": _local, "csi": _csi}
-
-SOURCES: Final[Mapping[str, Callable[[str, Object], Iterator[FieldError]]]] = {
-    name: _OWN.get(name) or OF_PODS[name] for name in _ORDER
+_OWN: Final[Mapping[str, Check]] = {
+    "local": _local,
+    "csi": _csi,
+    "glusterfs": _glusterfs,
+    "azureFile": _azure_file,
+    "iscsi": _iscsi,
+    **{name: _with_namespace(name) for name in ("cinder", "storageos")},
 }
+
+SOURCES: Final[Mapping[str, Check]] = {name: _OWN.get(name) or OF_PODS[name] for name in _ORDER}
 """Every type with its check, in the order in which they are looked for."""

@@ -35,7 +35,7 @@ def affinity_faults(path: str, affinity: Object) -> Iterator[FieldError]:
     for index, term in enumerate(node.get(PREFERRED) or ()):
         at = f"{path}.nodeAffinity.{PREFERRED}[{index}]"
         yield from _weight_faults(at, term)
-        yield from _node_term_faults(f"{at}.preference", term.get("preference") or {}, strict=False)
+        yield from _node_term_faults(f"{at}.preference", term.get("preference") or {})
     for name in ("podAffinity", "podAntiAffinity"):
         pods = affinity.get(name) or {}
         for index, term in enumerate(pods.get(REQUIRED) or ()):
@@ -52,23 +52,23 @@ def _weight_faults(path: str, term: Object) -> Iterator[FieldError]:
         yield invalid_value(f"{path}.weight", weight, "must be in the range 1-100")
 
 
-def node_selector_faults(path: str, selector: Object, *, strict: bool = False) -> Iterator[FieldError]:
-    """What is wrong with a selector of nodes; ``strict`` looks at the form of values too."""
+def node_selector_faults(path: str, selector: Object) -> Iterator[FieldError]:
+    """What is wrong with a selector of nodes."""
     at = f"{path}.nodeSelectorTerms"
     if not selector.get("nodeSelectorTerms"):
         yield required(at, "must have at least one node selector term")
     for index, term in enumerate(selector.get("nodeSelectorTerms") or ()):
-        yield from _node_term_faults(f"{at}[{index}]", term, strict=strict)
+        yield from _node_term_faults(f"{at}[{index}]", term)
 
 
-def _node_term_faults(path: str, term: Object, *, strict: bool) -> Iterator[FieldError]:
+def _node_term_faults(path: str, term: Object) -> Iterator[FieldError]:
     for index, one in enumerate(term.get("matchExpressions") or ()):
-        yield from _expression_faults(f"{path}.matchExpressions[{index}]", one, strict=strict)
+        yield from _expression_faults(f"{path}.matchExpressions[{index}]", one)
     for index, one in enumerate(term.get("matchFields") or ()):
         yield from _field_faults(f"{path}.matchFields[{index}]", one)
 
 
-def _expression_faults(path: str, expression: Object, *, strict: bool) -> Iterator[FieldError]:
+def _expression_faults(path: str, expression: Object) -> Iterator[FieldError]:
     operator, values = expression.get("operator") or "", expression.get("values") or ()
     if operator in ("In", "NotIn"):
         if not values:
@@ -83,9 +83,6 @@ def _expression_faults(path: str, expression: Object, *, strict: bool) -> Iterat
     else:
         yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
     yield from name_faults(f"{path}.key", expression.get("key") or "")
-    if strict:
-        for index, value in enumerate(values):
-            yield from (invalid_value(f"{path}.values[{index}]", value, text) for text in label_value(value))
 
 
 def _field_faults(path: str, requirement: Object) -> Iterator[FieldError]:
@@ -161,6 +158,7 @@ def spread_faults(path: str, constraints: Sequence[Object]) -> Iterator[FieldErr
         for other in constraints[index + 1 :]:
             if (other.get("topologyKey"), other.get("whenUnsatisfiable")) == kind:
                 yield duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{kind[0]}, {kind[1]}}}")
+                break
         yield from _domain_faults(at, constraint)
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             if constraint.get(name) not in (None, "Honor", "Ignore"):

@@ -35,10 +35,15 @@ _HOST_PATH_TYPES: Final = (
     "Socket",
 )
 _QUALIFIED_NAMES: Final = {
-    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+(:[^,;*&$|\s]+)"),
-    "eui": re.compile(r"eui.[A-Za-z0-9]{16}"),
-    "naa": re.compile(r"naa.[A-Za-z0-9]{32}"),
+    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.[A-Za-z0-9.-]+(:[^,;*&$|\s]+)\Z"),
+    "eui": re.compile(r"\Aeui.[A-Za-z0-9]{16}\Z"),
+    "naa": re.compile(r"\Anaa.[A-Za-z0-9]{32}\Z"),
 }
+_ANY_QUALIFIED: Final = "must be valid format starting with iqn, eui, or naa"
+CHECKED_AT: Final = {"gcePersistentDisk": "persistentDisk"}
+"""Types whose faults the real server tells under another name than the field's."""
+REFUSED_AT: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
+"""Types that the real server calls by another name where they are one too many."""
 
 
 def needs(*names: str) -> Check:
@@ -88,22 +93,36 @@ def _nfs(path: str, source: Object) -> Iterator[FieldError]:
 
 
 def _iscsi(path: str, source: Object) -> Iterator[FieldError]:
-    yield from needs("targetPortal", "iqn")(path, source)
-    if source.get("iqn"):
-        yield from _qualified_name_faults(f"{path}.iqn", source["iqn"])
+    yield from needs("targetPortal")(path, source)
+    yield from iscsi_faults(path, source, _ANY_QUALIFIED)
+
+
+def iscsi_faults(path: str, source: Object, unknown: str, *, named: bool = False) -> Iterator[FieldError]:
+    """What is wrong with a disk besides its portal.
+
+    ``unknown`` is said of a name of no known form; ``named`` tells whether a secret must have a name.
+    """
+    if not source.get("iqn"):
+        yield required(f"{path}.iqn")
+    else:
+        yield from _qualified_name_faults(f"{path}.iqn", source["iqn"], unknown)
     lun = source.get("lun") or 0
     if not 0 <= lun <= _LAST_PARTITION:
         yield invalid_value(f"{path}.lun", lun, "must be between 0 and 255, inclusive")
     asks_password = source.get("chapAuthDiscovery") or source.get("chapAuthSession")
     if asks_password and source.get("secretRef") is None:
         yield required(f"{path}.secretRef")
+    if named:
+        yield from _named_secret(path, source)
     if source.get("initiatorName") is not None:
-        yield from _qualified_name_faults(f"{path}.initiatorname", source["initiatorName"])
+        yield from _qualified_name_faults(f"{path}.initiatorname", source["initiatorName"], unknown)
 
 
-def _qualified_name_faults(path: str, name: str) -> Iterator[FieldError]:
+def _qualified_name_faults(path: str, name: str, unknown: str) -> Iterator[FieldError]:
     pattern = _QUALIFIED_NAMES.get(name[:3])
-    if pattern is None or not pattern.search(name):
+    if pattern is None:
+        yield invalid_value(path, name, unknown)
+    elif not pattern.search(name):
         yield invalid_value(path, name, "must be valid format")
 
 

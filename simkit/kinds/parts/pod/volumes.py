@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from simkit.kinds.parts.claim_template import claim_template_faults
-from simkit.kinds.parts.pod.volume_sources import SOURCES
+from simkit.kinds.parts.pod.volume_sources import CHECKED_AT, REFUSED_AT, SOURCES
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
 from simkit.meta.format import dns_label, dns_subdomain
 from simkit.meta.objects import Object, name_of
@@ -62,10 +62,10 @@ def _source_faults(path: str, volume: Object, pod: Object | None) -> Iterator[Fi
         if source is None:
             continue
         if count:
-            yield forbidden_field(f"{path}.{name}", "may not specify more than 1 volume type")
+            yield forbidden_field(f"{path}.{REFUSED_AT.get(name, name)}", "may not specify more than 1 volume type")
             continue
         count += 1
-        yield from SOURCES[name](f"{path}.{name}", source)
+        yield from SOURCES[name](f"{path}.{CHECKED_AT.get(name, name)}", source)
         if name == "iscsi":
             yield from _portal_faults(f"{path}.name", volume.get("name") or "", source)
         elif name == "ephemeral":
