@@ -47,7 +47,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     if old is None:
         return [*errors, *_creation_faults(obj)]
     errors += annotation_change_faults("metadata.annotations", obj, old)
-    return [*errors, *change_faults(obj[_SPEC], old.get(_SPEC) or {})]
+    return [*errors, *change_faults(obj, old)]
 
 
 def _faults(obj: Object) -> list[FieldError]:

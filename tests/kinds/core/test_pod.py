@@ -110,6 +110,21 @@ def test_status_faults() -> None:
     assert found == ["metadata.conditions[0].Type", "status.containerStatuses[0].state", "status.podIPs"]
 
 
+def test_addresses_come_once() -> None:
+    """A repeated address is told as the real server prints it; of hosts before the families, of pods after them."""
+    live = pod()
+    twice = [{"ip": "10.0.0.1"}, {"ip": "10.0.0.1"}]
+    found = faults(with_status(live, {"podIPs": twice, "hostIP": "10.0.0.1", "hostIPs": twice}), live, "status")
+    families = "may specify no more than one IP for each IP family"
+    pods, hosts = ('core.PodIP{IP:"10.0.0.1"}', 'core.HostIP{IP:"10.0.0.1"}')
+    assert found == [
+        f"status.podIPs: Invalid value: []core.PodIP{{{pods}, {pods}}}: {families}",
+        f"status.podIPs[1]: Duplicate value: {pods}",
+        f"status.hostIPs[1]: Duplicate value: {hosts}",
+        f"status.hostIPs: Invalid value: []core.HostIP{{{hosts}, {hosts}}}: {families}",
+    ]
+
+
 def test_addresses_agree() -> None:
     """The one address and the list of addresses say the same."""
     live = pod()

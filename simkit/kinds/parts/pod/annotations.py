@@ -117,7 +117,7 @@ def _disagreement(path: str, what: str, profile: Object, value: str) -> Iterator
 
 
 def app_armor_agreement_faults(path: str, pod: Object, spec: Object) -> Iterator[FieldError]:
-    """AppArmor annotations of a new pod that say something else than the fields."""
+    """AppArmor annotations of a new pod or a template that say something else than the fields."""
     annotations = annotations_of(pod)
     if not annotations or (spec.get("os") or {}).get("name") == "windows":
         return

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.gotext import text_map
 from simkit.kinds.parts.pod.containers import image_faults
+from simkit.kinds.parts.pod.quality import quality_of_service
 from simkit.kinds.parts.pod.scheduling import REQUIRED, toleration_faults
 from simkit.kinds.parts.pod.spec_text import difference
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
@@ -22,8 +24,9 @@ CHANGEABLE: Final = (
 _ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
 
 
-def change_faults(spec: Object, old: Object) -> Iterator[FieldError]:
-    """What is wrong with a changed pod spec, besides being wrong in itself."""
+def change_faults(pod: Object, old_pod: Object) -> Iterator[FieldError]:
+    """What is wrong with a changed pod's spec, besides being wrong in itself."""
+    spec, old = pod["spec"], old_pod.get("spec") or {}
     for name in ("containers", "initContainers"):
         containers, before = spec.get(name) or (), old.get(name) or ()
         if len(containers) != len(before):
@@ -38,6 +41,8 @@ def change_faults(spec: Object, old: Object) -> Iterator[FieldError]:
     yield from _removed_gates("spec.schedulingGates", spec.get("schedulingGates") or (), old)
     if spec == old:
         return
+    if (at(old_pod, "status", "qosClass") or quality_of_service(old)) != quality_of_service(spec):
+        yield invalid_value("metadata", at(pod, "status", "qosClass") or "", "Pod QoS is immutable")
     munged = _munged(spec, old)
     if old.get("schedulingGates"):
         yield from _gated_faults(munged, old)
@@ -107,7 +112,7 @@ def _gated_faults(munged: Draft, old: Object) -> Iterator[FieldError]:
     if wanted != before:
         if any(wanted.get(key) != value for key, value in before.items()):
             text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-            yield invalid_value("spec.nodeSelector", wanted, text)
+            yield invalid_value("spec.nodeSelector", text_map(wanted or None), text)
         _restore(munged, old, "nodeSelector")
     node, node_before = at(munged, "affinity", "nodeAffinity"), at(old, "affinity", "nodeAffinity")
     if node != node_before:

@@ -29,7 +29,8 @@ _MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
 _SIDECARS_ONLY: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
-_NOT_EPHEMERAL: Final = ("ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_NOT_EPHEMERAL: Final = ("ports", "resources", "restartPolicy", *_PROBES)
 _EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 _WHITESPACE: Final = "must not have leading or trailing whitespace"
 
@@ -99,7 +100,9 @@ def ephemeral_container_faults(path: str, spec: Object, volumes: Volumes) -> Ite
 
 
 def _forbidden(path: str, holder: Object, names: Sequence[str], text: str) -> Iterator[FieldError]:
-    return (forbidden_field(f"{path}.{name}", text) for name in names if holder.get(name))
+    """Fields that are given though they may not be; an empty structure of a pointer counts as given."""
+    given = (name for name in names if holder.get(name) or (name in _PROBES and holder.get(name) is not None))
+    return (forbidden_field(f"{path}.{name}", text) for name in given)
 
 
 def image_faults(path: str, container: Object) -> Iterator[FieldError]:

@@ -13,6 +13,7 @@ from simkit.kinds.parts.pod.references import (
     resource_faults,
 )
 from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Object
 
 _NAME: Final = "[-._a-zA-Z][-._a-zA-Z0-9]*"
@@ -73,8 +74,12 @@ def environment_source_faults(path: str, container: Object) -> Iterator[FieldErr
             yield from (invalid_value(f"{at}.prefix", prefix, text) for text in name_texts(prefix))
         present = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
         for name in present:
-            if not source[name].get("name"):
+            called = source[name].get("name") or ""
+            if not called:
                 yield required(f"{at}.{name}.name")
+            else:
+                wrong = dns_subdomain(called, prefix=True)
+                yield from (invalid_value(f"{at}.{name}.name", called, text) for text in wrong)
         if not present:
             yield invalid_value(path, "", "must specify one of: `configMapRef` or `secretRef`")
         elif len(present) > 1:

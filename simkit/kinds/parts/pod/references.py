@@ -8,7 +8,7 @@ from typing import Final
 
 from simkit.kinds.parts.data_keys import key_faults
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
-from simkit.meta.format import qualified_name
+from simkit.meta.format import dns_subdomain, qualified_name
 from simkit.meta.objects import Object
 from simkit.meta.quantity import parse
 
@@ -96,8 +96,8 @@ def _divisor_faults(path: str, resource: str, divisor: str) -> Iterator[FieldErr
 
 def key_reference_faults(path: str, reference: Object) -> Iterator[FieldError]:
     """What is wrong with a reference to a key of a config map or secret."""
-    if not reference.get("name"):
-        yield required(f"{path}.name")
+    name = reference.get("name") or ""
+    yield from (invalid_value(f"{path}.name", name, text) for text in dns_subdomain(name))
     if not reference.get("key"):
         yield required(f"{path}.key")
     else:

@@ -16,7 +16,6 @@ from simkit.meta.fielderror import (
     forbidden_field,
     invalid_value,
     required,
-    too_long,
     unsupported,
 )
 from simkit.meta.format import dns_subdomain
@@ -176,12 +175,14 @@ def _local_faults(path: str, profile: str | None) -> Iterator[FieldError]:
     elif not profile:
         yield required(path, "must be set when AppArmor type is Localhost")
     if profile is not None and len(profile.encode()) > _LONGEST_PROFILE:
-        yield too_long(path, _LONGEST_PROFILE)
+        yield FieldError("FieldValueTooLong", path, None, f"may not be longer than {_LONGEST_PROFILE}")
 
 
 _LONGEST_CREDENTIAL: Final = 64 * 1024
-_DOMAIN: Final = re.compile(r"(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:\..*)?|\.")
-_WINDOWS_USER: Final = re.compile(r"""[^"/\\:;|=,+*?<>@\[\]]+""")
+_OLD_DOMAIN: Final = re.compile(r"""[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}""")
+_LABEL: Final = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
+_DOMAIN: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+_NOT_IN_USERS: Final = re.compile(r"""["/\\:;|=,+*?<>@\[\]]""")
 
 
 def windows_faults(path: str, options: Object | None) -> Iterator[FieldError]:
@@ -209,6 +210,7 @@ def _windows_user_faults(path: str, user: str) -> Iterator[FieldError]:
         return
     if re.search(r"[\x00-\x1f\x7f]", user):
         yield invalid_value(path, user, "runAsUserName cannot contain control characters")
+        return
     parts = user.split("\\")
     if len(parts) > 2:
         yield invalid_value(path, user, "runAsUserName cannot contain more than one backslash")
@@ -216,14 +218,16 @@ def _windows_user_faults(path: str, user: str) -> Iterator[FieldError]:
     name = parts[-1]
     if len(parts) == 2:
         domain = parts[0]
-        if not domain or len(domain) > 255:
+        if len(domain.encode()) > 255:
             yield invalid_value(path, user, "runAsUserName's Domain length must be under 256 characters")
-        if not _DOMAIN.fullmatch(domain):
+        if not _OLD_DOMAIN.fullmatch(domain) and not _DOMAIN.fullmatch(domain):
             yield invalid_value(path, user, "runAsUserName's Domain doesn't match the NetBios nor the DNS format")
-    if len(name) > 104:
+    if not name:
+        yield invalid_value(path, user, "runAsUserName's User cannot be empty")
+    elif len(name.encode()) > 104:
         yield invalid_value(path, user, "runAsUserName's User length must not be longer than 104 characters")
     if re.fullmatch(r"[. ]+", name):
         yield invalid_value(path, user, "runAsUserName's User cannot contain only periods or spaces")
-    if not _WINDOWS_USER.fullmatch(name):
+    if _NOT_IN_USERS.search(name):
         text = "runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
         yield invalid_value(path, user, text)

@@ -7,6 +7,7 @@ from ipaddress import IPv6Address
 from typing import Any, Final
 
 from simkit.kinds.parts.addresses import address, address_faults
+from simkit.kinds.parts.gotext import printed, struct
 from simkit.kinds.parts.pod.annotations import annotation_change_faults
 from simkit.kinds.parts.pod.labels import name_faults
 from simkit.kinds.parts.pod.quality import quality_of_service
@@ -65,11 +66,15 @@ def status_faults(pod: Object, old: Object) -> Iterator[FieldError]:
     )
     for field, policy, restarting in lists:
         yield from _revived(f"status.{field}", status.get(field) or (), before.get(field) or (), policy, restarting)
-    yield from _addresses(status, "podIPs")
-    hosts = status.get("hostIPs") or ()
+    pods, hosts = status.get("podIPs") or (), status.get("hostIPs") or ()
+    yield from _address_faults("podIPs", pods)
+    yield from _family_faults("podIPs", "core.PodIP", pods)
+    yield from _repeated("podIPs", "core.PodIP", pods)
     if hosts and status.get("hostIP", "") != hosts[0].get("ip"):
         yield invalid_value("status.hostIPs[0].ip", hosts[0].get("ip") or "", "must be equal to `hostIP`")
-    yield from _addresses(status, "hostIPs")
+    yield from _address_faults("hostIPs", hosts)
+    yield from _repeated("hostIPs", "core.HostIP", hosts)
+    yield from _family_faults("hostIPs", "core.HostIP", hosts)
 
 
 def _revived(
@@ -89,18 +94,25 @@ def _revived(
                 yield forbidden_field(f"{path}[{index}].state", "may not be transitioned to non-terminated state")
 
 
-def _addresses(status: Object, name: str) -> Iterator[FieldError]:
-    path, given = f"status.{name}", [one.get("ip") or "" for one in status.get(name) or ()]
-    for index, text in enumerate(given):
-        yield from address_faults(f"{path}[{index}]", text)
-    if len(given) < 2:
-        return
-    families = {isinstance(address(text), IPv6Address) for text in given}
-    if len(families) < 2 or len(given) > 2:
-        kind = "PodIP" if name == "podIPs" else "HostIP"
-        shown = ", ".join(f'core.{kind}{{IP:"{text}"}}' for text in given)
+def _address_faults(name: str, given: Sequence[Object]) -> Iterator[FieldError]:
+    for index, one in enumerate(given):
+        yield from address_faults(f"status.{name}[{index}]", one.get("ip") or "")
+
+
+def _family_faults(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
+    """Of each family of addresses there may be one."""
+    families = {isinstance(address(one.get("ip") or ""), IPv6Address) for one in given}
+    if len(given) > 2 or len(given) > len(families):
+        shown = ", ".join(_shown(kind, one).text for one in given)
         detail = "may specify no more than one IP for each IP family"
-        yield invalid_value(path, Shown(f"[]core.{kind}{{{shown}}}"), detail)
-    for index, text in enumerate(given):
-        if text in given[:index]:
-            yield duplicate(f"{path}[{index}]", text)
+        yield invalid_value(f"status.{name}", Shown(f"[]{kind}{{{shown}}}"), detail)
+
+
+def _repeated(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
+    for index, one in enumerate(given):
+        if any(one.get("ip") == other.get("ip") for other in given[:index]):
+            yield duplicate(f"status.{name}[{index}]", _shown(kind, one))
+
+
+def _shown(kind: str, one: Object) -> Shown:
+    return struct(kind, ("IP", printed(one.get("ip"))))

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.pod.annotations import annotation_value_faults, field_agreement_faults, without_init_annotations
+from simkit.kinds.parts.pod.annotations import (
+    annotation_value_faults,
+    app_armor_agreement_faults,
+    field_agreement_faults,
+    without_init_annotations,
+)
 from simkit.kinds.parts.pod.labels import annotation_faults, label_faults
 from simkit.kinds.parts.pod.spec import pod_spec_faults
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, unsupported
@@ -22,6 +27,7 @@ def template_faults(path: str, template: Object) -> list[FieldError]:
     errors = [*metadata_faults(path, template)]
     errors += pod_spec_faults(f"{path}.spec", spec, None)
     errors += field_agreement_faults(f"{path}.spec", template, spec)
+    errors += app_armor_agreement_faults(f"{path}.spec", template, spec)
     if spec.get("ephemeralContainers"):
         text = "ephemeral containers not allowed in pod template"
         errors.append(forbidden_field(f"{path}.spec.ephemeralContainers", text))
