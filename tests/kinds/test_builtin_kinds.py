@@ -216,3 +216,23 @@ def test_defaults_as_observed(kind: str, change: Object) -> None:
     for path, value in observed.items():
         if not path.startswith("metadata."):
             assert at_path(obj, path) == value, path
+
+
+def test_what_attachers_report_has_bounds() -> None:
+    """Both bounds are told as the larger one, as the real server has it, and a status is looked at twice."""
+    live = made("storage.k8s.io/v1/VolumeAttachment")
+    status = {"attached": False, "attachmentMetadata": {"a": "b" * 262144}, "detachError": {"message": "c" * 1025}}
+    draft = with_part(live, {"status": status}, "status")
+    texts = [f"status.{name}: Too long: must have at most 262144 bytes" for name in _REPORTED]
+    assert faults(draft, live, "status") == [*texts, *texts]
+
+
+_REPORTED = ("attachmentMetadata", "detachError.message")
+
+
+def test_parameters_of_storage_classes_are_counted() -> None:
+    """More than 512 of them are too many, whatever they say."""
+    story = {"parameters": {f"p{number}": "" for number in range(513)}}
+    assert faults(made("storage.k8s.io/v1/StorageClass", story)) == [
+        "parameters: Too long: must have at most 512 bytes"
+    ]

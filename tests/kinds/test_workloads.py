@@ -135,6 +135,20 @@ def test_cells_of_jobs(status: Object, state: str, done: str, took: str) -> None
                 'status.uncountedTerminatedPods.failed[0]: Duplicate value: "a"',
             ],
         ),
+        (
+            "batch/v1/Job",
+            {
+                "conditions": [
+                    {"type": name, "status": "True"} for name in ("SuccessCriteriaMet", "Failed", "FailureTarget")
+                ]
+            },
+            [
+                "status.conditions: Invalid value: cannot set SuccessCriteriaMet to NonIndexed Job",
+                "status.conditions: Invalid value: cannot set SuccessCriteriaMet=True and Failed=true conditions",
+                "status.conditions: Invalid value: cannot set SuccessCriteriaMet=True and FailureTarget=true conditions",
+                "status.conditions: Invalid value: cannot set SuccessCriteriaMet=True for Job without SuccessPolicy",
+            ],
+        ),
     ],
 )
 def test_statuses(kind: str, status: Object, found: list[str]) -> None:
@@ -171,6 +185,33 @@ def test_names_with_dots(kind: str, warned: bool) -> None:
         "a DNS label is recommended: [must not contain dots]"
     )
     assert list(found) == ([text] if warned else [])
+
+
+def test_stateful_sets_are_named_like_hosts() -> None:
+    """A stateful set gives its name to hosts, so that it may have no dots; its generated name may end in a dash."""
+    name = rules("apps/v1/StatefulSet").name
+    assert name("a.b", False) == ["must not contain dots"]
+    assert name("a-", True) == []
+
+
+@pytest.mark.parametrize("kind", ["apps/v1/Deployment", "batch/v1/Job", "batch/v1/CronJob"])
+def test_warnings_come_with_changes(kind: str) -> None:
+    """A template that deserves a warning is warned of again only when something of the workload has changed."""
+    template: Object = {"spec": {"template": {"spec": {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}}}}
+    live = made(written(kind, {"spec": {"jobTemplate": template}} if kind == "batch/v1/CronJob" else template))
+    live["metadata"]["generation"] = 1
+    later = {**live, "metadata": {**live["metadata"], "generation": 2}}
+    warnings = rules(kind).warnings
+    assert len(warnings(live, None)) == len(warnings(later, live)) == 1
+    assert list(warnings(live, live)) == []
+
+
+def test_old_schedules_with_zones() -> None:
+    """A zone within the schedule, which only old objects have, is warned of at every write."""
+    live = made(written("batch/v1/CronJob", {"spec": {"schedule": "TZ=UTC 0 0 * * *"}}))
+    assert faults(changed(live, {"metadata": {"labels": {"a": "b"}}}), live) == []
+    (found,) = rules("batch/v1/CronJob").warnings(live, live)
+    assert found.startswith("cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see https://")
 
 
 def flattened(obj: Any, path: str = "") -> Iterator[tuple[str, Any]]:

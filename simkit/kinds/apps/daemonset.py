@@ -88,7 +88,9 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors += count_faults("spec", spec, ("minReadySeconds",))
     errors += _strategy_faults("spec.updateStrategy", spec.get("updateStrategy") or {})
     errors += count_faults("spec", spec, ("revisionHistoryLimit",))
-    return [*errors, *(immutable_selector(obj, old) if old is not None else ())]
+    if old is None:
+        return errors
+    return [*errors, *errors, *immutable_selector(obj, old)]  # the real server checks an update twice
 
 
 def _strategy_faults(path: str, strategy: Object) -> Iterator[FieldError]:

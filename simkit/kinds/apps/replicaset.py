@@ -48,7 +48,9 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         errors.append(invalid_value("spec.selector", shown_selector(selector), "invalid label selector"))
     else:
         errors += replicated_faults("spec.template", spec, "ReplicaSet", chosen)
-    return [*errors, *(immutable_selector(obj, old) if old is not None else ())]
+    if old is None:
+        return errors
+    return [*errors, *errors, *immutable_selector(obj, old)]  # the real server checks an update twice
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -24,6 +24,7 @@ from simkit.kinds.parts.workload import (
 )
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.format import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _CHANGEABLE: Final = (
@@ -176,6 +177,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 RULES = KindRules(
+    name=dns_label,
     default=_default,
     prepare=_prepare,
     validate=_validate,

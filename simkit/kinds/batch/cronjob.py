@@ -20,6 +20,7 @@ from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.selector_text import selector_text
 from simkit.kinds.parts.workload import count_faults, default_missing, name_warnings
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -28,6 +29,10 @@ _POLICIES: Final = ("Allow", "Forbid", "Replace")
 _ZONE_PART: Final = re.compile(r"[A-Za-z._0-9+][A-Za-z._0-9+-]{0,13}")
 _DEFAULTS: Final = {"suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1}
 _IN_JOB: Final = "spec.jobTemplate.spec"
+_OLD_ZONE: Final = (
+    "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "
+    f"https://{LABEL_DOMAIN}/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
 
 
 def _default(draft: Draft) -> None:
@@ -116,15 +121,12 @@ def _job_faults(job: Object) -> Iterator[FieldError]:
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
-        return ()
-    job = at(obj, "spec", "jobTemplate", "spec") or {}
-    named = name_warnings(obj) if old is None else ()
-    found = [*named, *many_warnings(_IN_JOB, job), *pod_warnings(f"{_IN_JOB}.template", job.get("template") or {})]
-    schedule = at(obj, "spec", "schedule") or ""
-    if old is not None and "TZ" in schedule:
-        text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
-        found.append(f'spec.schedule: Invalid value: "{schedule}": {text}')
+    found = [*name_warnings(obj)] if old is None else []
+    if old is None or obj["metadata"].get("generation") != old["metadata"].get("generation"):
+        job = at(obj, "spec", "jobTemplate", "spec") or {}
+        found += [*many_warnings(_IN_JOB, job), *pod_warnings(f"{_IN_JOB}.template", job.get("template") or {})]
+    if old is not None and "TZ" in (at(obj, "spec", "schedule") or ""):
+        found.append(_OLD_ZONE)
     return found
 
 

@@ -27,7 +27,7 @@ from simkit.kinds.parts.workload import (
 from simkit.kinds.rules import Deletion, KindRules, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required
+from simkit.meta.fielderror import OMITTED, FieldError, duplicate, invalid_value, required
 from simkit.meta.format import dns_label
 from simkit.meta.objects import Draft, Object, at, labels_of, metadata, name_of
 
@@ -209,10 +209,28 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
             elif uid in seen:
                 errors.append(duplicate(path, uid))
             seen.add(uid)
-    return errors
+    return [*errors, *_success_faults(obj["spec"], status.get("conditions") or ())]
+
+
+def _success_faults(spec: Object, conditions: Sequence[Object]) -> Iterator[FieldError]:
+    """A job meets the criteria of success only if it has any, and has not failed."""
+    true = {one.get("type") for one in conditions if one.get("status") == "True"}
+    if "SuccessCriteriaMet" not in true:
+        return
+    path = "status.conditions"
+    if spec.get("completionMode") != "Indexed":
+        yield invalid_value(path, OMITTED, "cannot set SuccessCriteriaMet to NonIndexed Job")
+    for name in ("Failed", "FailureTarget"):
+        if name in true:
+            text = f"cannot set SuccessCriteriaMet=True and {name}=true conditions"
+            yield invalid_value(path, OMITTED, text)
+    if spec.get("successPolicy") is None:
+        yield invalid_value(path, OMITTED, "cannot set SuccessCriteriaMet=True for Job without SuccessPolicy")
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return ()
     named = name_warnings(obj) if old is None else ()
     return [*named, *many_warnings("spec", obj["spec"]), *pod_warnings("spec.template", obj["spec"]["template"])]
 

@@ -43,9 +43,11 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         errors.append(required("spec.selector"))
     errors += count_faults("spec", spec, ("replicas",))
     if spec.get("template") is None:
-        return [*errors, required("spec.template")]
-    chosen = labels.of_object({"matchLabels": selector})
-    return [*errors, *replicated_faults("spec.template", spec, "ReplicationController", chosen)]
+        errors.append(required("spec.template"))
+    else:
+        chosen = labels.of_object({"matchLabels": selector})
+        errors += replicated_faults("spec.template", spec, "ReplicationController", chosen)
+    return errors if old is None else [*errors, *errors]  # the real server checks an update twice
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

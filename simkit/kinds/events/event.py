@@ -17,6 +17,7 @@ from simkit.kinds.parts.event import (
 from simkit.kinds.rules import KindRules
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.fielderror import FieldError
+from simkit.meta.format import path_segment
 from simkit.meta.objects import Object
 
 _VERSION = f"{EVENTS_GROUP}/v1"
@@ -32,6 +33,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 RULES = KindRules(
+    name=path_segment,
     validate=_validate,
     fields=event_fields,
     row=_row,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import changed, domain_path_faults, named_faults
+from simkit.kinds.parts.bounds import changed, domain_path_faults, text_faults
 from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.parts.drafts import owned
 from simkit.kinds.parts.object_reference import local_reference_faults
@@ -47,10 +47,10 @@ def _faults(spec: Object, controller: str) -> Iterator[FieldError]:
         yield unsupported(f"{path}.scope", scope, _SCOPES)
     elif scope == "Cluster" and namespace is not None:
         yield forbidden_field(f"{path}.namespace", "`parameters.scope` is set to 'Cluster'")
-    elif scope == "Namespace" and not namespace:
+    elif scope == "Namespace" and namespace is None:
         yield required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'")
     elif scope == "Namespace":
-        yield from named_faults(f"{path}.namespace", namespace, dns_label)
+        yield from text_faults(f"{path}.namespace", namespace, dns_label)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from simkit.kinds.parts.bounds import changed, text_faults
 from simkit.kinds.parts.cells import created
@@ -16,6 +16,9 @@ from simkit.kinds.rules import KindRules
 from simkit.meta.fielderror import FieldError, Shown, duplicate
 from simkit.meta.format import dns_label
 from simkit.meta.objects import Object, at, name_of
+
+_TOLERATION: Final = (("Key", "key"), ("Operator", "operator"), ("Value", "value"), ("Effect", "effect"))
+"""What makes a toleration: how Go names it, and its field. Seconds do not count."""
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -36,15 +39,17 @@ def _faults(obj: Object) -> Iterator[FieldError]:
 
 def _toleration_faults(tolerations: Sequence[Object]) -> Iterator[FieldError]:
     yield from toleration_faults("scheduling.tolerations", tolerations)
+    seen: set[tuple[str, ...]] = set()
     for index, one in enumerate(tolerations):
-        if one in tolerations[:index]:
+        same = tuple(one.get(name) or "" for _, name in _TOLERATION)
+        if same in seen:
             yield duplicate(f"scheduling.tolerations[{index}]", _shown(one))
+        seen.add(same)
 
 
 def _shown(toleration: Object) -> Shown:
     """A toleration as Go prints the structure."""
-    names = (("Key", "key"), ("Operator", "operator"), ("Value", "value"), ("Effect", "effect"))
-    fields = [(name, printed(toleration.get(field))) for name, field in names]
+    fields = [(name, printed(toleration.get(field))) for name, field in _TOLERATION]
     return struct(
         "core.Toleration", *fields, ("TolerationSeconds", pointer("int64", toleration.get("tolerationSeconds")))
     )

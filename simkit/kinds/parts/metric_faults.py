@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
+from simkit.kinds.parts.amounts import container_name_faults
 from simkit.kinds.parts.bounds import segment, text_faults
 from simkit.kinds.parts.object_reference import scaled_reference_faults
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.format import dns_label
 from simkit.meta.objects import Object
 from simkit.meta.quantity import parse
 
@@ -75,15 +77,12 @@ def _named_faults(path: str, source: Object) -> Iterator[FieldError]:
     yield from _target_faults(f"{path}.target", source.get("target") or {})
 
 
-_EITHER: Final = "must set either a target value for metric or a per-pod target"
-
-
 def _object(path: str, source: Object) -> Iterator[FieldError]:
     yield from scaled_reference_faults(f"{path}.describedObject", source.get("describedObject") or {})
     yield from _named_faults(path, source)
     target = source.get("target") or {}
     if target.get("value") is None and target.get("averageValue") is None:
-        yield required(f"{path}.target.averageValue", _EITHER)
+        yield required(f"{path}.target.averageValue", "must set either a target value or averageValue")
 
 
 def _external(path: str, source: Object) -> Iterator[FieldError]:
@@ -91,15 +90,15 @@ def _external(path: str, source: Object) -> Iterator[FieldError]:
     target = source.get("target") or {}
     given = [name for name in ("value", "averageValue") if target.get(name) is not None]
     if not given:
-        yield required(f"{path}.target.averageValue", _EITHER)
+        text = "must set either a target value for metric or a per-pod target"
+        yield required(f"{path}.target.averageValue", text)
     if len(given) == 2:
         yield forbidden_field(f"{path}.target.value", "may not set both a target value for metric and a per-pod target")
 
 
 def _pods(path: str, source: Object) -> Iterator[FieldError]:
     yield from _named_faults(path, source)
-    amount = (source.get("target") or {}).get("averageValue")
-    if amount is None or parse(amount).nano <= 0:
+    if (source.get("target") or {}).get("averageValue") is None:
         yield required(f"{path}.target.averageValue", "must specify a positive target averageValue")
 
 
@@ -112,8 +111,12 @@ def _resource(path: str, source: Object) -> Iterator[FieldError]:
 def _container_resource(path: str, source: Object) -> Iterator[FieldError]:
     if not source.get("name"):
         yield required(f"{path}.name", "must specify a resource name")
+    else:
+        yield from container_name_faults(f"{path}.name", source["name"])
     if not source.get("container"):
         yield required(f"{path}.container", "must specify a container")
+    else:
+        yield from text_faults(f"{path}.container", source["container"], dns_label)
     yield from _resource_target(path, source)
 
 

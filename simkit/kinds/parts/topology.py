@@ -11,15 +11,17 @@ from simkit.meta.objects import Object
 
 
 def topology_faults(path: str, terms: Sequence[Object]) -> Iterator[FieldError]:
-    """What is wrong with terms: each needs keys, told once, with values told once."""
-    seen: list[dict[str, frozenset[str]]] = []
+    """What is wrong with terms: each needs keys, told once, with values told once.
+
+    The real server compares a term with all before it and with as many empty ones as there are terms.
+    """
+    seen: list[dict[str, frozenset[str]]] = [{} for _ in terms]
     for index, term in enumerate(terms):
         where = f"{path}[{index}]"
         keys: dict[str, frozenset[str]] = {}
         for number, one in enumerate(term.get("matchLabelExpressions") or ()):
             yield from _expression_faults(f"{where}.matchLabelExpressions[{number}]", one, keys)
-        if keys in seen:
-            yield duplicate(f"{where}.matchLabelExpressions", "")
+        yield from (duplicate(f"{where}.matchLabelExpressions", "") for other in seen if other == keys)
         seen.append(keys)
 
 

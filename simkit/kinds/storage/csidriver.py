@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import changed
+from simkit.kinds.parts.bounds import FIXED, changed
 from simkit.kinds.parts.cells import NONE, UNSET, created
 from simkit.kinds.parts.drafts import owned
-from simkit.kinds.parts.pod.volume_sources import driver_faults
 from simkit.kinds.rules import KindRules
-from simkit.meta.fielderror import FieldError, duplicate, invalid_value, unsupported
+from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 
 _DEFAULTS: Final = {
@@ -21,9 +20,8 @@ _DEFAULTS: Final = {
     "requiresRepublish": False,
     "seLinuxMount": False,
 }
-_FIXED: Final = ("attachRequired", "fsGroupPolicy", "volumeLifecycleModes")
 _GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")
-_MODES: Final = ("Ephemeral", "Persistent")
+_MODES: Final = ("Persistent", "Ephemeral")
 _SHORTEST, _LONGEST = 600, 1 << 32
 
 
@@ -37,15 +35,14 @@ def _default(draft: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = [*driver_faults("metadata.name", name_of(obj)), *_faults(obj["spec"])] if old is None else []
-    return faults if old is None else list(_changes(obj["spec"], old["spec"]))
+    return [*_faults(obj["spec"]), *(_changes(obj["spec"], old["spec"]) if old is not None else ())]
 
 
 def _faults(spec: Object) -> Iterator[FieldError]:
-    yield from _token_faults(spec.get("tokenRequests") or ())
     policy = spec["fsGroupPolicy"]
     if policy not in _GROUP_POLICIES:
         yield unsupported("spec.fsGroupPolicy", policy, _GROUP_POLICIES)
+    yield from _token_faults(spec.get("tokenRequests") or ())
     for mode in spec["volumeLifecycleModes"]:
         if mode not in _MODES:
             yield unsupported("spec.volumeLifecycleModes", mode, _MODES)
@@ -53,9 +50,10 @@ def _faults(spec: Object) -> Iterator[FieldError]:
 
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
     yield from changed("spec.attachedRequired", spec["attachRequired"], old.get("attachRequired"))
-    yield from changed("spec.fsGroupPolicy", spec["fsGroupPolicy"], old.get("fsGroupPolicy"))
-    yield from changed("spec.volumeLifecycleModes", spec["volumeLifecycleModes"], old.get("volumeLifecycleModes"))
-    yield from _token_faults(spec.get("tokenRequests") or ())
+    modes = spec["volumeLifecycleModes"]
+    if modes != old.get("volumeLifecycleModes"):
+        shown = Shown(f"[]storage.VolumeLifecycleMode{{{', '.join(map(quoted, modes))}}}")
+        yield invalid_value("spec.volumeLifecycleModes", shown, FIXED)
 
 
 def _token_faults(requests: Sequence[Object]) -> Iterator[FieldError]:
@@ -64,6 +62,7 @@ def _token_faults(requests: Sequence[Object]) -> Iterator[FieldError]:
         path, audience, seconds = f"spec.tokenRequests[{index}]", request["audience"], request.get("expirationSeconds")
         if audience in seen:
             yield duplicate(f"{path}.audience", audience)
+            continue
         seen.add(audience)
         if seconds is not None and seconds < _SHORTEST:
             yield invalid_value(f"{path}.expirationSeconds", seconds, "may not specify a duration less than 10 minutes")

@@ -15,7 +15,7 @@ from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, 
 from simkit.meta.format import qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of
 
-_LONGEST_ID: Final = 192
+_LONGEST_ID: Final = 256
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -30,13 +30,13 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     faults = list(_faults(drivers))
     if old is None:
         return faults
-    before = {driver["name"]: driver for driver in at(old, "spec", "drivers") or ()}
     changes = [
         invalid_value("CSINodeDriver", _shown(driver), "field is immutable")
+        for before in at(old, "spec", "drivers") or ()
         for driver in drivers
-        if driver["name"] in before and driver != before[driver["name"]]
+        if driver["name"] == before["name"] and driver != before
     ]
-    return [*faults, *changes]
+    return [*faults, *faults, *changes]  # the real server checks an update twice
 
 
 def _faults(drivers: Sequence[Object]) -> Iterator[FieldError]:
@@ -54,7 +54,7 @@ def _faults(drivers: Sequence[Object]) -> Iterator[FieldError]:
         if name in seen:
             yield duplicate(f"{path}.name", name)
         seen.add(name)
-        yield from _key_faults(driver.get("topologyKeys") or (), f"{path}.topologyKeys")
+        yield from _key_faults(driver.get("topologyKeys") or (), path)  # the real server names the driver, not the keys
 
 
 def _key_faults(keys: Sequence[str], path: str) -> Iterator[FieldError]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simkit.kinds.parts.amounts import negative_faults
-from simkit.kinds.parts.bounds import changed, text_faults
+from simkit.kinds.parts.bounds import FIXED, changed, text_faults
+from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.old_labels import selector_warnings
 from simkit.kinds.rules import KindRules
-from simkit.meta.fielderror import FieldError
+from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Object, metadata, name_of
 
@@ -18,7 +19,10 @@ from simkit.meta.objects import Object, metadata, name_of
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     faults = list(_faults(obj))
     if old is not None:
-        faults += changed("nodeTopology", obj.get("nodeTopology"), old.get("nodeTopology"))
+        topology = obj.get("nodeTopology")
+        if topology != old.get("nodeTopology"):
+            shown = shown_selector(topology) if topology is not None else None
+            faults.append(invalid_value("nodeTopology", shown, FIXED))
         faults += changed("storageClassName", obj.get("storageClassName"), old.get("storageClassName"))
     return faults
 
@@ -26,9 +30,8 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 def _faults(obj: Object) -> Iterator[FieldError]:
     yield from validate_label_selector(obj.get("nodeTopology"), "nodeTopology")
     yield from text_faults("storageClassName", obj.get("storageClassName") or "", dns_subdomain)
-    for name in ("capacity", "maximumVolumeSize"):
-        if obj.get(name) is not None:
-            yield from negative_faults(name, obj[name])
+    if obj.get("capacity") is not None:
+        yield from negative_faults("capacity", obj["capacity"])
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

@@ -38,7 +38,7 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj) if old is None else _changes(obj, old))
+    return [*_faults(obj), *(_changes(obj, old) if old is not None else ())]
 
 
 def _faults(obj: Object) -> Iterator[FieldError]:
@@ -48,7 +48,7 @@ def _faults(obj: Object) -> Iterator[FieldError]:
     else:
         yield from text_faults("provisioner", provisioner.lower(), qualified_name)
     yield from _parameter_faults(obj.get("parameters") or {})
-    if obj["reclaimPolicy"] not in _POLICIES:
+    if obj["reclaimPolicy"] and obj["reclaimPolicy"] not in _POLICIES:
         yield unsupported("reclaimPolicy", obj["reclaimPolicy"], _POLICIES)
     if obj["volumeBindingMode"] not in _MODES:
         yield unsupported("volumeBindingMode", obj["volumeBindingMode"], _MODES)
@@ -57,7 +57,7 @@ def _faults(obj: Object) -> Iterator[FieldError]:
 
 def _parameter_faults(parameters: dict[str, str]) -> Iterator[FieldError]:
     if len(parameters) > _MOST_PARAMETERS:
-        yield too_long("parameters.Provisioner Parameters exceeded max allowed", _MOST_PARAMETERS)
+        yield too_long("parameters", _MOST_PARAMETERS)
         return
     for key in parameters:
         if not key:

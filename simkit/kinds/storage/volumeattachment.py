@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.cells import created
@@ -11,9 +11,13 @@ from simkit.kinds.parts.drafts import kept_status
 from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.pod.volume_sources import driver_faults
 from simkit.kinds.rules import KindRules, Subresource
-from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, too_long
 from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
+
+_ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+_LARGEST: Final = 256 * 1024
+_LONGEST_MESSAGE: Final = 1024
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -22,32 +26,48 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_faults(obj.get("spec") or {}))
-    if old is not None and obj.get("spec") != old.get("spec"):
-        faults.append(invalid_value("spec", _shown(obj.get("spec") or {}), "field is immutable"))
-    return faults
+    spec = obj.get("spec") or {}
+    faults = [*_faults(spec), *_reported_faults("status", obj.get("status") or {})]
+    if old is None:
+        return [*faults, *_new_faults(spec)]
+    if spec == old.get("spec"):
+        return [*faults, *faults]  # the real server checks an update twice
+    return [*faults, *faults, invalid_value("spec", _shown(spec), "field is immutable")]
 
 
 def _faults(spec: Object) -> Iterator[FieldError]:
     if not spec.get("attacher"):
         yield required("spec.attacher")
-    else:
-        yield from driver_faults("spec.attacher", spec["attacher"])
-    if not spec.get("nodeName"):
-        yield required("spec.nodeName")
-    else:
-        yield from text_faults("spec.nodeName", spec["nodeName"], dns_subdomain)
     source = spec.get("source") or {}
     name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
     if name is None and inline is None:
-        yield required("spec.source", "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
+        yield required("spec.source", _ONE_SOURCE)
     elif name is not None and inline is not None:
-        text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
-        yield invalid_value("spec.source", "", text)
-    elif name is not None and not name:
-        yield required("spec.source.persistentVolumeName")
-    elif name is not None:
+        yield forbidden_field("spec.source", _ONE_SOURCE)
+    elif inline is None and not name:
+        yield required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName")
+    yield from text_faults("spec.nodeName", spec.get("nodeName") or "", dns_subdomain)
+
+
+def _new_faults(spec: Object) -> Iterator[FieldError]:
+    """What only a new attachment is held to."""
+    yield from driver_faults("spec.attacher", spec.get("attacher") or "")
+    name = at(spec, "source", "persistentVolumeName")
+    if name is not None:
         yield from text_faults("spec.source.persistentVolumeName", name, dns_subdomain)
+
+
+def _reported_faults(path: str, status: Object) -> Iterator[FieldError]:
+    """What an attacher reports has bounds; the one of errors is told as that of the metadata, as the real server does.
+
+    Lengths are those of UTF-8, in bytes.
+    """
+    texts = (status.get("attachmentMetadata") or {}).items()
+    if sum(len(key.encode()) + len(value.encode()) for key, value in texts) > _LARGEST:
+        yield too_long(f"{path}.attachmentMetadata", _LARGEST)
+    for name in ("attachError", "detachError"):
+        if len((at(status, name, "message") or "").encode()) > _LONGEST_MESSAGE:
+            yield too_long(f"{path}.{name}.message", _LARGEST)
 
 
 def _shown(spec: Object) -> Shown:
@@ -66,10 +86,6 @@ def _shown(spec: Object) -> Shown:
     )
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return ()
-
-
 def _row(obj: Object, now: float) -> Sequence[Any]:
     spec = obj.get("spec") or {}
     volume = at(spec, "source", "persistentVolumeName") or ""
@@ -81,7 +97,7 @@ RULES = KindRules(
     prepare=_prepare,
     validate=_validate,
     row=_row,
-    subresources={"status": Subresource(kept_status, _status_faults)},
+    subresources={"status": Subresource(kept_status, _validate)},
     needs_version=True,
     delete_returns_object=True,
 )
