@@ -11,7 +11,6 @@ import orjson
 
 from simkit.meta.objects import Object
 
-
 BODY_LIMIT: Final = 3 * 1024 * 1024
 """Bytes that a request body may have. Of a longer one, some more than these are handed on, so that it shows."""
 

@@ -62,12 +62,13 @@ def parse_json(body: bytes) -> Any:
     # UTF-8 and halves of surrogate pairs, which become replacement characters.
     text = body.decode("utf-8", "surrogateescape")
     try:
-        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole)
-    except RecursionError:
+        value = _replaced(json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole))
+        orjson.dumps(value)  # what cannot be written again nests too deeply
+    except (RecursionError, orjson.JSONEncodeError):
         raise MalformedBody("exceeded max depth") from None
     except json.JSONDecodeError as error:
         raise MalformedBody(_go_text(error)) from None
-    return _replaced(value)
+    return value
 
 
 def _refuse_constant(word: str) -> Any:
@@ -83,11 +84,12 @@ def _finite(number: str) -> float:
     return found
 
 
-def _whole(number: str) -> int:
+def _whole(number: str) -> float:
     try:
-        return int(number)
+        found = int(number)
     except ValueError:  # more digits than Python reads
         raise MalformedBody(f"json: cannot unmarshal number {number[:100]} into Go value of type float64") from None
+    return found if found.bit_length() < _WHOLE_BITS else _finite(number)
 
 
 def _replaced(value: Any) -> Any:
@@ -111,6 +113,7 @@ def repeat_faults(repeats: Sequence[Repeat]) -> list[str]:
     return [f'line {repeat.line}: key "{repeat.key}" already set in map' for repeat in repeats]
 
 
+_WHOLE_BITS: Final = 64
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _AFTER: Final = {
     "Expecting value": "looking for beginning of value",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 import simkit
@@ -42,6 +44,19 @@ def test_what_is_no_json(cluster: simkit.Cluster, method: str, body: bytes, why:
     assert (answer.status, answer.object["reason"]) == (400, "BadRequest")
     assert why in answer.object["message"]
     assert cluster.engine.store.revision == before
+
+
+def test_depth_is_bounded_whatever_python_allows(cluster: simkit.Cluster) -> None:
+    """Notebooks and tools raise the limit of recursion: what nests deeply is refused all the same."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(20_000)
+    try:
+        for depth in (300, 1_000, 3_000):
+            body = b'{"metadata":{"name":"deep"},"data":' + b'{"a":' * depth + b'"\xff"' + b"}" * depth + b"}"
+            answer = cluster.perform(Request("POST", MAPS, headers={"content-type": ["application/json"]}, body=body))
+            assert (answer.status, answer.object["reason"]) == (400, "BadRequest")
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def test_bytes_that_are_no_text(cluster: simkit.Cluster) -> None:
