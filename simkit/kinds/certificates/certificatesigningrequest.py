@@ -147,12 +147,13 @@ def _change_faults(obj: Object, old: Object, *, decides: bool) -> Iterator[Field
     """What is decided stays decided; only an approval decides, and a certificate is set once."""
     path = "status.conditions"
     for kind in _FINAL:
-        now, before = _of_type(obj, kind), _of_type(old, kind)
-        if len(now) < len(before):
+        if len(_of_type(obj, kind)) < len(_of_type(old, kind)):
             yield forbidden_field(path, f'updates may not remove a condition of type "{kind}"')
-        elif kind in _DECISIONS and not decides and len(now) > len(before):
+    for kind in () if decides else _DECISIONS:
+        now, before = _of_type(obj, kind), _of_type(old, kind)
+        if len(now) > len(before):
             yield forbidden_field(path, f'updates may not add a condition of type "{kind}"')
-        elif kind in _DECISIONS and not decides and now != before:
+        elif len(now) == len(before) and now != before:
             yield forbidden_field(path, f'updates may not modify a condition of type "{kind}"')
     before = at(old, "status", "certificate")
     if before and at(obj, "status", "certificate") != before:

@@ -105,17 +105,14 @@ def _path_rule_faults(path: str, rule: Object) -> Iterator[FieldError]:
 
 
 def _url_faults(path: str, url: str) -> Iterator[FieldError]:
+    """The first thing that is wrong with a path."""
     if not url:
         yield invalid_value(path, url, "must not be empty")
-        return
-    if url == "/":
-        return
-    if not url.startswith("/"):
+    elif not url.startswith("/"):
         yield invalid_value(path, url, "must start with slash")
-    if " " in url:
+    elif " " in url:
         yield invalid_value(path, url, "must not contain white-space")
-    if "//" in url:
+    elif "//" in url:
         yield invalid_value(path, url, "must not contain double slash")
-    count = url.count("*")
-    if count > 1 or (count == 1 and not url.endswith("/*")):
+    elif url.count("*") > 1 or ("*" in url and not url.endswith("/*")):
         yield invalid_value(path, url, "wildcard can only do suffix matching")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from simkit.meta.fielderror import Shown
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
 _BLOCK: Final = re.compile(rb"-----BEGIN ([^-\n]+)-----\s*\n(.*?)\n?-----END \1-----", re.DOTALL)
 _REQUEST: Final = b"CERTIFICATE REQUEST"
@@ -35,8 +38,18 @@ def request_fault(encoded: str | None) -> str:
         request = x509.load_der_x509_csr(der)
         signed = request.is_signature_valid
     except ValueError:
-        return _not_asn1(der, "certificateRequest")
-    return "" if signed else "x509: ECDSA verification failure"
+        return _not_asn1(der)
+    return "" if signed else _unverified(request.public_key())
+
+
+def _unverified(key: PublicKeyTypes) -> str:
+    """Go's words for a signature that a key did not make."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+
+    if isinstance(key, RSAPublicKey):
+        return "crypto/rsa: verification error"
+    return f"x509: {'Ed25519' if isinstance(key, Ed25519PublicKey) else 'ECDSA'} verification failure"
 
 
 def _decoded(text: bytes) -> bytes | None:
@@ -46,7 +59,7 @@ def _decoded(text: bytes) -> bytes | None:
         return None
 
 
-def _not_asn1(der: bytes, name: str) -> str:
+def _not_asn1(der: bytes) -> str:
     """Go's words for bytes that do not begin as a sequence, or end too early."""
     if not der:
         return "asn1: syntax error: sequence truncated"
@@ -56,7 +69,7 @@ def _not_asn1(der: bytes, name: str) -> str:
         found = f"{{class:{kind} tag:{tag} length:{length} isCompound:{compound}}}"
         wanted = "{optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> "
         wanted += "stringType:0 timeType:0 set:false omitEmpty:false}"
-        return f"asn1: structure error: tags don't match (16 vs {found}) {wanted} {name} @2"
+        return f"asn1: structure error: tags don't match (16 vs {found}) {wanted} certificateRequest @2"
     return "asn1: syntax error: data truncated"
 
 
@@ -67,15 +80,21 @@ def certificates_fault(encoded: str | None) -> str:
     from cryptography import x509
 
     content = base64.b64decode(encoded)
-    blocks = list(_BLOCK.finditer(content))
-    if not blocks:
-        return "must contain at least one CERTIFICATE PEM block"
-    for block in blocks:
+    found = False
+    for block in _BLOCK.finditer(content):
+        headed = b":" in block[2]
+        der = b"" if headed else _decoded(block[2])
+        if der is None:
+            continue
+        found = True
         if block[1] != _CERTIFICATE:
             return f'only CERTIFICATE PEM blocks are allowed, found "{block[1].decode()}"'
-        der = _decoded(block[2])
+        if headed:
+            return "no PEM block headers are permitted"
+        if not der:
+            return "found CERTIFICATE PEM block containing 0 certificates"
         try:
-            x509.load_der_x509_certificate(der or b"")
+            x509.load_der_x509_certificate(der)
         except ValueError:
-            return _not_asn1(der or b"", "certificate")
-    return ""
+            return "x509: malformed certificate"
+    return "" if found else "must contain at least one CERTIFICATE PEM block"
