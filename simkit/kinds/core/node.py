@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import ne
 from typing import Any, Final
 
 from simkit.kinds.parts.addresses import Network, network, range_faults
@@ -47,7 +48,18 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     faults = list(_taint_faults(at(obj, "spec", "taints") or ()))
     faults += _resource_faults(obj.get("status") or {})
     faults += _range_faults(at(obj, "spec", "podCIDRs") or ())
-    return faults if old is None else [*faults, *_changes(obj.get("spec") or {}, old.get("spec") or {})]
+    return faults if old is None else [*faults, *_update_faults(obj, old)]
+
+
+def _update_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """What an update looks at, some of it for the second time."""
+    status = obj.get("status") or {}
+    faults = [*_resource_faults(status), *_address_faults(status.get("addresses") or ())]
+    faults += _changes(obj.get("spec") or {}, at(old, "spec") or {})
+    faults += _taint_faults(at(obj, "spec", "taints") or ())
+    if (at(obj, "spec", "externalID") or "") != (at(old, "spec", "externalID") or ""):
+        faults.append(forbidden_field("spec.externalID", "may not be updated"))
+    return faults
 
 
 def _taint_faults(taints: Sequence[Object]) -> Iterator[FieldError]:
@@ -80,7 +92,7 @@ def _resource_faults(status: Object) -> Iterator[FieldError]:
     for part in ("capacity", "allocatable"):
         amounts = status.get(part) or {}
         for name in sorted(amounts):
-            yield from amount_faults(f"status.{part}[{name}]", name, amounts[name])
+            yield from amount_faults(f"status.{part}.{name}", name, amounts[name])
 
 
 def _range_faults(ranges: Sequence[str]) -> Iterator[FieldError]:
@@ -101,24 +113,22 @@ def _range_faults(ranges: Sequence[str]) -> Iterator[FieldError]:
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
     """Ranges and the provider are told once."""
     before, now = old.get("podCIDRs") or [], spec.get("podCIDRs") or []
-    if before and before != now:
+    if before:
         text = 'node updates may not change podCIDR except from "" to valid'
-        yield forbidden_field("spec.podCIDRs", text)
+        same_length = len(before) == len(now)
+        differing = sum(map(ne, before, now)) if same_length else 1
+        yield from (forbidden_field("spec.podCIDRs", text) for _ in range(differing))
     if old.get("providerID") and spec.get("providerID") != old["providerID"]:
         text = 'node updates may not change providerID except from "" to valid'
         yield forbidden_field("spec.providerID", text)
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_resource_faults(obj.get("status") or {}))
-    seen: list[Object] = []
-    for index, address in enumerate(at(obj, "status", "addresses") or ()):
-        if address in seen:
+def _address_faults(addresses: Sequence[Object]) -> Iterator[FieldError]:
+    for index, address in enumerate(addresses):
+        if address in addresses[:index]:
             names = (("Type", "type"), ("Address", "address"))
             shown = struct("core.NodeAddress", *((name, printed(address.get(field))) for name, field in names))
-            faults.append(duplicate(f"status.addresses[{index}]", shown))
-        seen.append(address)
-    return faults
+            yield duplicate(f"status.addresses[{index}]", shown)
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
@@ -169,6 +179,6 @@ RULES = KindRules(
     warnings=_warnings,
     row=_row,
     fields=_fields,
-    subresources={"status": Subresource(kept_status, _status_faults)},
+    subresources={"status": Subresource(kept_status, _update_faults)},
     keeps_status=True,
 )

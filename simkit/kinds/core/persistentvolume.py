@@ -32,6 +32,22 @@ from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, nam
 
 _CLASS: Final = label("storage-class", "volume.beta")
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
+_OPTIONS: Final = label("mount-options", "volume.beta")
+_WITH_OPTIONS: Final = (
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "iscsi",
+    "cinder",
+    "cephfs",
+    "azureFile",
+    "vsphereVolume",
+    "azureDisk",
+    "portworxVolume",
+)
 _GROWING: Final = "controllerExpandSecretRef"
 
 
@@ -61,7 +77,16 @@ def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> No
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     faults = list(_faults(obj["spec"]))
-    return faults if old is None else [*faults, *_changes(obj["spec"], old["spec"])]
+    first = [*faults, *_mount_faults(obj)]
+    # The real server looks twice at what an update leaves behind.
+    return first if old is None else [*first, *faults, *_changes(obj["spec"], old["spec"])]
+
+
+def _mount_faults(obj: Object) -> Iterator[FieldError]:
+    """Options of mounting in the old annotation, of a type of volume that takes none."""
+    if _OPTIONS in annotations_of(obj) and not any(obj["spec"].get(name) is not None for name in _WITH_OPTIONS):
+        text = "may not specify mount options for this volume type"
+        yield forbidden_field(f"metadata.annotations.{_OPTIONS}", text)
 
 
 def _faults(spec: Object) -> Iterator[FieldError]:

@@ -76,7 +76,7 @@ def _demanded(kind: str, data: Mapping[str, str]) -> Iterator[FieldError]:
 
 
 def _is_document(encoded: str) -> bool:
-    return isinstance(_document(encoded), dict)
+    return isinstance(_document(encoded), dict) or base64.b64decode(encoded).strip() == b"null"
 
 
 def _document(encoded: str) -> Any:

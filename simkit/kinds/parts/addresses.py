@@ -67,7 +67,7 @@ def special_address_faults(path: str, text: str) -> Iterator[FieldError]:
         yield invalid_value(path, text, "must be a valid IP address")
         return
     if found.is_unspecified:
-        yield invalid_value(path, text, "may not be unspecified (0.0.0.0 or ::)")
+        yield invalid_value(path, text, f"may not be unspecified ({text})")
     if found.is_loopback:
         yield invalid_value(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)")
     if found.is_link_local:

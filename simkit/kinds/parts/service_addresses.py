@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from operator import ne
 from typing import Final
 
 from simkit.kinds.parts.addresses import address_faults, family
@@ -66,7 +67,7 @@ def _each_faults(several: Sequence[str]) -> Iterator[FieldError]:
 
 
 def _together_faults(service: Object, several: Sequence[str]) -> Iterator[FieldError]:
-    if len(several) > 1 and len({family(one) for one in several}) != len(several):
+    if len(several) > 1 and len({family(one) for one in several}) < 2:
         yield invalid_value(_PATH, strings(several), "may specify no more than one IP for each IP family")
     if is_headless(service):
         return
@@ -98,28 +99,26 @@ def _address_changes(service: Object, old: Object) -> Iterator[FieldError]:
     elif before and now[0] != before[0]:
         yield invalid_value(f"{_PATH}[0]", strings(now), ONCE)
     if len(before) > len(now) == 1 and service["spec"].get("ipFamilyPolicy") != "SingleStack":
-        text = "`ipFamilyPolicy` must be set to 'SingleStack' when releasing the secondary clusterIP"
-        yield invalid_value(f"{_PATH}[1]", strings(now), text)
+        text = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+        yield invalid_value("spec.ipFamilyPolicy", service["spec"].get("ipFamilyPolicy"), text)
 
 
 def _family_changes(service: Object, old: Object) -> Iterator[FieldError]:
-    if is_headless(service) and is_headless(old) and not service["spec"].get("selector"):
+    if is_headless(service) or is_headless(old):
         return
-    path = "spec.ipFamilies"
+    first = "spec.ipFamilies[0]"
     now, before = service["spec"].get("ipFamilies") or [], old["spec"].get("ipFamilies") or []
-    shown = _families_shown(now)
+    addresses = service["spec"].get("clusterIPs") or []
     if len(now) == len(before):
-        for index, one in enumerate(before):
-            if one != now[index]:
-                yield invalid_value(f"{path}[{index}]", shown, ONCE)
+        yield from (invalid_value(first, _families_shown(now), ONCE) for _ in range(sum(map(ne, before, now))))
         return
-    if not now:
-        yield invalid_value(f"{path}[0]", shown, "primary ipFamily can not be unset")
-    elif before and now[0] != before[0]:
-        yield invalid_value(f"{path}[0]", shown, ONCE)
+    if len(before) > len(now) and not addresses:
+        yield invalid_value(first, _families_shown(now), "primary ipFamily can not be unset")
+    if now and before and now[0] != before[0]:
+        yield invalid_value(first, strings(addresses), ONCE)
     if len(before) > len(now) == 1 and service["spec"].get("ipFamilyPolicy") != "SingleStack":
-        text = "`ipFamilyPolicy` must be set to 'SingleStack' when releasing the secondary ipFamily"
-        yield invalid_value(f"{path}[1]", shown, text)
+        text = "must be set to 'SingleStack' when releasing the secondary ipFamily"
+        yield invalid_value("spec.ipFamilyPolicy", service["spec"].get("ipFamilyPolicy"), text)
 
 
 def _families_shown(families: Sequence[str]) -> Shown:

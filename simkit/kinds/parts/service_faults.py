@@ -12,6 +12,7 @@ from simkit.kinds.parts.addresses import (
     range_faults,
     special_address_faults,
 )
+from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.parts.load_balancer import balancer_faults
 from simkit.kinds.parts.service_addresses import address_change_faults, address_field_faults
 from simkit.kinds.parts.service_needs import (
@@ -52,8 +53,15 @@ _BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
 
 def service_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """What is wrong with a service; with ``old``, also what may not change."""
-    changes = [*address_change_faults(obj, old), *_class_faults(obj, old)] if old is not None else []
-    return [*changes, *_faults(obj)]
+    return [*_change_faults(obj, old), *_faults(obj)] if old is not None else [*_faults(obj)]
+
+
+def _change_faults(obj: Object, old: Object) -> Iterator[FieldError]:
+    yield from address_change_faults(obj, old)
+    yield from _class_faults(obj, old)
+    ports = {service["spec"].get("healthCheckNodePort") or 0 for service in (obj, old)}
+    if needs_health_port(obj) and needs_health_port(old) and len(ports) > 1:
+        yield forbidden_field("spec.healthCheckNodePort", FIXED)
 
 
 def service_status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -144,7 +152,7 @@ def _affinity_faults(spec: Object) -> Iterator[FieldError]:
     if affinity == "ClientIP":
         timeout = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
         if not 0 < timeout <= _DAY:
-            text = f"must be greater than 0 and less than or equal to {_DAY}"
+            text = f"must be greater than 0 and less than {_DAY}"
             yield invalid_value("spec.sessionAffinityConfig.clientIP.timeoutSeconds", timeout, text)
 
 
@@ -202,12 +210,10 @@ def _class_faults(obj: Object, old: Object | None) -> Iterator[FieldError]:
         both = type_of(obj) == type_of(old) == LOAD_BALANCER
         if both and chosen != old["spec"].get("loadBalancerClass"):
             yield invalid_value(path, chosen, "may not change once set")
-        return
-    if chosen is None:
-        return
-    yield from (invalid_value(path, chosen, text) for text in qualified_name(chosen))
-    if type_of(obj) != LOAD_BALANCER:
+    if chosen is not None and type_of(obj) != LOAD_BALANCER:
         yield forbidden_field(path, _BALANCER_ONLY)
+    elif chosen is not None:
+        yield from (invalid_value(path, chosen, text) for text in qualified_name(chosen))
 
 
 def _traffic_faults(obj: Object) -> Iterator[FieldError]:
