@@ -236,3 +236,11 @@ def test_parameters_of_storage_classes_are_counted() -> None:
     assert faults(made("storage.k8s.io/v1/StorageClass", story)) == [
         "parameters: Too long: must have at most 512 bytes"
     ]
+
+
+def test_generations_of_drivers() -> None:
+    """A new storage driver has no generation; its first change makes it the first one."""
+    live = made("storage.k8s.io/v1/CSIDriver")
+    other = changed(live, {"spec": {"podInfoOnMount": True}})
+    same = changed(other, {"metadata": {"labels": {"a": "b"}}})
+    assert [one["metadata"].get("generation") for one in (live, other, same)] == [None, 1, 1]

@@ -206,6 +206,19 @@ def test_warnings_come_with_changes(kind: str) -> None:
     assert list(warnings(live, live)) == []
 
 
+def test_jobs_of_older_servers() -> None:
+    """A job whose pods have only the labels without a prefix may be written again; a new one needs all four."""
+    live = made(written("batch/v1/Job"))
+    old_labels = ("controller-uid", "job-name")
+    uid = live["spec"]["template"]["metadata"]["labels"]["controller-uid"]
+    kept = {key: text for key, text in live["spec"]["template"]["metadata"]["labels"].items() if key in old_labels}
+    template = {**live["spec"]["template"], "metadata": {"labels": kept}}
+    old = {**live, "spec": {**live["spec"], "template": template, "selector": {"matchLabels": {old_labels[0]: uid}}}}
+    assert faults(old, old) == []
+    missing = [fault.partition(": ")[0] for fault in faults(old) if "batch" in fault]
+    assert missing == [f"spec.template.metadata.labels[batch.kubernetes.io/{name}]" for name in old_labels]
+
+
 def test_old_schedules_with_zones() -> None:
     """A zone within the schedule, which only old objects have, is warned of at every write."""
     live = made(written("batch/v1/CronJob", {"spec": {"schedule": "TZ=UTC 0 0 * * *"}}))

@@ -94,22 +94,28 @@ def _select_own(draft: Draft, spec: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = [*_own_selector_faults(obj), *_whole_spec_faults(obj["spec"]), *_hostname_faults(obj)]
+    errors = [*_own_selector_faults(obj, old), *_whole_spec_faults(obj["spec"]), *_hostname_faults(obj)]
     if old is not None:
         before = old.get("spec") or {}
         errors += [*_whole_spec_faults(obj["spec"]), *_change_faults(obj["spec"], before, old)]
     return errors
 
 
-def _own_selector_faults(obj: Object) -> Iterator[FieldError]:
-    """A selector that should have been made, and was not, or pods that it would not find."""
+def _own_selector_faults(obj: Object, old: Object | None) -> Iterator[FieldError]:
+    """A selector that should have been made, and was not, or pods that it would not find.
+
+    Jobs of older servers have the labels without a prefix alone.
+    """
     spec = obj["spec"]
     if spec.get("manualSelector") or spec.get("selector") is None:
         return
     uid, name = metadata(obj).get("uid") or "", name_of(obj)
     if not uid:
         yield required("metadata.uid")
-    expected = {_OLD_CONTROLLER: uid, _OLD_NAME: name, CONTROLLER: uid, NAME: name}
+    expected = {_OLD_CONTROLLER: uid, _OLD_NAME: name}
+    before = labels_of(at(old, "spec", "template") or {})
+    if old is None or (CONTROLLER in before and NAME in before):
+        expected |= {CONTROLLER: uid, NAME: name}
     for key, value in expected.items():
         yield from _label_faults(f"spec.template.metadata.labels[{key}]", spec.get("template") or {}, key, value)
     chosen = selector_of(spec["selector"])

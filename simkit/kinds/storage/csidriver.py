@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.bounds import FIXED, changed
 from simkit.kinds.parts.cells import NONE, UNSET, created
 from simkit.kinds.parts.drafts import owned
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import KindRules, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -32,6 +32,12 @@ def _default(draft: Draft) -> None:
             spec[name] = value
     if not spec.get("volumeLifecycleModes"):
         spec["volumeLifecycleModes"] = ["Persistent"]
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    """Generations are counted from the first change on: a new driver has none."""
+    if old is not None and spec_differs(draft, old):
+        draft["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -86,4 +92,6 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-RULES = KindRules(default=_default, validate=_validate, row=_row, needs_version=True, delete_returns_object=True)
+RULES = KindRules(
+    default=_default, prepare=_prepare, validate=_validate, row=_row, needs_version=True, delete_returns_object=True
+)
