@@ -12,6 +12,7 @@ import orjson
 
 from simkit.engine.pipeline.negotiation import JSON, MEDIA, YAML
 from simkit.meta.errors import StatusError, bad_request, unsupported_media_type
+from simkit.meta.jsonerror import syntax_text
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersion
 from simkit.schema import jsontext
@@ -67,7 +68,7 @@ def parse_json(body: bytes) -> Any:
     except (RecursionError, orjson.JSONEncodeError):
         raise MalformedBody("exceeded max depth") from None
     except json.JSONDecodeError as error:
-        raise MalformedBody(_go_text(error)) from None
+        raise MalformedBody(syntax_text(error)) from None
     return value
 
 
@@ -115,41 +116,6 @@ def repeat_faults(repeats: Sequence[Repeat]) -> list[str]:
 
 _WHOLE_BITS: Final = 64
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
-_AFTER: Final = {
-    "Expecting value": "looking for beginning of value",
-    "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
-    "Illegal trailing comma before end of object": "looking for beginning of object key string",
-    "Illegal trailing comma before end of array": "looking for beginning of value",
-    "Expecting ':' delimiter": "after object key",
-    "Expecting ',' delimiter": "after object key:value pair",
-    "Extra data": "after top-level value",
-}
-
-
-def _go_text(error: json.JSONDecodeError) -> str:
-    if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
-        return "unexpected end of JSON input"
-    first = error.doc[error.pos].encode("utf-8", "surrogateescape")[:1].decode("latin-1")  # told byte by byte
-    shown = f"'{first}'" if first.isprintable() else repr(first).replace("\\x", "\\u00")
-    shown = "'\\''" if first == "'" else shown
-    if error.msg.startswith("Expecting ',' delimiter") and _inside_array(error.doc[: error.pos]):
-        return f"invalid character {shown} after array element"
-    if error.msg.startswith("Invalid control character"):
-        return f"invalid character {shown} in string literal"
-    if error.msg.startswith("Invalid \\"):
-        return f"invalid character {shown} in string escape code"
-    return f"invalid character {shown} {_AFTER.get(error.msg, 'looking for beginning of value')}"
-
-
-def _inside_array(text: str) -> bool:
-    bare = re.sub(r'"(\\.|[^"\\])*"', "", text)
-    depth: list[str] = []
-    for character in bare:
-        if character in "[{":
-            depth.append(character)
-        elif character in "]}" and depth:
-            depth.pop()
-    return bool(depth) and depth[-1] == "["
 
 
 def preview(body: bytes) -> str:

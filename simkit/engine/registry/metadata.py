@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.gotext import texts
 from simkit.kinds.parts.metadata_maps import annotation_errors, label_errors
 from simkit.kinds.rules import NameRule
 from simkit.meta.clock import Chance, timestamp
@@ -150,7 +151,7 @@ def _finalizer_errors(finalizers: Sequence[str], plain: bool) -> list[FieldError
             errors.append(invalid_value(f"{field}[{index}]", name, detail))
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
-        errors.append(invalid_value(field, Shown(f"[]string{{{', '.join(map(repr, finalizers))}}}"), detail))
+        errors.append(invalid_value(field, texts(finalizers), detail))
     return errors
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
-
-import orjson
 
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.data_keys import LARGEST, key_faults
@@ -14,6 +13,7 @@ from simkit.kinds.parts.drafts import without_empty
 from simkit.kinds.rules import KindRules
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long
+from simkit.meta.jsonerror import syntax_text
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 OPAQUE: Final = "Opaque"
@@ -67,39 +67,27 @@ def _demanded(kind: str, data: Mapping[str, str]) -> Iterator[FieldError]:
         name = documents[kind]
         if name not in data:
             yield required(f"data[{name}]")
-        elif not _is_document(data[name]):
-            yield invalid_value(f"data[{name}]", "<secret contents redacted>", _why_no_document(data[name]))
+        elif wrong := _why_no_document(data[name]):
+            yield invalid_value(f"data[{name}]", "<secret contents redacted>", wrong)
     elif kind == _SSH and not data.get("ssh-privatekey"):
         yield required("data[ssh-privatekey]")
     elif kind == _TLS:
         yield from (required(f"data[{name}]") for name in ("tls.crt", "tls.key") if name not in data)
 
 
-def _is_document(encoded: str) -> bool:
-    return isinstance(_document(encoded), dict) or base64.b64decode(encoded).strip() == b"null"
-
-
-def _document(encoded: str) -> Any:
-    try:
-        return orjson.loads(base64.b64decode(encoded))
-    except orjson.JSONDecodeError:
-        return None
-
-
 def _why_no_document(encoded: str) -> str:
-    """Go's words for bytes that are no JSON object."""
-    content = base64.b64decode(encoded).decode("utf-8", "replace").strip()
-    if not content:
-        return "unexpected end of JSON input"
-    found = _document(encoded)
-    if found is not None:
-        kind = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}[type(found)]
-        return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
-    word = next((word for word in ("null", "true", "false") if word[0] == content[0]), "")
-    for wanted, given in zip(word[1:], content[1:], strict=False):
-        if wanted != given:
-            return f"invalid character '{given}' in literal {word} (expecting '{wanted}')"
-    return f"invalid character '{content[0]}' looking for beginning of value"
+    """Go's words for bytes that are no JSON object, nothing for those that are one, or ``null``."""
+    content = base64.b64decode(encoded)
+    try:
+        found = json.loads(content.decode("utf-8", "surrogateescape"), parse_int=float)  # of any length
+    except RecursionError:
+        return "exceeded max depth"
+    except json.JSONDecodeError as error:
+        return syntax_text(error)
+    if found is None or isinstance(found, dict):
+        return ""
+    kind = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}[type(found)]
+    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:

@@ -1,0 +1,72 @@
+"""What the real server's language says of text that is no JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Final
+
+_LITERALS: Final = ("null", "true", "false")
+_AFTER: Final = {
+    "Expecting value": "looking for beginning of value",
+    "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
+    "Illegal trailing comma before end of object": "looking for beginning of object key string",
+    "Illegal trailing comma before end of array": "looking for beginning of value",
+    "Expecting ':' delimiter": "after object key",
+    "Expecting ',' delimiter": "after object key:value pair",
+    "Extra data": "after top-level value",
+}
+
+
+def syntax_text(error: json.JSONDecodeError) -> str:
+    """What Go says of the text that ``json`` could not read.
+
+    Examples
+    --------
+    >>> try:
+    ...     json.loads("nothing")
+    ... except json.JSONDecodeError as error:
+    ...     syntax_text(error)
+    "invalid character 'o' in literal null (expecting 'u')"
+    """
+    if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+        return "unexpected end of JSON input"
+    broken = _broken_literal(error.doc[error.pos :]) if error.msg == "Expecting value" else ""
+    if broken:
+        return broken
+    shown = _shown(error.doc[error.pos])
+    if error.msg.startswith("Expecting ',' delimiter") and _inside_array(error.doc[: error.pos]):
+        return f"invalid character {shown} after array element"
+    if error.msg.startswith("Invalid control character"):
+        return f"invalid character {shown} in string literal"
+    if error.msg.startswith("Invalid \\"):
+        return f"invalid character {shown} in string escape code"
+    return f"invalid character {shown} {_AFTER.get(error.msg, 'looking for beginning of value')}"
+
+
+def _shown(letter: str) -> str:
+    """A letter in quotes, of which only the first byte is told."""
+    first = letter.encode("utf-8", "surrogateescape")[:1].decode("latin-1")
+    if first == "'":
+        return "'\\''"
+    return f"'{first}'" if first.isprintable() else repr(first).replace("\\x", "\\u00")
+
+
+def _broken_literal(text: str) -> str:
+    """What is wrong with a word that begins as one of the three that JSON knows."""
+    word = next((word for word in _LITERALS if word[0] == text[0]), "")
+    for wanted, given in zip(word[1:], text[1:], strict=False):
+        if wanted != given:
+            return f"invalid character {_shown(given)} in literal {word} (expecting '{wanted}')"
+    return "unexpected end of JSON input" if len(text) < len(word) else ""
+
+
+def _inside_array(text: str) -> bool:
+    bare = re.sub(r'"(\\.|[^"\\])*"', "", text)
+    depth: list[str] = []
+    for character in bare:
+        if character in "[{":
+            depth.append(character)
+        elif character in "]}" and depth:
+            depth.pop()
+    return bool(depth) and depth[-1] == "["
