@@ -23,6 +23,7 @@ from simkit.kinds.parts.pod.scheduling import node_selector_faults
 from simkit.kinds.parts.pod.volume_defaults import defaulted_source
 from simkit.kinds.parts.pod.volume_sources import CHECKED_AT, REFUSED_AT
 from simkit.kinds.parts.volume_kinds import SOURCES
+from simkit.kinds.parts.volume_text import source_difference
 from simkit.kinds.rules import Circumstances, KindRules, Subresource
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
@@ -48,6 +49,7 @@ _WITH_OPTIONS: Final = (
     "azureDisk",
     "portworxVolume",
 )
+_ONCE_MADE: Final = "spec.persistentvolumesource is immutable after creation"
 _GROWING: Final = "controllerExpandSecretRef"
 
 
@@ -149,8 +151,9 @@ def _source_faults(spec: Object) -> Iterator[FieldError]:
 
 
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
-    if any(_lasting(spec, old, name) != old.get(name) for name in SOURCES):
-        yield forbidden_field("spec.persistentvolumesource", "spec.persistentvolumesource is immutable after creation")
+    sources = {name: _lasting(spec, old, name) for name in SOURCES}
+    if any(sources[name] != old.get(name) for name in SOURCES):
+        yield forbidden_field("spec.persistentvolumesource", f"{_ONCE_MADE}\n{source_difference(old, sources)}")
     if spec.get("volumeMode") != old.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
     if old.get("nodeAffinity") is not None and _renewed(old["nodeAffinity"], spec.get("nodeAffinity")):
