@@ -10,6 +10,7 @@ from simkit.kinds.parts.pod.containers import image_faults
 from simkit.kinds.parts.pod.quality import quality_of_service
 from simkit.kinds.parts.pod.scheduling import REQUIRED, toleration_faults
 from simkit.kinds.parts.pod.spec_text import difference
+from simkit.kinds.parts.pod.template_text import structure, structures
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.objects import Draft, Object, at
 
@@ -21,6 +22,7 @@ CHANGEABLE: Final = (
     "`spec.tolerations` (only additions to existing tolerations)",
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 )
+_TERM: Final = "core.NodeSelectorTerm"
 _ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
 
 
@@ -138,13 +140,15 @@ def _narrowed(path: str, affinity: Object, before: Object | None) -> Iterator[Fi
     at_required = f"{path}.{REQUIRED}"
     terms = (affinity.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()
     old_terms = had.get("nodeSelectorTerms") or ()
+    if not old_terms:
+        return
     if len(terms) != len(old_terms):
         text = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        yield invalid_value(f"{at_required}.nodeSelectorTerms", terms, text)
+        yield invalid_value(f"{at_required}.nodeSelectorTerms", structures(_TERM, terms or None), text)
         return
     for index, (term, old_term) in enumerate(zip(terms, old_terms, strict=True)):
         for name in ("matchExpressions", "matchFields"):
             kept, rules = term.get(name) or (), old_term.get(name) or ()
             if list(kept[: len(rules)]) != list(rules) or (not old_term and term):
-                yield invalid_value(f"{at_required}.nodeSelectorTerms[{index}]", term, _ADDITIONS)
+                yield invalid_value(f"{at_required}.nodeSelectorTerms[{index}]", structure(_TERM, term), _ADDITIONS)
                 break

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.amounts import shown
@@ -48,6 +48,10 @@ _STRUCTURES: Final[Mapping[str, str]] = {
         "MountPropagation:*core.MountPropagationMode SubPathExpr"
     ),
     "core.VolumeDevice": "Name DevicePath",
+    "core.NodeSelectorTerm": (
+        "MatchExpressions:[]core.NodeSelectorRequirement MatchFields:[]core.NodeSelectorRequirement"
+    ),
+    "core.NodeSelectorRequirement": "Key Operator Values:texts",
     "core.Volume": "Name /VolumeSource:core.VolumeSource",
     "core.VolumeSource": (
         "HostPath:*core.HostPathVolumeSource EmptyDir:*core.EmptyDirVolumeSource "
@@ -91,6 +95,11 @@ _NEVER: Final = "time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)"
 def template_text(template: Object) -> Shown:
     """A pod template."""
     return structure("core.PodTemplateSpec", template)
+
+
+def structures(kind: str, values: Sequence[Object] | None) -> Shown:
+    """A list of structures of a known type."""
+    return Shown(_text(f"[]{kind}", values))
 
 
 def structure(kind: str, value: Object) -> Shown:
