@@ -12,7 +12,6 @@ from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import (
-    disk_faults,
     lasting_faults,
     names_and_images,
     prepare_template,
@@ -83,7 +82,6 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         text = "empty selector is invalid for daemonset"
         errors.append(invalid_value("spec.selector", shown_selector(selector), text))
     errors += template_faults("spec.template", template)
-    errors += disk_faults("spec.template", template)
     errors += lasting_faults("spec.template", template, "DaemonSet")
     errors += count_faults("spec", spec, ("minReadySeconds",))
     errors += _strategy_faults("spec.updateStrategy", spec.get("updateStrategy") or {})

@@ -9,7 +9,7 @@ from simkit.kinds.parts.bounds import below_zero
 from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.gotext import text_map
 from simkit.kinds.parts.label_selector import validate_label_selector
-from simkit.kinds.parts.pod.template import disk_faults, lasting_faults, template_faults
+from simkit.kinds.parts.pod.template import lasting_faults, template_faults
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.meta import labels
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
@@ -60,8 +60,6 @@ def replicated_faults(path: str, spec: Object, kind: str, chosen: labels.LabelSe
     template = spec.get("template") or {}
     yield from mismatch_faults(path, template, chosen)
     yield from template_faults(path, template)
-    if (spec.get("replicas") or 0) > 1:
-        yield from disk_faults(path, template)
     yield from lasting_faults(path, template, kind)
 
 

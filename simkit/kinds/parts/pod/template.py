@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from simkit.kinds.parts.pod.annotations import (
     annotation_value_faults,
@@ -13,12 +13,8 @@ from simkit.kinds.parts.pod.annotations import (
 )
 from simkit.kinds.parts.pod.labels import annotation_faults, label_faults
 from simkit.kinds.parts.pod.spec import pod_spec_faults
-from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
-
-_SHARED_DISK: Final = (
-    "must be true for replicated pods > 1; GCE PD can only be mounted on multiple machines if it is read-only"
-)
 
 
 def template_faults(path: str, template: Object) -> list[FieldError]:
@@ -50,14 +46,6 @@ def lasting_faults(path: str, template: Object, kind: str) -> Iterator[FieldErro
     if spec.get("activeDeadlineSeconds") is not None:
         text = f"activeDeadlineSeconds in {kind} is not Supported"
         yield forbidden_field(f"{path}.spec.activeDeadlineSeconds", text)
-
-
-def disk_faults(path: str, template: Object) -> Iterator[FieldError]:
-    """Disks that several pods of a template would write to."""
-    for index, volume in enumerate(at(template, "spec", "volumes") or ()):
-        disk = volume.get("gcePersistentDisk")
-        if disk is not None and not disk.get("readOnly"):
-            yield invalid_value(f"{path}.spec.volumes[{index}].gcePersistentDisk.readOnly", False, _SHARED_DISK)
 
 
 def prepare_template(holder: Draft, name: str = "template") -> None:
