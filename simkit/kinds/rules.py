@@ -114,7 +114,8 @@ class KindRules:
     canonicalize: Callable[[Draft], None] = _nothing
     """After validation, before the last word of admission: bring into the form that is stored."""
     generation: Callable[[Object, Object], bool] | None = None
-    """Whether an update raises ``metadata.generation``; None: the kind has no generation."""
+    """Whether an update raises ``metadata.generation``, which one of the status never does; None: the kind has no
+    generation."""
     fields: Callable[[Object], Mapping[str, str]] = _no_fields
     """Values for field selectors besides ``metadata.name`` and ``metadata.namespace``."""
     row: Rows | None = None

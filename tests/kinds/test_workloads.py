@@ -219,6 +219,27 @@ def test_jobs_of_older_servers() -> None:
     assert missing == [f"spec.template.metadata.labels[batch.kubernetes.io/{name}]" for name in old_labels]
 
 
+def test_warnings_of_replication_controllers_come_late() -> None:
+    """An update is warned of what the template said before, as on the real server."""
+    kind = "v1/ReplicationController"
+    live = made(written(kind, {"spec": {"template": {"spec": {"nodeSelector": {"beta.kubernetes.io/os": "linux"}}}}}))
+    live["metadata"]["generation"] = 1
+    well = changed(live, {"spec": {"template": {"spec": {"nodeSelector": None}}}})
+    well["metadata"] = {**well["metadata"], "generation": 2}
+    back = {**live, "metadata": {**live["metadata"], "generation": 3}}
+    warnings = rules(kind).warnings
+    assert [len(warnings(*pair)) for pair in ((live, None), (well, live), (back, well))] == [1, 1, 0]
+
+
+def test_annotations_of_deployments_count() -> None:
+    """Annotations, which replica sets take over, raise the generation of a deployment; labels do not."""
+    raises = rules("apps/v1/Deployment").generation
+    live = made(written("apps/v1/Deployment"))
+    assert raises is not None
+    assert raises(changed(live, {"metadata": {"annotations": {"a": "b"}}}), live)
+    assert not raises(changed(live, {"metadata": {"labels": {"a": "b"}}}), live)
+
+
 def test_old_schedules_with_zones() -> None:
     """A zone within the schedule, which only old objects have, is warned of at every write."""
     live = made(written("batch/v1/CronJob", {"spec": {"schedule": "TZ=UTC 0 0 * * *"}}))

@@ -104,7 +104,9 @@ class Registry:
             rules.stamp(draft, live, Circumstances(self.clock.now(), write.identity))
         rules.default(draft)
         meta.drop_empty(draft["metadata"])
-        if live is not None and rules.generation is not None and rules.generation(draft, live):
+        if live is None or write.subresource == "status" or rules.generation is None:
+            return
+        if rules.generation(draft, live):
             draft["metadata"]["generation"] = (live["metadata"].get("generation") or 0) + 1
 
     def update(self, write: Write) -> Outcome:

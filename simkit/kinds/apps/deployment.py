@@ -26,7 +26,7 @@ from simkit.kinds.parts.workload import (
 )
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.objects import Draft, Object, name_of
+from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 _COUNTS: Final = (
     "observedGeneration",
@@ -122,6 +122,11 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 
+def _raises_generation(obj: Object, old: Object) -> bool:
+    """Annotations count too, since they are copied to replica sets."""
+    return spec_differs(obj, old) or annotations_of(obj) != annotations_of(old)
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     ready = f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}"
@@ -135,7 +140,7 @@ RULES = KindRules(
     default=_default,
     prepare=_prepare,
     validate=_validate,
-    generation=spec_differs,
+    generation=_raises_generation,
     row=_row,
     subresources={"status": Subresource(_merge_status, _validate_status)},
     warnings=workload_warnings,

@@ -10,7 +10,13 @@ from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import prepare_template
 from simkit.kinds.parts.replicas import replica_cells, replica_status_faults
-from simkit.kinds.parts.workload import count_faults, default_missing, replicated_faults, workload_warnings
+from simkit.kinds.parts.workload import (
+    count_faults,
+    default_missing,
+    replicated_faults,
+    template_warnings,
+    workload_warnings,
+)
 from simkit.kinds.rules import Deletion, KindRules, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.fielderror import FieldError, required
@@ -50,6 +56,13 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return errors if old is None else [*errors, *errors]  # the real server checks an update twice
 
 
+def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """Of an update the real server looks at the template that was there before."""
+    if old is None:
+        return workload_warnings(obj, None)
+    return template_warnings({**old, "metadata": obj["metadata"]}, old)
+
+
 def _row(obj: Object, now: float) -> Sequence[Any]:
     return [*replica_cells(obj, now), pairs(at(obj, "spec", "selector"))]
 
@@ -66,7 +79,7 @@ RULES = KindRules(
     fields=_fields,
     row=_row,
     subresources={"status": Subresource(kept_status, replica_status_faults)},
-    warnings=workload_warnings,
+    warnings=_warnings,
     delete_returns_object=True,
     deletion=Deletion(orphans=True),
 )

@@ -125,6 +125,19 @@ def test_a_deployment_rolls_out_without_losing_too_many(cluster: simkit.Cluster)
     }
 
 
+def test_annotations_raise_the_generation_of_a_deployment(cluster: simkit.Cluster) -> None:
+    """Those of clients do; the number of the rollout, which the controller writes with the status, does not."""
+    cluster.create(workload("Deployment", "d", replicas=1))
+    cluster.settle()
+    first = cluster.get("deployment", "d")
+    assert first["metadata"]["annotations"] == {"deployment.kubernetes.io/revision": "1"}
+    assert first["metadata"]["generation"] == first["status"]["observedGeneration"] == 1
+    patch(cluster, DEPLOYMENT, {"metadata": {"annotations": {"a": "b"}}})
+    cluster.settle()
+    later = cluster.get("deployment", "d")
+    assert later["metadata"]["generation"] == later["status"]["observedGeneration"] == 2
+
+
 def test_going_back_to_an_old_template_uses_its_replica_set(cluster: simkit.Cluster) -> None:
     """No third replica set is made, and the numbers of rollouts only grow."""
     cluster.create(workload("Deployment", "d", replicas=1))
