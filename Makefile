@@ -11,7 +11,7 @@ demo: $(READY)
 	$(BIN)/simkit audit --demo --html build/rbac-audit.html
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 check: $(READY)
 	$(BIN)/ruff format --check $(FILES)

@@ -11,7 +11,7 @@ from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 
 GROUP: Final = api_group("resource")
-_EXACT: Final = (
+EXACT: Final = (
     "deviceClassName",
     "selectors",
     "allocationMode",
@@ -19,6 +19,7 @@ _EXACT: Final = (
     "adminAccess",
     "tolerations",
     "capacity",
+    "derivedAttributes",
 )
 """What v1beta1 says in a request and later versions under ``exactly``."""
 
@@ -28,7 +29,7 @@ Spec = Callable[[Draft], Draft]
 def _to_hub(spec_of: Spec) -> Step:
     def change(draft: Draft) -> None:
         for request in entries(peek(spec_of(draft), "devices"), "requests"):
-            exactly = {name: request.pop(name) for name in _EXACT if name in request}
+            exactly = {name: request.pop(name) for name in EXACT if name in request}
             if exactly:
                 request["exactly"] = exactly
 
