@@ -36,8 +36,8 @@ def value(schema: Schema, depth: int = 0) -> st.SearchStrategy[Any]:
     """Values that a schema node takes."""
     if schema.int_or_string:
         return st.one_of(NUMBERS, st.just("25%"))
-    if schema.preserve_unknown or depth > DEPTH:
-        return st.just({}) if schema.type == "object" or schema.preserve_unknown else _scalar(schema)
+    if schema.preserve_unknown or (depth > DEPTH and schema.type in ("object", "array")):
+        return st.just([] if schema.type == "array" else {})
     if schema.type == "array":
         inner = schema.items
         return st.lists(value(inner, depth + 1), min_size=1, max_size=2) if inner else st.just([])
