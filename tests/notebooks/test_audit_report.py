@@ -35,17 +35,6 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_the_notebook_is_clean() -> None:
-    """It has fewer than 40 cells, no outputs, a cell of parameters, and ends with assertions."""
-    source: Any = nbformat.reads(notebook(AUDIT).read_text(), as_version=4)  # type: ignore[no-untyped-call]
-    nbformat.validate(source)
-    assert len(source.cells) < 40
-    code = [cell for cell in source.cells if cell.cell_type == "code"]
-    assert not any(cell.outputs or cell.execution_count for cell in code)
-    assert [cell.metadata.get("tags") for cell in code].count(["parameters"]) == 1
-    assert code[-1].source.count("assert ") > 3
-
-
 @pytest.mark.slow
 def test_the_report_stands_alone(dump: Path, tmp_path: Path) -> None:
     """The report holds findings and figures, and refers to nothing outside of itself."""

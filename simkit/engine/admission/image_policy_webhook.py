@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.asked import PODS, WRITES, refusal, written
-from simkit.engine.outside.call import CallFailed, Poster, insist
+from simkit.engine.outside.call import CallFailed, Poster, insist, review_status
 from simkit.engine.seams import Operation, Review
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
@@ -88,7 +88,9 @@ class ImagePolicyWebhook:
             return known[1]
         head = {"kind": "ImageReview", "apiVersion": f"{_GROUP}/v1alpha1", "metadata": {"creationTimestamp": None}}
         body = orjson.dumps({**head, "spec": spec, "status": {"allowed": False}})
-        status = _status_in(insist(self._poster, body, backoff=self._policy.backoff, sleep=self._sleep))
+        status = review_status(
+            insist(self._poster, body, backoff=self._policy.backoff, sleep=self._sleep), "ImageReview"
+        )
         ttl = self._policy.allow_ttl if status.get("allowed") else self._policy.deny_ttl
         with self._lock:
             self._kept[key] = (now + ttl, status)
@@ -103,14 +105,3 @@ def _spec(pod: Object, review: Review) -> dict[str, Any]:
     spec: dict[str, Any] = {"containers": images, "namespace": review.namespace}
     notes = {name: value for name, value in annotations_of(pod).items() if _NOTES in name}
     return {**spec, "annotations": notes} if notes else spec
-
-
-def _status_in(answer: bytes) -> Mapping[str, Any]:
-    try:
-        document = orjson.loads(answer)
-    except orjson.JSONDecodeError as error:
-        raise CallFailed(f"the answer is no JSON: {error}") from None
-    status = document.get("status") if isinstance(document, dict) else None
-    if not isinstance(status, dict) or document.get("kind") not in (None, "", "ImageReview"):
-        raise CallFailed("the answer is no ImageReview with a status")
-    return status

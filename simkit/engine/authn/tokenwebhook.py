@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from simkit.engine.outside.call import CallFailed, Poster, insist
+from simkit.engine.outside.call import CallFailed, Poster, insist, review_status
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.errors import unauthorized
@@ -90,7 +90,7 @@ class WebhookTokens:
         body = orjson.dumps(
             {**head, "metadata": {"creationTimestamp": None}, "spec": spec, "status": {"user": {}}},
         )
-        return _status_in(insist(self._poster, body, backoff=self._backoff, sleep=self._sleep))
+        return review_status(insist(self._poster, body, backoff=self._backoff, sleep=self._sleep), "TokenReview")
 
     def _identity(self, status: Mapping[str, Any]) -> Identity | None:
         if status.get("authenticated") is not True:
@@ -102,14 +102,3 @@ class WebhookTokens:
         extra = {str(name): tuple(map(str, values)) for name, values in (user.get("extra") or {}).items()}
         groups = tuple(map(str, user.get("groups") or ()))
         return Identity(str(user.get("username") or ""), groups, str(user.get("uid") or ""), extra)
-
-
-def _status_in(answer: bytes) -> Mapping[str, Any]:
-    try:
-        document = orjson.loads(answer)
-    except orjson.JSONDecodeError as error:
-        raise CallFailed(f"the answer is no JSON: {error}") from None
-    status = document.get("status") if isinstance(document, dict) else None
-    if not isinstance(status, dict) or document.get("kind") not in (None, "", "TokenReview"):
-        raise CallFailed("the answer is no TokenReview with a status")
-    return status

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol
 import orjson
 
 from simkit.engine.authz.conditions import ConditionsFailed
-from simkit.engine.outside.call import CallFailed, Poster, insist
+from simkit.engine.outside.call import CallFailed, Poster, insist, review_status
 from simkit.engine.seams import RuleList
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
 from simkit.meta.clock import Clock
@@ -183,15 +183,9 @@ def review_of(spec: Mapping[str, Any], version: ReviewVersion) -> dict[str, Any]
 
 def _status_in(answer: bytes) -> Mapping[str, Any]:
     """The status of an answered review. Raises CallFailed for anything else."""
-    try:
-        document = orjson.loads(answer)
-    except orjson.JSONDecodeError as error:
-        raise CallFailed(f"the answer is no JSON: {error}") from None
-    if not isinstance(document, dict) or document.get("kind") not in (None, "", "SubjectAccessReview"):
-        raise CallFailed("the answer is no SubjectAccessReview")
-    status = document.get("status")
-    if not isinstance(status, dict) or not isinstance(status.get("allowed", False), bool):
-        raise CallFailed("the answer is a SubjectAccessReview without a status")
+    status = review_status(answer, "SubjectAccessReview")
+    if not isinstance(status.get("allowed", False), bool):
+        raise CallFailed("the answer is a SubjectAccessReview whose status cannot be read")
     if not isinstance(status.get("denied", False), bool) or not isinstance(status.get("reason", ""), str):
         raise CallFailed("the answer is a SubjectAccessReview whose status cannot be read")
     return status

@@ -5,8 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 from urllib.parse import urlsplit
+
+import orjson
 
 from simkit.engine.outside.clientfile import Endpoint
 
@@ -53,6 +55,18 @@ def insist(poster: Poster, body: bytes, *, backoff: float, sleep: Callable[[floa
                 raise
             sleep(backoff * 1.5**attempt)
     return poster.post(body)
+
+
+def review_status(answer: bytes, kind: str) -> Mapping[str, Any]:
+    """The status of an answered review of a kind, such as TokenReview. Raises CallFailed for anything else."""
+    try:
+        document = orjson.loads(answer)
+    except orjson.JSONDecodeError as error:
+        raise CallFailed(f"the answer is no JSON: {error}") from None
+    status = document.get("status") if isinstance(document, dict) else None
+    if not isinstance(status, dict) or document.get("kind") not in (None, "", kind):
+        raise CallFailed(f"the answer is no {kind} with a status")
+    return status
 
 
 class Caller:
