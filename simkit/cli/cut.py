@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from simkit.cli.dump import add_release, demo_path, read
+from simkit.cli.dump import add_release, chosen_paths, read
 from simkit.cli.output import add_output, json_text, write_rows
 from simkit.cli.proving import members_of, sandbox_of
 from simkit.meta.errors import SimkitError
@@ -53,9 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis.escalation import cut
 
-    if args.demo == bool(args.path):
-        raise SimkitError("say what to look at: one or more paths, or --demo")
-    paths = [demo_path()] if args.demo else args.path
+    paths = chosen_paths(args)
     made = cut(
         read(paths, args),
         args.goal,

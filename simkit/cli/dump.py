@@ -110,6 +110,13 @@ def _from_paths(paths: list[str], args: argparse.Namespace) -> Dump:
     return load(paths, release=args.release, captured=args.complete, namespace=args.into)
 
 
+def chosen_paths(args: argparse.Namespace) -> list[str]:
+    """The paths that were given, or that of ``--demo``. Raises SimkitError for both, and for neither."""
+    if args.demo == bool(args.path):
+        raise SimkitError("say what to look at: one or more paths, or --demo")
+    return [demo_path()] if args.demo else list(args.path)
+
+
 def demo_path() -> str:
     """The path of the cluster that comes with simkit."""
     return str(data.path(DEMO))

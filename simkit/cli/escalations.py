@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.dump import add_release, demo_path, read
+from simkit.cli.dump import add_release, chosen_paths, read
 from simkit.cli.output import add_output, write_rows
 from simkit.cli.proving import members_of, sandbox_of
 from simkit.meta.errors import SimkitError
@@ -62,9 +62,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    if args.demo == bool(args.path):
-        raise SimkitError("say what to look at: one or more paths, or --demo")
-    paths = [demo_path()] if args.demo else args.path
+    paths = chosen_paths(args)
     snapshot = read(paths, args)
     if args.radius:
         return _radius(snapshot, args)

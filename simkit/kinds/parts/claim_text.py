@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
 from simkit.kinds.parts.amounts import parts_of
+from simkit.kinds.parts.changed_fields import shown_fields
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object
 
@@ -21,26 +22,21 @@ _FIELDS: Final = (
     "DataSourceRef",
     "VolumeAttributesClassName",
 )
-_CONTEXT: Final = 2
 
 
 def claim_difference(old: Object, new: Object) -> str:
     """The changed fields with two unchanged ones on either side; longer gaps are counted."""
     rows = [(name, _field(old, name), _field(new, name)) for name in _FIELDS]
-    changed = [index for index, (_, before, after) in enumerate(rows) if before != after]
-    shown = {near for index in changed for near in range(index - _CONTEXT, index + _CONTEXT + 1)}
-    lines = ["  core.PersistentVolumeClaimSpec{"]
-    for is_shown, run in groupby(enumerate(rows), lambda row: row[0] in shown):
-        group = [row for _, row in run]
-        lines += _shown(group) if is_shown else [f"  \t... // {len(group)} identical fields"]
-    return "\n".join([*lines, "  }", ""])
+    return "\n".join(
+        ["  core.PersistentVolumeClaimSpec{", *shown_fields(rows, lambda row: row[1] != row[2], _shown), "  }", ""]
+    )
 
 
 def _field(spec: Object, name: str) -> Any:
     return spec.get(name[0].lower() + name[1:])
 
 
-def _shown(rows: list[tuple[str, Any, Any]]) -> Iterator[str]:
+def _shown(rows: Sequence[tuple[str, Any, Any]]) -> Iterator[str]:
     """Fields that take one line each stand below each other; one that takes several parts them."""
     for several, run in groupby(rows, lambda row: _takes_several(*row)):
         group = list(run)

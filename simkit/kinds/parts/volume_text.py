@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
+from simkit.kinds.parts.changed_fields import shown_fields
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object
 
-_CONTEXT: Final = 2
 _TYPES: Final = (
     ("GCEPersistentDisk", "gcePersistentDisk", "GCEPersistentDiskVolumeSource"),
     ("AWSElasticBlockStore", "awsElasticBlockStore", "AWSElasticBlockStoreVolumeSource"),
@@ -109,14 +109,12 @@ def _text(value: Any) -> str:
 
 def _body(rows: Sequence[Row], indent: str) -> Iterator[str]:
     """The fields around changes, and how many are left out between them."""
-    changed = [index for index, (_, before, after, full) in enumerate(rows) if before != after or full]
-    near = {each for index in changed for each in range(index - _CONTEXT, index + _CONTEXT + 1)}
-    for is_near, run in groupby(enumerate(rows), lambda row: row[0] in near):
-        group = [row for _, row in run]
-        if is_near:
-            yield from _lines(group, indent)
-        else:
-            yield f"  {indent}... // {len(group)} identical field{'s' if len(group) > 1 else ''}"
+    return shown_fields(
+        rows,
+        lambda row: bool(row[1] != row[2] or row[3]),
+        lambda group: _lines(group, indent),
+        indent=indent,
+    )
 
 
 def _lines(rows: Sequence[Row], indent: str) -> Iterator[str]:

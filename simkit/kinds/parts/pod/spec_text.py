@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import Any, Final
 
+from simkit.kinds.parts.changed_fields import shown_fields
 from simkit.meta.fielderror import quoted
 from simkit.meta.objects import Object
 
@@ -56,19 +56,12 @@ _TEXTS: Final = frozenset(
     {"RestartPolicy", "DNSPolicy", "ServiceAccountName", "NodeName", "Hostname", "Subdomain", "SchedulerName"}
     | {"PriorityClassName"}
 )
-_CONTEXT: Final = 2
 
 
 def difference(old: Object, new: Object) -> str:
     """The changed fields of a spec with two unchanged ones on either side; longer gaps are counted."""
     rows = [(name, _value(old, name), _value(new, name)) for name in _FIELDS]
-    changed = [index for index, (_, before, after) in enumerate(rows) if before != after]
-    shown = {near for index in changed for near in range(index - _CONTEXT, index + _CONTEXT + 1)}
-    lines = ["  core.PodSpec{"]
-    for is_shown, run in groupby(enumerate(rows), lambda row: row[0] in shown):
-        group = [row for _, row in run]
-        lines += _lines(group) if is_shown else _gap(len(group))
-    return "\n".join([*lines, "  }", ""])
+    return "\n".join(["  core.PodSpec{", *shown_fields(rows, lambda row: row[1] != row[2], _lines), "  }", ""])
 
 
 def _lines(rows: Sequence[tuple[str, Any, Any]]) -> Iterator[str]:
@@ -81,10 +74,6 @@ def _lines(rows: Sequence[tuple[str, Any, Any]]) -> Iterator[str]:
         else:
             yield f"- {lead}{_text(name, before)},"
             yield f"+ {lead}{_text(name, after)},"
-
-
-def _gap(hidden: int) -> list[str]:
-    return [f"  \t... // {hidden} identical field{'s' if hidden > 1 else ''}"]
 
 
 def _value(spec: Object, name: str) -> Any:
