@@ -157,7 +157,7 @@ def _oidc(args: argparse.Namespace) -> Any:
     )
 
 
-def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
+def options(args: argparse.Namespace) -> dict[str, Any]:
     """What the flags of authorization say; those that were not given keep their defaults."""
     names = ("mode", "policy_file", "webhook_config_file", "webhook_version")
     ttls = ("webhook_cache_authorized_ttl", "webhook_cache_unauthorized_ttl")
@@ -166,6 +166,4 @@ def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
     if args.authorization_config is not None and given:
         flags = "--authorization-mode or --authorization-webhook-* flags are defined"
         raise SimkitError(f"--authorization-config can not be specified when {flags}")
-    return {
-        name: (value, None) for name, value in (*given.items(), ("authorization_config", args.authorization_config))
-    }
+    return {**given, "authorization_config": args.authorization_config}

@@ -58,8 +58,8 @@ def _add_batching(group: Any, prefix: str, usual: Mapping[str, Any]) -> None:
     group.add_argument(f"{prefix}-throttle-burst", type=int, default=usual["burst"], metavar="N")
 
 
-def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
-    """What the flags say, each with its default, by the name of the option. Raises SimkitError."""
+def options(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags say, by the name of the option. Raises SimkitError."""
     from simkit.engine.pipeline.audit_settings import LogSettings, WebhookSettings
 
     sizes = [getattr(args, f"audit_log_{name}") for name, _ in _SIZES.values()]
@@ -76,12 +76,12 @@ def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
         _truncation(args, "webhook"),
     )
     return {
-        "audit_policy": (args.audit_policy_file, None),
-        "audit_memory": (0, 0),
-        "audit_log_path": (args.audit_log_path, None),
-        "audit_log": (log, log),
-        "audit_webhook_config_file": (args.audit_webhook_config_file, None),
-        "audit_webhook": (webhook, webhook),
+        "audit_policy": args.audit_policy_file,
+        "audit_memory": 0,
+        "audit_log_path": args.audit_log_path,
+        "audit_log": log,
+        "audit_webhook_config_file": args.audit_webhook_config_file,
+        "audit_webhook": webhook,
     }
 
 

@@ -34,12 +34,12 @@ def add_arguments(group: Any) -> None:
         )
 
 
-def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
-    """What the flags say, each with its default, by the name of the option."""
+def options(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags say, by the name of the option."""
     return {
-        "service_cluster_ip_range": (args.service_cluster_ip_range, CLUSTER_RANGE),
-        "service_node_port_range": (args.service_node_port_range, NODE_PORTS),
-        "event_ttl": (args.event_ttl, EVENT_TTL),
-        "default_not_ready_toleration_seconds": (args.default_not_ready_toleration_seconds, TOLERATION),
-        "default_unreachable_toleration_seconds": (args.default_unreachable_toleration_seconds, TOLERATION),
+        "service_cluster_ip_range": args.service_cluster_ip_range,
+        "service_node_port_range": args.service_node_port_range,
+        "event_ttl": args.event_ttl,
+        "default_not_ready_toleration_seconds": args.default_not_ready_toleration_seconds,
+        "default_unreachable_toleration_seconds": args.default_unreachable_toleration_seconds,
     }

@@ -22,8 +22,8 @@ def add_arguments(group: Any) -> None:
     group.add_argument("--proxy-client-key-file", type=Path, metavar="FILE", help="its key")
 
 
-def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
-    """What the flags say, each with its default, by the name of the option. Raises SimkitError.
+def options(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags say, by the name of the option. Raises SimkitError.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
             raise SimkitError(f"--service-address: {text!r} is not of the form namespace/name=host:port")
         services[name] = address
     return {
-        "services": (services, {}),
-        "proxy_client_cert_file": (args.proxy_client_cert_file, None),
-        "proxy_client_key_file": (args.proxy_client_key_file, None),
+        "services": services,
+        "proxy_client_cert_file": args.proxy_client_cert_file,
+        "proxy_client_key_file": args.proxy_client_key_file,
     }

@@ -44,13 +44,13 @@ def add_arguments(group: Any) -> None:
     group.add_argument("--shutdown-watch-termination-grace-period", type=seconds, default=0.0, metavar="DURATION")
 
 
-def options(args: argparse.Namespace) -> dict[str, tuple[Any, Any]]:
-    """What the flags say, each with its default, by the name of the option."""
+def options(args: argparse.Namespace) -> dict[str, Any]:
+    """What the flags say, by the name of the option."""
     return {
-        "max_requests_inflight": (args.max_requests_inflight, 0),
-        "max_mutating_requests_inflight": (args.max_mutating_requests_inflight, 0),
-        "livez_grace_period": (args.livez_grace_period, 0.0),
-        "enable_priority_and_fairness": (args.enable_priority_and_fairness, True),
+        "max_requests_inflight": args.max_requests_inflight,
+        "max_mutating_requests_inflight": args.max_mutating_requests_inflight,
+        "livez_grace_period": args.livez_grace_period,
+        "enable_priority_and_fairness": args.enable_priority_and_fairness,
     }
 
 

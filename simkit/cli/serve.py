@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -209,33 +209,29 @@ def _serving(args: argparse.Namespace) -> Serving:
 
 
 def _options(args: argparse.Namespace) -> Options:
-    """The options of the cluster. Raises SimkitError for a setting that differs from its default and has no effect."""
+    """The options of the cluster."""
     from simkit.cluster.options import Options
 
-    wanted: dict[str, tuple[Any, Any]] = {
-        "release": (args.release, "1.30"),
-        "storage": (args.storage, "memory"),
+    wanted: dict[str, Any] = {
+        "release": args.release,
+        "storage": args.storage,
         **access_flags.options(args),
-        "anonymous_auth": (args.anonymous_auth, True),
-        "feature_gates": (args.feature_gates, {}),
-        "runtime_config": (args.runtime_config, {}),
-        "show_hidden_metrics_for_version": (args.show_hidden_metrics_for_version, ""),
-        "enable_admission_plugins": (args.enable_admission_plugins, ()),
-        "disable_admission_plugins": (args.disable_admission_plugins, ()),
-        "admission_control_config_file": (args.admission_control_config_file, None),
-        "controllers": (args.controllers, ("*",)),
-        "use_service_account_credentials": (args.use_service_account_credentials, True),
-        "allow_privileged": (args.allow_privileged, None),
+        "anonymous_auth": args.anonymous_auth,
+        "feature_gates": args.feature_gates,
+        "runtime_config": args.runtime_config,
+        "show_hidden_metrics_for_version": args.show_hidden_metrics_for_version,
+        "enable_admission_plugins": args.enable_admission_plugins,
+        "disable_admission_plugins": args.disable_admission_plugins,
+        "admission_control_config_file": args.admission_control_config_file,
+        "controllers": args.controllers,
+        "use_service_account_credentials": args.use_service_account_credentials,
+        "allow_privileged": args.allow_privileged,
         **audit_flags.options(args),
         **request_flags.options(args),
         **object_flags.options(args),
         **outside.options(args),
     }
-    known = {each.name for each in fields(Options)}
-    for name, (value, default) in wanted.items():
-        if name not in known and value != default:
-            raise SimkitError(f"--{name.replace('_', '-')}: cannot be changed in this version")
-    return Options(**{name: value for name, (value, _) in wanted.items() if name in known})
+    return Options(**wanted)
 
 
 def _signing(args: argparse.Namespace, serving: Serving) -> dict[str, Any]:

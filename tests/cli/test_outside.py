@@ -20,10 +20,10 @@ def parsed(*arguments: str) -> argparse.Namespace:
 def test_services_and_certificate_become_options() -> None:
     """Each service has its address; nothing is set unless given."""
     given = options(parsed("--service-address", "a/b=h:1", "--service-address", "a/c:8443=h:2"))
-    assert given["services"] == ({"a/b": "h:1", "a/c:8443": "h:2"}, {})
-    assert options(parsed())["proxy_client_cert_file"] == (None, None)
+    assert given["services"] == {"a/b": "h:1", "a/c:8443": "h:2"}
+    assert options(parsed())["proxy_client_cert_file"] is None
     both = options(parsed("--proxy-client-cert-file", "c", "--proxy-client-key-file", "k"))
-    assert both["proxy_client_key_file"][0] == Path("k")
+    assert both["proxy_client_key_file"] == Path("k")
 
 
 @pytest.mark.parametrize(

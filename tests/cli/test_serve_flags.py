@@ -32,8 +32,7 @@ def cluster(*flags: str) -> Cluster:
     """A cluster with the options that flags give."""
     parser = argparse.ArgumentParser()
     object_flags.add_arguments(parser)
-    options = {name: value for name, (value, _) in object_flags.options(parser.parse_args(flags)).items()}
-    return Cluster(options=Options(seed=1, **options))
+    return Cluster(options=Options(seed=1, **object_flags.options(parser.parse_args(flags))))
 
 
 def test_pods_stay_on_bad_nodes_as_long_as_the_flags_say() -> None:
