@@ -30,7 +30,7 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
     >>> given = argparse.Namespace(
     ...     service_address=["ops/hook=127.0.0.1:8443"], proxy_client_cert_file=None, proxy_client_key_file=None
     ... )
-    >>> options(given)["services"][0]
+    >>> options(given)["services"]
     {'ops/hook': '127.0.0.1:8443'}
     """
     if (args.proxy_client_cert_file is None) != (args.proxy_client_key_file is None):
