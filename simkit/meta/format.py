@@ -28,6 +28,15 @@ def _regex_error(message: str, pattern: str, *examples: str) -> str:
     return f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
 
 
+_QUALIFIED_ERROR: Final = _regex_error(
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character",
+    _QUALIFIED,
+    "MyName",
+    "my.name",
+    "123-abc",
+)
+
+
 def _masked(name: str, prefix: bool) -> str:
     """A prefix may end in a dash, since letters follow it."""
     return name[:-2] + "a" if prefix and len(name) > 1 and name.endswith("-") else name
@@ -97,18 +106,8 @@ def qualified_name(key: str) -> Sequence[str]:
     parts = key.split("/")
     wrong: list[str] = []
     if len(parts) > 2:
-        return [
-            "a qualified name "
-            + _regex_error(
-                "must consist of alphanumeric characters, '-', '_' or '.', "
-                "and must start and end with an alphanumeric character",
-                _QUALIFIED,
-                "MyName",
-                "my.name",
-                "123-abc",
-            )
-            + " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        ]
+        optional = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"a qualified name {_QUALIFIED_ERROR}{optional}"]
     if len(parts) == 2:
         if not parts[0]:
             wrong.append("prefix part must be non-empty")
@@ -120,17 +119,7 @@ def qualified_name(key: str) -> Sequence[str]:
     elif len(name) > 63:
         wrong.append(f"name part {too_long_text(63)}")
     if not _QUALIFIED_RE.fullmatch(name):
-        wrong.append(
-            "name part "
-            + _regex_error(
-                "must consist of alphanumeric characters, '-', '_' or '.', "
-                "and must start and end with an alphanumeric character",
-                _QUALIFIED,
-                "MyName",
-                "my.name",
-                "123-abc",
-            )
-        )
+        wrong.append(f"name part {_QUALIFIED_ERROR}")
     return wrong
 
 

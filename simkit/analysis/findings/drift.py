@@ -8,8 +8,8 @@ from typing import Final
 
 from simkit.analysis.findings.check import Check, Finding, Severity
 from simkit.analysis.findings.defaults import settled_defaults
+from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
-from simkit.analysis.findings.wide import delete_command
 from simkit.analysis.graph import rule_text
 from simkit.analysis.rbacobjects import written
 from simkit.analysis.subject import normal
@@ -100,10 +100,7 @@ def subsumed_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
             yield check.finding(
                 f"{written(binding.key)} gives {written(binding.role)} to {listed(map(normal, binding.subjects))}, who "
                 f"{'has' if len(binding.subjects) == 1 else 'have'} all of it by {listed(map(written, by), 2)}.",
-                namespace=binding.namespace,
-                binding=binding.key,
-                role=binding.role,
-                subjects=tuple(map(normal, binding.subjects)),
+                **binding_evidence(binding),
                 command=delete_command(binding.key),
             )
 

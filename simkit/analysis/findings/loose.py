@@ -8,8 +8,8 @@ from typing import Final
 
 from simkit.analysis.custom import DEFINITIONS
 from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
-from simkit.analysis.findings.wide import delete_command
 from simkit.analysis.graph import rule_text
 from simkit.analysis.permissions import is_effective
 from simkit.analysis.rbacobjects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, written
@@ -33,10 +33,7 @@ def missing_roles(survey: Survey, check: Check) -> Iterator[Finding]:
             yield check.finding(
                 f"{written(binding.key)} gives {written(binding.role)}, which does not exist, to "
                 f"{listed(map(normal, binding.subjects)) or 'nobody'}.",
-                namespace=binding.namespace,
-                binding=binding.key,
-                role=binding.role,
-                subjects=tuple(map(normal, binding.subjects)),
+                **binding_evidence(binding),
                 command=delete_command(binding.key),
             )
 
@@ -49,10 +46,7 @@ def missing_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
             yield check.finding(
                 f"{written(binding.key)} gives {written(binding.role)} to {text_of(subject)}, which does not exist.",
                 severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
-                namespace=subject.namespace,
-                binding=binding.key,
-                role=binding.role,
-                subjects=(subject,),
+                **{**binding_evidence(binding, subject), "namespace": subject.namespace},
                 manifest=_without(survey, binding, subject),
                 command="" if len(binding.subjects) > 1 else delete_command(binding.key),
             )
@@ -66,10 +60,7 @@ def missing_namespaces(survey: Survey, check: Check) -> Iterator[Finding]:
                 f"{written(binding.key)} gives {written(binding.role)} to {text_of(subject)}, whose namespace "
                 "does not exist.",
                 severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
-                namespace=binding.namespace,
-                binding=binding.key,
-                role=binding.role,
-                subjects=(subject,),
+                **binding_evidence(binding, subject),
                 manifest=_without(survey, binding, subject),
                 command="" if len(binding.subjects) > 1 else delete_command(binding.key),
             )
@@ -101,9 +92,7 @@ def empty_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
         if not binding.subjects:
             yield check.finding(
                 f"{written(binding.key)} gives {written(binding.role)} to nobody.",
-                namespace=binding.namespace,
-                binding=binding.key,
-                role=binding.role,
+                **binding_evidence(binding),
                 command=delete_command(binding.key),
             )
 
@@ -120,10 +109,7 @@ def duplicate_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
             yield check.finding(
                 f"{written(other.key)} gives what {written(first.key)} gives already: {written(first.role)} to "
                 f"{listed(map(normal, first.subjects))}.",
-                namespace=other.namespace,
-                binding=other.key,
-                role=other.role,
-                subjects=tuple(map(normal, other.subjects)),
+                **binding_evidence(other),
                 command=delete_command(other.key),
             )
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.findings.evidence import (
+    DEFAULT_ACCOUNT,
+    account_manifest,
+    binding_evidence,
+    delete_command,
+    pods_run,
+)
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.graph import rule_text
-from simkit.analysis.rbacobjects import PODS, RBAC, kind_of, written
+from simkit.analysis.rbacobjects import PODS, RBAC, written
 from simkit.analysis.subject import EVERYONE, normal, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import ANONYMOUS, SERVICE_ACCOUNTS, UNAUTHENTICATED
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, name_of, namespace_of
-
-DEFAULT_ACCOUNT: Final = "default"
+from simkit.meta.objects import at, name_of, namespace_of
 
 
 def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -28,7 +33,7 @@ def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
             yield check.finding(
                 f"{_are(binding)} everything {where}, by {written(binding.key)} of {written(binding.role)}.",
                 severity=Severity.HIGH if binding.namespace else Severity.CRITICAL,
-                **_evidence(binding),
+                **binding_evidence(binding),
                 command=delete_command(binding.key),
             )
 
@@ -43,23 +48,12 @@ def namespace_administrators(survey: Survey, check: Check) -> Iterator[Finding]:
                 f"service account in namespace {binding.namespace}, by {written(binding.key)} of "
                 f"{written(binding.role)}.",
                 severity=Severity.HIGH if system else Severity.LOW,
-                **_evidence(binding),
+                **binding_evidence(binding),
             )
 
 
 def _are(binding: Binding) -> str:
     return f"{listed(map(normal, binding.subjects))} may do"
-
-
-def _evidence(binding: Binding) -> dict[str, Any]:
-    subjects = tuple(normal(subject) for subject in binding.subjects)
-    return {"namespace": binding.namespace, "binding": binding.key, "role": binding.role, "subjects": subjects}
-
-
-def delete_command(key: Key) -> str:
-    """The command line that deletes a role or binding."""
-    where = f" --namespace {key.namespace}" if key.namespace else ""
-    return f"kubectl delete {kind_of(key).lower()} {key.name}{where}"
 
 
 def wildcards(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -104,7 +98,7 @@ def everybody(survey: Survey, check: Check) -> Iterator[Finding]:
                 f"{written(binding.key)} gives {written(binding.role)} to {listed(named)}: "
                 f"{'; '.join(rule_text(rule) for rule in rules[:3])}{' ...' if len(rules) > 3 else ''}.",
                 severity=_how_bad(named, rules),
-                **{**_evidence(binding), "subjects": tuple(named)},
+                **binding_evidence(binding, *named),
                 command=delete_command(binding.key),
             )
 
@@ -136,19 +130,9 @@ def default_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
                 f"{listed(named)} {'has' if len(named) == 1 else 'have'} {written(binding.role)} by "
                 f"{written(binding.key)}, and with it every pod that names no service account.",
                 severity=Severity.MEDIUM if binding.namespace else Severity.HIGH,
-                **{**_evidence(binding), "subjects": tuple(named)},
+                **binding_evidence(binding, *named),
                 manifest=account_manifest(named[0].namespace, f"{binding.key.name.replace(':', '-')}-user"),
             )
-
-
-def account_manifest(namespace: str, name: str) -> Object:
-    """A service account to apply, whose token is mounted only where a pod asks for it."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {"name": name, "namespace": namespace},
-        "automountServiceAccountToken": False,
-    }
 
 
 def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -164,13 +148,9 @@ def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
             if subject in pods:
                 names = pods[subject]
                 yield check.finding(
-                    f"{_pods(names)} as {text_of(subject)}, which {written(binding.key)} makes an administrator.",
-                    **{**_evidence(binding), "namespace": subject.namespace, "subjects": (subject,)},
+                    f"{pods_run(names)} as {text_of(subject)}, which {written(binding.key)} makes an administrator.",
+                    **{**binding_evidence(binding, subject), "namespace": subject.namespace},
                 )
-
-
-def _pods(names: list[str]) -> str:
-    return f"1 pod ({names[0]}) runs" if len(names) == 1 else f"{len(names)} pods ({listed(names, 3)}) run"
 
 
 WIDE_CHECKS: Final = (

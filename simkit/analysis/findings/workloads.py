@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.findings.evidence import DEFAULT_ACCOUNT, account_manifest, pods_run
 from simkit.analysis.findings.holders import holders, severity_of
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey, listed
-from simkit.analysis.findings.wide import DEFAULT_ACCOUNT, account_manifest
 from simkit.analysis.rbacobjects import PODS, RBAC, SERVICE_ACCOUNTS, written
 from simkit.analysis.subject import text_of
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
@@ -43,7 +43,7 @@ def dangerous_pods(survey: Survey, check: Check) -> Iterator[Finding]:
     for subject, powers in held.items():
         worst, grant = max(powers.values(), key=lambda each: each[0])
         yield check.finding(
-            f"{_run(pods[subject])} as {text_of(subject)}, which {listed(list(powers), 3)}.",
+            f"{pods_run(pods[subject])} as {text_of(subject)}, which {listed(list(powers), 3)}.",
             severity=min(worst, check.severity),
             namespace=subject.namespace,
             binding=grant.binding,
@@ -81,7 +81,7 @@ def needless_tokens(survey: Survey, check: Check) -> Iterator[Finding]:
         if not _is_bound(survey, subject):
             manifest = dict(account_manifest(subject.namespace, subject.name))
             yield check.finding(
-                f"{_run(names)} with the token of {text_of(subject)}, which no binding names.",
+                f"{pods_run(names)} with the token of {text_of(subject)}, which no binding names.",
                 namespace=subject.namespace,
                 subjects=(subject,),
                 manifest=manifest if obj is not None else None,
@@ -128,10 +128,6 @@ def _named_in_templates(survey: Survey) -> set[Subject]:
             name = at(obj, *_TEMPLATES[resource], "serviceAccountName") or DEFAULT_ACCOUNT
             found.add(Subject(SERVICE_ACCOUNT, name, namespace_of(obj)))
     return found
-
-
-def _run(names: list[str]) -> str:
-    return f"1 pod ({names[0]}) runs" if len(names) == 1 else f"{len(names)} pods ({listed(names, 3)}) run"
 
 
 WORKLOAD_CHECKS: Final = (

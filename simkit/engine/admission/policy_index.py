@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.seams import Change, Store
+from simkit.engine.seams import Store
+from simkit.engine.storage.derived import Derived
 from simkit.logic.policy.attempt import World
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource
@@ -43,8 +44,6 @@ class _View:
 class PolicyIndex:
     """Policies with their bindings, and which of them a kind of write could concern.
 
-    Reading takes no lock: what is found out anew is put in place as a whole.
-
     Parameters
     ----------
     store
@@ -56,14 +55,7 @@ class PolicyIndex:
     def __init__(self, store: Store, known: Mapping[str, Policy] | None = None) -> None:
         self._store = store
         self._known: Mapping[str, Policy] = dict(known or {})
-        self._view: _View | None = None
-        self._changes = 0
-        store.listen(self._follow)
-
-    def _follow(self, changes: Sequence[Change]) -> None:
-        if any(change.entry.key.resource in (POLICIES, BINDINGS) for change in changes):
-            self._changes += 1
-            self._view = None
+        self._view = Derived(store, (POLICIES, BINDINGS), lambda: _View(self._read()))
 
     def fork(self, store: Store) -> PolicyIndex:
         """The same index over a fork of the store: nothing is compiled again."""
@@ -71,16 +63,7 @@ class PolicyIndex:
 
     def hooks(self) -> Sequence[Bound]:
         """All policies that have bindings, by name."""
-        return self._now().hooks
-
-    def _now(self) -> _View:
-        view = self._view
-        if view is None:
-            before = self._changes
-            view = _View(self._read())
-            if self._changes == before:  # else somebody wrote meanwhile, and the next one reads again
-                self._view = view
-        return view
+        return self._view.now().hooks
 
     def _read(self) -> Sequence[Bound]:
         entries = list(self._store.scan(POLICIES))
@@ -102,5 +85,5 @@ class PolicyIndex:
         self, world: World, operation: str, resource: GroupVersionResource, subresource: str
     ) -> Sequence[Bound]:
         """The policies that could see such a write, whatever its object and its names are."""
-        view = self._now()
+        view = self._view.now()
         return view.candidates(world, (operation, resource, subresource)) if view.hooks else ()

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.engine.seams import Change, Store
+from simkit.engine.seams import Store
+from simkit.engine.storage.derived import Derived
 from simkit.logic.policy.attempt import Attempt, World
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.domain import ADMISSION_GROUP
@@ -133,36 +134,23 @@ class HookIndex:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._view: _View | None = None
-        self._changes = 0
-        store.listen(self._follow)
+        self._view = Derived(store, (MUTATING, VALIDATING), self._read)
 
-    def _follow(self, changes: Sequence[Change]) -> None:
-        if any(change.entry.key.resource in (MUTATING, VALIDATING) for change in changes):
-            self._changes += 1
-            self._view = None
-
-    def _now(self) -> _View:
-        view = self._view
-        if view is None:
-            before = self._changes
-            view = _View(*(list(hooks_of(self._stored(kind))) for kind in (MUTATING, VALIDATING)))
-            if self._changes == before:  # else somebody wrote meanwhile, and the next one reads again
-                self._view = view
-        return view
+    def _read(self) -> _View:
+        return _View(*(list(hooks_of(self._stored(kind))) for kind in (MUTATING, VALIDATING)))
 
     def _stored(self, kind: GroupResource) -> Sequence[Object]:
         return [entry.object for entry in self._store.scan(kind)]
 
     def any(self) -> bool:
         """Whether there is any webhook."""
-        return self._now().any
+        return self._view.now().any
 
     def concerned(
         self, kind: GroupResource, world: World, operation: str, resource: GroupVersionResource, subresource: str
     ) -> Sequence[Hook]:
         """The webhooks, mutating or validating, that could want to see such a write."""
-        view, catalogue = self._now(), world.catalogue
+        view, catalogue = self._view.now(), world.catalogue
         if not view.all[kind]:
             return ()
         if view.catalogue is not catalogue:

@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
-from simkit.engine.seams import Entry, Review, Stale
+from simkit.engine.seams import Entry, Stale
 from simkit.kinds.index import rules_of
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import bad_request, conflict, not_found, unexplained
@@ -38,29 +39,9 @@ def bind(engine: Engine, exchange: Exchange, served: Served) -> Response:
     if errors:
         texts = [str(error) for error in errors]
         raise unexplained(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
-    engine.admission.validate(_review(exchange, served, binding, options))
+    engine.admission.validate(posted(exchange, served, _KIND, name_of(binding), binding, options))
     _assign(engine, Key(_PODS, target.namespace, name_of(binding)), binding, options)
     return represent.document(SUCCESS, exchange.wanted, status=201)
-
-
-def _review(exchange: Exchange, served: Served, binding: Draft, options: WriteOptions) -> Review:
-    target, resource = exchange.target, served.resource
-    return Review(
-        exchange.actor(),
-        "CREATE",
-        resource.group_resource,
-        resource.version,
-        target.subresource,
-        _KIND,
-        target.namespace,
-        name_of(binding),
-        binding,
-        None,
-        options.as_object,
-        options.dry_run,
-        exchange.warnings,
-        exchange.annotations,
-    )
 
 
 def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.options import DeleteOptions, WriteOptions
@@ -51,7 +52,8 @@ def evict(engine: Engine, exchange: Exchange, served: Served) -> Response:
     if name_of(draft) != target.name:
         raise bad_request("name in URL does not match name in Eviction object")
     eviction = _Eviction(engine, served, served.place.key(target.namespace, target.name), _options(draft, written))
-    _admit(engine, exchange, served, draft, eviction)
+    gvk = served.resource.subresource_gvk("eviction")
+    _admit(engine, posted(exchange, served, gvk, target.name, draft, written))
     pod = _live(eviction)
     _remove(eviction) if _is_unguarded(pod.object) else _remove_guarded(eviction, pod)
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
@@ -81,25 +83,8 @@ def _options(draft: Draft, written: WriteOptions) -> DeleteOptions:
     )
 
 
-def _admit(engine: Engine, exchange: Exchange, served: Served, draft: Draft, eviction: _Eviction) -> None:
-    target = exchange.target
-    review = Review(
-        exchange.actor(),
-        "CREATE",
-        served.place.resource,
-        served.resource.version,
-        target.subresource,
-        served.resource.subresource_gvk("eviction"),
-        target.namespace,
-        target.name,
-        draft,
-        None,
-        dry_run=eviction.options.dry_run,
-        warnings=exchange.warnings,
-        annotations=exchange.annotations,
-    )
-    mutated = engine.admission.mutate(review)
-    engine.admission.validate(replace(review, object=mutated))
+def _admit(engine: Engine, review: Review) -> None:
+    engine.admission.validate(replace(review, object=engine.admission.mutate(review)))
 
 
 def _live(eviction: _Eviction) -> Entry:

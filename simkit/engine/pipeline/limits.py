@@ -44,7 +44,25 @@ class Room(Protocol):
         ...
 
 
-class Limits:
+class Running:
+    """Counts requests under way: those that change nothing and those that do."""
+
+    def __init__(self) -> None:
+        self._running = {False: 0, True: 0}
+        self._lock = Lock()
+
+    @property
+    def reading(self) -> int:
+        """Requests under way that change nothing."""
+        return self._running[False]
+
+    @property
+    def mutating(self) -> int:
+        """Requests under way that change something."""
+        return self._running[True]
+
+
+class Limits(Running):
     """Counts requests under way, and refuses some above two limits: for reading ones and for those that change.
 
     Parameters
@@ -59,19 +77,8 @@ class Limits:
     """
 
     def __init__(self, requests: int = 0, mutating_requests: int = 0) -> None:
+        super().__init__()
         self._limits = {False: requests, True: mutating_requests}
-        self._running = {False: 0, True: 0}
-        self._lock = Lock()
-
-    @property
-    def reading(self) -> int:
-        """Requests under way that change nothing."""
-        return self._running[False]
-
-    @property
-    def mutating(self) -> int:
-        """Requests under way that change something."""
-        return self._running[True]
 
     def enter(self, exchange: Exchange) -> None:
         """Make room for a request; ``leave`` must follow. Raises TooMany."""

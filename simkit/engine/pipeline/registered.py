@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from simkit.engine.pipeline.exchange import Exchange
-from simkit.engine.seams import Change, Store
+from simkit.engine.seams import Store
+from simkit.engine.storage.derived import Derived
 from simkit.meta.domain import REGISTRATION_GROUP
 from simkit.meta.message import Response
 from simkit.meta.names import GroupResource, GroupVersion
@@ -125,32 +126,19 @@ class Registrations:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._view: _View | None = None
-        self._changes = 0
-        store.listen(self._follow)
+        self._view = Derived(store, (SERVICES,), self._read)
 
-    def _follow(self, changes: Sequence[Change]) -> None:
-        if any(change.entry.key.resource == SERVICES for change in changes):
-            self._changes += 1
-            self._view = None
-
-    def _now(self) -> _View:
-        view = self._view
-        if view is None:
-            before = self._changes
-            view = _View(registration(entry.object) for entry in self._store.scan(SERVICES))
-            if self._changes == before:  # else somebody wrote meanwhile, and the next one reads again
-                self._view = view
-        return view
+    def _read(self) -> _View:
+        return _View(registration(entry.object) for entry in self._store.scan(SERVICES))
 
     @property
     def remote(self) -> Sequence[Registration]:
         """Those that other servers answer for."""
-        return self._now().remote
+        return self._view.now().remote
 
     def backing(self, group: str, version: str) -> Registration | None:
         """The registration of a group version that another server answers for."""
-        view = self._now()
+        view = self._view.now()
         if not view.remote:
             return None
         found = view.all.get(GroupVersion(group, version))
@@ -158,10 +146,10 @@ class Registrations:
 
     def groups(self, catalogue: Catalogue) -> Sequence[Group]:
         """All groups, the core group among them, in the order in which discovery lists them."""
-        return self._now().listed(catalogue)
+        return self._view.now().listed(catalogue)
 
     def group(self, catalogue: Catalogue, name: str) -> Group | None:
         """One group with its versions, the preferred one first."""
-        if name not in self._now().groups and catalogue.group(name) is None:
+        if name not in self._view.now().groups and catalogue.group(name) is None:
             return None
         return next((each for each in self.groups(catalogue) if each.name == name), None)

@@ -8,13 +8,13 @@ from typing import Any, Final, NamedTuple
 from simkit.engine.authn.claims import WARN_ONLY_LIFETIME, Bound, bound_claims
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
-from simkit.engine.seams import Review
 from simkit.kinds.index import rules_of
 from simkit.language.merge.managers import track_update
 from simkit.meta.clock import timestamp
@@ -55,7 +55,7 @@ def token_request(engine: Engine, exchange: Exchange, served: Served) -> Respons
     errors = rules_of(gvk.group_kind).validate(draft, None)
     if errors:
         raise invalid(gvk.group_kind, "", errors)
-    engine.admission.validate(_review(exchange, served, gvk, draft, options))
+    engine.admission.validate(posted(exchange, served, gvk, name, draft, options))
     status = _issued(engine, exchange, account, draft["spec"])
     now = timestamp(engine.clock.now())
     head = {"name": name, "namespace": exchange.target.namespace, "creationTimestamp": now, "managedFields": owned}
@@ -71,26 +71,6 @@ def _owned(engine: Engine, draft: Draft, gvk: GroupVersionKind, options: WriteOp
         api_version=gvk.api_version,
         time=timestamp(engine.clock.now()),
         subresource="token",
-    )
-
-
-def _review(exchange: Exchange, served: Served, gvk: GroupVersionKind, draft: Draft, options: WriteOptions) -> Review:
-    target, resource = exchange.target, served.resource
-    return Review(
-        exchange.actor(),
-        "CREATE",
-        resource.group_resource,
-        resource.version,
-        target.subresource,
-        gvk,
-        target.namespace,
-        target.name,
-        draft,
-        None,
-        options.as_object,
-        options.dry_run,
-        exchange.warnings,
-        exchange.annotations,
     )
 
 

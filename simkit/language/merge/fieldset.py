@@ -130,25 +130,16 @@ def intersection(one: Fields, other: Fields) -> Fields:
 
 def difference(one: Fields, other: Fields) -> Fields:
     """The fields of the first set that are not in the second; fields below those of the second stay."""
-    if not other or not one:
-        return one
-    out: Node = {}
-    for key, child in one.items():
-        theirs = other.get(key)
-        if key == SELF:
-            continue
-        if theirs is None:
-            out[key] = child
-            continue
-        member = is_member(child) and not is_member(theirs)
-        node = _node(member, dict(difference(below(child), theirs)))
-        if node is not None:
-            out[key] = node
-    return out
+    return _difference(one, other, whole=False)
 
 
 def recursive_difference(one: Fields, other: Fields) -> Fields:
     """The fields of the first set that are neither in the second nor below a field of it."""
+    return _difference(one, other, whole=True)
+
+
+def _difference(one: Fields, other: Fields, *, whole: bool) -> Fields:
+    """Without the second's fields; ``whole``: nor what is below them."""
     if not other or not one:
         return one
     out: Node = {}
@@ -158,10 +149,13 @@ def recursive_difference(one: Fields, other: Fields) -> Fields:
             continue
         if theirs is None:
             out[key] = child
-        elif not is_member(theirs):
-            node = _node(is_member(child), dict(recursive_difference(below(child), theirs)))
-            if node is not None:
-                out[key] = node
+            continue
+        taken = is_member(theirs)
+        if taken and whole:
+            continue
+        node = _node(is_member(child) and not taken, dict(_difference(below(child), theirs, whole=whole)))
+        if node is not None:
+            out[key] = node
     return out
 
 

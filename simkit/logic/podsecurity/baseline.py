@@ -41,15 +41,7 @@ PROFILES: Final = frozenset({"RuntimeDefault", "Localhost"})
 
 def apparmor(metadata: Object, spec: Object) -> Violation | None:
     """AppArmor profiles: the runtime's or the node's, set by field or by annotation."""
-    chosen = at(spec, "securityContext", "appArmorProfile")
-    pod = chosen is not None and chosen.get("type") not in PROFILES
-    values = {chosen.get("type", "")} if pod else set()
-    bad: list[str] = []
-    for container in containers(spec):
-        chosen = security(container, "appArmorProfile")
-        if chosen is not None and chosen.get("type") not in PROFILES:
-            bad.append(container["name"])
-            values.add(chosen.get("type", ""))
+    pod, bad, values = _bad_profiles(spec, "appArmorProfile")
     notes = sorted(f'{key}="{value}"' for key, value in _annotations(metadata).items() if _bad_apparmor(key, value))
     shown = [*sorted(values), *notes]
     by = " and ".join(filter(None, [setters(pod, bad), plural(len(notes), "annotation") if notes else ""]))
@@ -57,6 +49,20 @@ def apparmor(metadata: Object, spec: Object) -> Violation | None:
         return None
     detail = f"{by} must not set AppArmor profile type to {quoted(shown)}"
     return Violation(plural(len(shown), "forbidden AppArmor profile"), detail)
+
+
+def _bad_profiles(spec: Object, field: str) -> tuple[bool, list[str], set[str]]:
+    """Whether the pod sets a forbidden profile in a field, the containers that do, and which types these are."""
+    chosen = at(spec, "securityContext", field)
+    pod = chosen is not None and chosen.get("type") not in PROFILES
+    values = {chosen.get("type", "")} if pod else set()
+    bad: list[str] = []
+    for container in containers(spec):
+        chosen = security(container, field)
+        if chosen is not None and chosen.get("type") not in PROFILES:
+            bad.append(container["name"])
+            values.add(chosen.get("type", ""))
+    return pod, bad, values
 
 
 def _annotations(metadata: Object) -> Mapping[str, str]:
@@ -170,15 +176,7 @@ def _good_seccomp(value: str) -> bool:
 
 def seccomp(metadata: Object, spec: Object) -> Violation | None:
     """Seccomp switched off."""
-    profile = at(spec, "securityContext", "seccompProfile")
-    pod = profile is not None and profile.get("type") not in PROFILES
-    values = {profile.get("type", "")} if pod else set()
-    bad: list[str] = []
-    for container in containers(spec):
-        profile = security(container, "seccompProfile")
-        if profile is not None and profile.get("type") not in PROFILES:
-            bad.append(container["name"])
-            values.add(profile.get("type", ""))
+    pod, bad, values = _bad_profiles(spec, "seccompProfile")
     by = setters(pod, bad)
     if not by:
         return None

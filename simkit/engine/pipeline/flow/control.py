@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from threading import Lock
 from typing import Any, Final
 
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.flow.level import Flow, Level, Outcome, Ticket, shares_of
 from simkit.engine.pipeline.flow.schema import FlowSchema
-from simkit.engine.pipeline.limits import READING, TooMany, is_long
+from simkit.engine.pipeline.limits import READING, Running, TooMany, is_long
 from simkit.engine.seams import Change, Store
 from simkit.meta.domain import api_group
 from simkit.meta.identity import AUTHENTICATED, MASTERS, UNAUTHENTICATED
@@ -57,7 +56,7 @@ _MANDATORY: Final[Mapping[GroupResource, Sequence[Object]]] = {
 """What counts where the store has no such object."""
 
 
-class FlowControl:
+class FlowControl(Running):
     """Gives out seats as the flow schemas and priority levels in a store say.
 
     Parameters
@@ -79,14 +78,13 @@ class FlowControl:
     """
 
     def __init__(self, store: Store, seats: int) -> None:
+        super().__init__()
         self._store, self.seats = store, seats
-        self._lock = Lock()
         self._stale = True
         self._schemas: Sequence[FlowSchema] = ()
         self.levels: dict[str, Level] = {}
         self._flows: dict[tuple[Any, ...], Flow] = {}
         self._claimed = self._waiting = 0
-        self._running = {False: 0, True: 0}
         self.dispatched: Counter[tuple[str, str]] = Counter()
         """Requests that got room, by level and schema."""
         self.rejected: Counter[tuple[str, str, str]] = Counter()
@@ -96,16 +94,6 @@ class FlowControl:
     def _follow(self, changes: Sequence[Change]) -> None:
         if any(change.entry.key.resource in (SCHEMAS, LEVELS) for change in changes):
             self._stale = True
-
-    @property
-    def reading(self) -> int:
-        """Requests under way that change nothing."""
-        return self._running[False]
-
-    @property
-    def mutating(self) -> int:
-        """Requests under way that change something."""
-        return self._running[True]
 
     def enter(self, exchange: Exchange) -> None:
         """Make room for a request, or leave it a ticket that waits for some. Raises TooMany.

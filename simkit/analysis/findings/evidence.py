@@ -1,0 +1,46 @@
+"""What findings about bindings, accounts and pods show: their evidence and their repair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from simkit.analysis.findings.survey import listed
+from simkit.analysis.rbacobjects import kind_of
+from simkit.analysis.subject import normal
+from simkit.logic.rbac.binding import Binding, Subject
+from simkit.meta.names import Key
+from simkit.meta.objects import Object
+
+DEFAULT_ACCOUNT: Final = "default"
+
+
+def binding_evidence(binding: Binding, *subjects: Subject) -> dict[str, Any]:
+    """A binding as the evidence of a finding, with some of its subjects, or all."""
+    return {
+        "namespace": binding.namespace,
+        "binding": binding.key,
+        "role": binding.role,
+        "subjects": subjects or tuple(map(normal, binding.subjects)),
+    }
+
+
+def delete_command(key: Key) -> str:
+    """The command line that deletes a role or binding."""
+    where = f" --namespace {key.namespace}" if key.namespace else ""
+    return f"kubectl delete {kind_of(key).lower()} {key.name}{where}"
+
+
+def account_manifest(namespace: str, name: str) -> Object:
+    """A service account to apply, whose token is mounted only where a pod asks for it."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": name, "namespace": namespace},
+        "automountServiceAccountToken": False,
+    }
+
+
+def pods_run(names: Sequence[str]) -> str:
+    """The start of a sentence: how many pods run, with the names of the first."""
+    return f"1 pod ({names[0]}) runs" if len(names) == 1 else f"{len(names)} pods ({listed(names, 3)}) run"

@@ -1,0 +1,55 @@
+"""What is made of a store's objects, and made anew when they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from simkit.engine.seams import Change, Store
+from simkit.meta.names import GroupResource
+
+Made = TypeVar("Made")
+
+
+class Derived(Generic[Made]):
+    """Something made of some resources, kept until one of them changes.
+
+    Reading takes no lock: what is made is put in place as a whole.
+
+    Parameters
+    ----------
+    store
+        It is listened to for as long as it lives.
+    resources
+        Whose changes make it out of date.
+    make
+        Reads the store.
+
+    Examples
+    --------
+    >>> from simkit.engine.storage.memory import MemoryStore
+    >>> from simkit.meta.clock import SystemClock
+    >>> from simkit.meta.names import GroupResource, Key
+    >>> store, pods = MemoryStore(SystemClock()), GroupResource("", "pods")
+    >>> count = Derived(store, [pods], lambda: store.count(pods))
+    >>> _ = count.now(), store.put(Key(pods, "default", "one"), {"metadata": {}}, expect=None)
+    >>> count.now()
+    1
+    """
+
+    def __init__(self, store: Store, resources: Sequence[GroupResource], make: Callable[[], Made]) -> None:
+        self._resources, self._make = frozenset(resources), make
+        self._changes = 0
+        self._made: tuple[int, Made] | None = None
+        store.listen(self._follow)
+
+    def _follow(self, changes: Sequence[Change]) -> None:
+        if any(change.entry.key.resource in self._resources for change in changes):
+            self._changes += 1
+
+    def now(self) -> Made:
+        """What the resources of this moment make."""
+        made, changes = self._made, self._changes
+        if made is None or made[0] != changes:  # what is made while somebody writes is made again next time
+            self._made = made = changes, self._make()
+        return made[1]
