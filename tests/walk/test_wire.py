@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import simkit
 from simkit.engine.http.server import Server, Serving
 from simkit.meta.message import Request, Response
+from tests.engine.http.shelf import Let
 
 METHODS = st.sampled_from([b"GET", b"POST", b"PUT", b"PATCH", b"DELETE", b"HEAD", b"OPTIONS", b"BREW", b"get", b""])
 PATHS = st.sampled_from(
@@ -53,6 +54,9 @@ class Administered:
 
     def __init__(self, cluster: simkit.Cluster) -> None:
         self._cluster = cluster
+
+    def enter(self, request: Request) -> Let:
+        return Let(self.answer, request)
 
     def answer(self, request: Request) -> Response:
         response = self._cluster.perform(request)

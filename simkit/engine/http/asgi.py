@@ -15,10 +15,11 @@ from simkit.engine.http.delivery import SHORTEST_WATCH, Delivery, Receive, Send,
 from simkit.engine.http.door import Engine, Waiting
 from simkit.engine.http.message import (
     audit_id,
+    error_response,
     parse_headers,
     parse_query,
     response_headers,
-    timed_out,
+    too_late,
 )
 from simkit.engine.http.waker import Waker, resolve
 from simkit.meta.duration import seconds
@@ -28,6 +29,8 @@ T = TypeVar("T")
 Scope = MutableMapping[str, Any]
 READ_ON: Final = 64 * 1024 * 1024
 """Bytes of a body above its limit that are still read and dropped, so that the client gets to see the refusal."""
+_READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_LENGTHS: Final = frozenset({"content-length", "transfer-encoding"})
 
 
 class Application:
@@ -72,18 +75,28 @@ class Application:
         """Answer one request of an ASGI server."""
         if scope["type"] != "http":
             raise NotImplementedError(f"no {scope['type']} connections here")
+        request = _request(scope)
+        if not _may_have_body(request):
+            await receive()
+            await self.reply(request, partial(self.engine.answer, request), receive, send)
+            return
+        entered = await self._step(request, partial(self.engine.enter, request))
+        if isinstance(entered, Response):
+            if "expect" in request.headers:
+                entered.headers.append(("Connection", "close"))  # whether its body comes, nobody can tell
+            await self.finish(request, entered, receive, send)
+            return
         body = await _read(receive)
         if body is None:
+            await self._step(request, partial(entered.give_up, gone=True))
             return
-        await self.reply(_request(scope, body), receive, send)
+        await self.reply(request, partial(entered.receive, body), receive, send)
 
-    async def reply(self, request: Request, receive: Receive, send: Send) -> None:
-        """Ask the engine, on a worker thread where that may block, and send what it says."""
-        response: Response | Waiting
-        if self.engine.blocking(request):
-            response = await self._elsewhere(request, partial(self.engine.answer, request))
-        else:
-            response = self.engine.answer(request)
+    async def reply(
+        self, request: Request, step: Callable[[], Response | Waiting], receive: Receive, send: Send
+    ) -> None:
+        """Have a step of the engine give the answer, on a worker thread where that may block, and send it."""
+        response = await self._step(request, step)
         if isinstance(response, Response):
             await self.finish(request, response, receive, send)
         else:
@@ -106,9 +119,12 @@ class Application:
         finally:
             timer.cancel()
             gone.cancel()
-        blocking = self.engine.blocking(request)
-        response = await self._elsewhere(request, waiting.go_on) if blocking else waiting.go_on()
+        response = await self._step(request, waiting.go_on)
         await self.finish(request, response, receive, send)
+
+    async def _step(self, request: Request, step: Callable[[], T]) -> T | Response:
+        """What a step of the engine gives, on a worker thread where that may block."""
+        return await self._elsewhere(request, step) if self.engine.blocking(request) else step()
 
     async def _elsewhere(self, request: Request, step: Callable[[], T]) -> T | Response:
         """What a step gives on a worker thread, or the refusal of a request that takes too long."""
@@ -117,7 +133,7 @@ class Application:
             return await asyncio.wait_for(asyncio.shield(future), self._patience_with(request))
         except TimeoutError:
             future.add_done_callback(_let_go)
-            return timed_out()
+            return error_response(too_late())
 
     def _patience_with(self, request: Request) -> float:
         """Seconds that a request may take: what it asks for, if that is less than what is usual."""
@@ -197,17 +213,23 @@ def _let_go(future: asyncio.Future[Any]) -> None:
         late.stream.close()
 
 
-def _request(scope: Scope, body: bytes) -> Request:
+def _request(scope: Scope) -> Request:
+    """The request without its body."""
     raw_path = scope.get("raw_path") or scope["path"].encode()
     return Request(
         scope["method"],
         raw_path.partition(b"?")[0].decode("latin-1"),
         parse_query(scope.get("query_string", b"")),
         parse_headers(scope["headers"]),
-        body,
+        b"",
         _chain(scope.get("extensions") or {}),
         (scope.get("client") or ("",))[0],
     )
+
+
+def _may_have_body(request: Request) -> bool:
+    """Whether a body may follow the headers; not every version of HTTP announces it in them."""
+    return request.method not in _READING or not _LENGTHS.isdisjoint(request.headers)
 
 
 def _chain(extensions: Mapping[str, Any]) -> tuple[bytes, ...]:

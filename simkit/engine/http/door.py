@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 
 
@@ -67,8 +68,28 @@ class Waiting(Protocol):
         ...
 
 
+class Entered(Protocol):
+    """A request that may be made, whose body is still to come. One of its methods is called, once."""
+
+    def receive(self, body: bytes) -> Response | Waiting:
+        """The answer to the request with its body, or its wait for room."""
+        ...
+
+    def fail(self, error: StatusError) -> Response:
+        """The answer to a request whose body did not come, or was too long to be read."""
+        ...
+
+    def give_up(self, *, gone: bool = False) -> None:
+        """Nobody is there any more to be answered."""
+        ...
+
+
 class Engine(Protocol):
     """A server without a network. An implementation must not raise: errors are answers too."""
+
+    def enter(self, request: Request) -> Response | Entered:
+        """The refusal of a request that its sender may not make, before its body is read, or what takes the body."""
+        ...
 
     def answer(self, request: Request) -> Response | Waiting:
         """The answer to one request, or its wait for room. May be called from several threads."""

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs
 
 import orjson
 
-from simkit.meta.errors import StatusError, too_large
-from simkit.meta.message import BODY_LIMIT, Request, Response
+from simkit.meta.errors import StatusError
+from simkit.meta.message import Request, Response
 
 MOST_FIELDS: Final = 4096
 """Parameters of a query string that are looked at."""
@@ -66,14 +66,9 @@ def error_response(error: StatusError) -> Response:
     return Response(error.code, orjson.dumps(error.status()), headers=list(error.headers))
 
 
-def oversized() -> Response:
-    """The answer to a body so long that it is not read to its end."""
-    return error_response(too_large(BODY_LIMIT))
-
-
-def timed_out() -> Response:
-    """The answer to a request that takes too long."""
-    return error_response(StatusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout"))
+def too_late() -> StatusError:
+    """What a request gets that takes too long."""
+    return StatusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout")
 
 
 def response_headers(response: Response, audit_id: bytes, *, length: int | None) -> RawHeaders:

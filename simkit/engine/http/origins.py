@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.http.door import Engine, Waiting
-from simkit.meta.errors import SimkitError
+from simkit.engine.http.door import Engine, Entered, Waiting
+from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import Request, Response
 
 if TYPE_CHECKING:
@@ -52,11 +52,19 @@ class Origins:
         """The engine's answer, with the headers of an origin that is allowed."""
         headers = self._headers(request.header("origin"))
         if headers and request.method == "OPTIONS":
-            return Response(204, b"", "", headers)
+            return _preflight(headers)
         response = self._engine.answer(request)
+        return _told_later(response, headers) if headers else response
+
+    def enter(self, request: Request) -> Response | Entered:
+        """The engine's refusal or entrance, whose answers get the headers of an origin that is allowed."""
+        headers = self._headers(request.header("origin"))
+        if headers and request.method == "OPTIONS":
+            return _preflight(headers)
+        entered = self._engine.enter(request)
         if not headers:
-            return response
-        return _told(response, headers) if isinstance(response, Response) else _Waiting(response, headers)
+            return entered
+        return _told(entered, headers) if isinstance(entered, Response) else _Entered(entered, headers)
 
     def blocking(self, request: Request) -> bool:
         """What the engine says."""
@@ -74,9 +82,33 @@ class Origins:
         ]
 
 
+def _preflight(headers: list[tuple[str, str]]) -> Response:
+    return Response(204, b"", "", headers)
+
+
+def _told_later(response: Response | Waiting, headers: list[tuple[str, str]]) -> Response | Waiting:
+    return _told(response, headers) if isinstance(response, Response) else _Waiting(response, headers)
+
+
 def _told(response: Response, headers: list[tuple[str, str]]) -> Response:
     response.headers = [*response.headers, *headers]
     return response
+
+
+class _Entered:
+    """An entrance whose answers get the headers."""
+
+    def __init__(self, entered: Entered, headers: list[tuple[str, str]]) -> None:
+        self._entered, self._headers = entered, headers
+
+    def receive(self, body: bytes) -> Response | Waiting:
+        return _told_later(self._entered.receive(body), self._headers)
+
+    def fail(self, error: StatusError) -> Response:
+        return _told(self._entered.fail(error), self._headers)
+
+    def give_up(self, *, gone: bool = False) -> None:
+        self._entered.give_up(gone=gone)
 
 
 class _Waiting:

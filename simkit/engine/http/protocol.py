@@ -8,7 +8,7 @@ answers to compress, pipelined requests behind a stream, clients that do not rea
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -17,15 +17,17 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from simkit.engine.http.asgi import READ_ON, Application
+from simkit.engine.http.door import Entered, Waiting
 from simkit.engine.http.message import (
     RawHeaders,
     audit_id,
-    oversized,
+    error_response,
     parse_headers,
     parse_query,
     response_headers,
-    timed_out,
+    too_late,
 )
+from simkit.meta.errors import StatusError, too_large
 from simkit.meta.message import BODY_LIMIT, Request, Response
 
 if TYPE_CHECKING:
@@ -67,7 +69,8 @@ class Conversation(HttpToolsProtocol):
         self._raw_headers: RawHeaders = []
         self._known_headers: Mapping[str, Sequence[str]] = {}
         self._head_size: int | None = 0  # None while a body is being read
-        self._collecting = False
+        self._collecting = self._dropping = False
+        self._entered: Entered | None = None
         self._body: list[bytes] = []
         self._body_size = 0
         self._hurry: asyncio.TimerHandle | None = None
@@ -84,6 +87,9 @@ class Conversation(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._arrived()
+        entered, self._entered = self._entered, None
+        if entered is not None:
+            entered.give_up(gone=True)
         super().connection_lost(exc)
 
     def _expect(self, seconds: float) -> None:
@@ -98,7 +104,7 @@ class Conversation(HttpToolsProtocol):
     def _too_slow(self) -> None:
         self._hurry = None
         if self._collecting and not self.transport.is_closing():
-            self._write(self._request(b""), timed_out(), keep_alive=False)
+            self._give_up(too_late())
         else:
             self.transport.abort()
 
@@ -113,6 +119,8 @@ class Conversation(HttpToolsProtocol):
         if self._head_size is not None:
             self._head_size += len(data)
         super().data_received(data)
+        if self._collecting and self._entered is None and not self.transport.is_closing():
+            self._enter()
         if self._head_size is not None and self._head_size > HEAD_LIMIT and not self.transport.is_closing():
             self._refuse(431)
         elif self._hurry is None and self._head_size != 0:
@@ -167,7 +175,7 @@ class Conversation(HttpToolsProtocol):
             and len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_LIMIT
         ):
             self._refuse(431)
-            self._collecting, self._body_size = True, 0  # what follows is dropped
+            self._dropping = True
             return
         idle = self.cycle is None or self.cycle.response_complete
         waits = self.expect_100_continue or self.flow.write_paused or self.parser.should_upgrade()
@@ -176,7 +184,25 @@ class Conversation(HttpToolsProtocol):
         else:
             self._go_the_long_way()
 
+    def _enter(self) -> None:
+        """Find out whether the request may be made whose body is still on its way. If not, the body is dropped."""
+        request = self._request(b"")
+        if self._application.engine.blocking(request):
+            self._collecting = False
+            self._go_the_long_way()
+            for part in self._take_body():
+                super().on_body(part)
+            return
+        entered = self._application.engine.enter(request)
+        if isinstance(entered, Response):
+            self._collecting, self._dropping, self._body = False, True, []
+            self._write(request, entered, keep_alive=self.parser.should_keep_alive(), close=False)
+        else:
+            self._entered = entered
+
     def on_body(self, body: bytes) -> None:
+        if self._dropping:
+            return
         if not self._collecting:
             super().on_body(body)
             return
@@ -184,26 +210,45 @@ class Conversation(HttpToolsProtocol):
             self._body.append(body)
         self._body_size += len(body)
         if self._body_size > READ_ON and not self.transport.is_closing():
-            self._write(self._request(b""), oversized(), keep_alive=False)
+            self._give_up(too_large(BODY_LIMIT))
+
+    def _give_up(self, error: StatusError) -> None:
+        """Answer a request that has entered, whose body is not waited for or not read to its end."""
+        entered, self._entered = self._entered, None
+        response = error_response(error) if entered is None else entered.fail(error)
+        self._collecting, self._dropping, self._body = False, True, []
+        self._write(self._request(b""), response, keep_alive=False)
+
+    def _take_body(self) -> list[bytes]:
+        body, self._body = self._body, []
+        return body
 
     def on_message_complete(self) -> None:
         self._arrived()
         self._head_size = 0
+        if self._dropping:
+            self._dropping = False
+            if not self.parser.should_keep_alive():
+                self.transport.close()
+            return
         if not self._collecting:
             super().on_message_complete()
             return
         self._collecting = False
+        entered, self._entered = self._entered, None
         if not self.transport.is_closing():
-            body, self._body = b"".join(self._body), []
-            self._answer(self._request(body))
+            self._answer(self._request(b"".join(self._take_body())), entered)
 
-    def _answer(self, request: Request) -> None:
+    def _answer(self, request: Request, entered: Entered | None) -> None:
         keep_alive: bool = self.parser.should_keep_alive()
         application = self._application
+        step: Callable[[], Response | Waiting] = partial(application.engine.answer, request)
+        if entered is not None:
+            step = partial(entered.receive, request.body)
         if application.engine.blocking(request):
-            self._hand_over(partial(_after, application.reply, request))
+            self._hand_over(partial(_after, application.reply, request, step))
             return
-        response = application.engine.answer(request)
+        response = step()
         if not isinstance(response, Response):
             self._hand_over(partial(_after, application.resume, request, response))
         elif response.stream is not None or application.compresses(request, response):
@@ -224,7 +269,8 @@ class Conversation(HttpToolsProtocol):
             method, path.decode("ascii"), parse_query(query), self._known_headers, body, self._chain, self._peer
         )
 
-    def _write(self, request: Request, response: Response, *, keep_alive: bool) -> None:
+    def _write(self, request: Request, response: Response, *, keep_alive: bool, close: bool = True) -> None:
+        """Send an answer. A connection that is not kept is closed at once unless the request is still being read."""
         head = [_status_line(response.status)]
         for name, value in self.server_state.default_headers:
             head += (name, b": ", value, b"\r\n")
@@ -237,7 +283,7 @@ class Conversation(HttpToolsProtocol):
             self.transport.write(b"".join(head))
         else:
             self.transport.writelines([b"".join(head), body])
-        if keep_alive:
+        if keep_alive or not close:
             self.on_response_complete()
         else:
             self.transport.close()

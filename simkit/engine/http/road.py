@@ -9,6 +9,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flow.level import LONGEST_WAIT
 from simkit.engine.pipeline.health import ENDPOINTS
 from simkit.engine.pipeline.road import Trip
+from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.message import Request, Response
 
 _HEALTH: Final = tuple(f"/{endpoint}" for endpoint in ENDPOINTS)
@@ -39,6 +40,26 @@ class Waiting:
         return response
 
 
+class Entered:
+    """A request that its sender may make, whose body is still to come. It has no room yet."""
+
+    def __init__(self, trip: Trip) -> None:
+        self._trip = trip
+
+    def receive(self, body: bytes) -> Response | Waiting:
+        """The answer to the request with its body, or what has to be waited for."""
+        self._trip.receive(body)
+        return self._trip.go() or Waiting(self._trip)
+
+    def fail(self, error: StatusError) -> Response:
+        """The answer to a request whose body did not come as it should."""
+        return self._trip.fail(error)
+
+    def give_up(self, *, gone: bool = False) -> None:
+        """The client went away in the midst of its request."""
+        self._trip.fail(unexplained("unexpected EOF"))
+
+
 class Road:
     """Answers requests through all stages of an engine."""
 
@@ -61,10 +82,20 @@ class Road:
 
     def answer(self, request: Request) -> Response | Waiting:
         """The engine's answer, or what has to be waited for; who asks is found out on the way."""
-        if self._refusing and not request.path.startswith(_HEALTH):
-            return Response(429, _LEAVING, "text/plain; charset=utf-8", [("Retry-After", "5"), ("Connection", "close")])
+        if self._refuses(request):
+            return _leaving()
         trip = Trip(self._engine, request)
         return trip.go() or Waiting(trip)
+
+    def enter(self, request: Request) -> Response | Entered:
+        """The refusal of a request whose sender is unknown or may not make it; else what takes its body."""
+        if self._refuses(request):
+            return _leaving()
+        trip = Trip(self._engine, request)
+        return trip.enter() or Entered(trip)
+
+    def _refuses(self, request: Request) -> bool:
+        return self._refusing and not request.path.startswith(_HEALTH)
 
     def blocking(self, request: Request) -> bool:
         """Whether the request waits for a service outside, or for a revision that has not come yet."""
@@ -74,3 +105,7 @@ class Road:
             return False
         version = request.option("resourceVersion")
         return version.isascii() and version.isdigit() and self._engine.is_future(int(version))
+
+
+def _leaving() -> Response:
+    return Response(429, _LEAVING, "text/plain; charset=utf-8", [("Retry-After", "5"), ("Connection", "close")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from typing import Final
 
@@ -117,6 +118,10 @@ def act(engine: Engine, exchange: Exchange) -> Response:
 
 
 STAGES: Final[Sequence[Stage]] = (describe, authenticate, act_as, make_room, authorize, act)
+BEFORE_BODY: Final[Sequence[Stage]] = (describe, authenticate, act_as, authorize)
+WITH_BODY: Final[Sequence[Stage]] = (make_room, act)
+"""The same stages for a request whose body is still to come: nothing is read from those who may not write, and nobody
+holds room while the body is on its way."""
 
 
 class Trip:
@@ -133,6 +138,28 @@ class Trip:
     def __init__(self, engine: Engine, request: Request, identity: Identity | None = None) -> None:
         self._engine, self.exchange, self._began = engine, Exchange(request, identity=identity), perf_counter()
         self._left, self._trusted = STAGES, identity is not None
+
+    def enter(self) -> Response | None:
+        """The refusal of a request whose body is still to come; None where ``receive`` may follow. Never raises."""
+        self._left = BEFORE_BODY
+        refused = self.go()
+        self._left = WITH_BODY
+        return refused
+
+    def receive(self, body: bytes) -> None:
+        """Take the body of a request that has entered; ``go`` answers."""
+        self.exchange.request = replace(self.exchange.request, body=body)
+
+    def fail(self, error: StatusError) -> Response:
+        """The answer to a request that has entered, and whose body does not come."""
+
+        def give_up(engine: Engine, exchange: Exchange) -> None:
+            raise error
+
+        self._left = (give_up,)
+        response = self.go()
+        assert response is not None
+        return response
 
     def go(self) -> Response | None:
         """The answer; None where the request waits until its ticket is settled. Never raises."""
@@ -164,14 +191,14 @@ class Trip:
 
     def _through(self) -> Response | None:
         engine, exchange = self._engine, self.exchange
-        for stage in self._left:
+        for number, stage in enumerate(self._left):
             response = stage(engine, exchange)
             if response is not None:
                 return response
             if exchange.ticket is not None and not exchange.ticket.outcome:
-                self._left = STAGES[STAGES.index(stage) :]
+                self._left = self._left[number:]
                 return None
-        raise AssertionError("the last stage answers")
+        return None
 
 
 def travel(engine: Engine, request: Request, identity: Identity | None = None) -> Response:

@@ -7,12 +7,15 @@ import ssl
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from simkit.engine.http.door import Waiting
+from simkit.engine.http.message import error_response
+from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 
 
@@ -45,6 +48,22 @@ class Tap:
 
 
 @dataclass
+class Let:
+    """The entrance of an engine that lets everybody in."""
+
+    answer: Callable[[Request], Response | Waiting]
+    request: Request
+
+    def receive(self, body: bytes) -> Response | Waiting:
+        return self.answer(replace(self.request, body=body))
+
+    def fail(self, error: StatusError) -> Response:
+        return error_response(error)
+
+    def give_up(self, *, gone: bool = False) -> None: ...
+
+
+@dataclass
 class Shelf:
     """An engine that remembers requests, echoes them, and opens taps."""
 
@@ -55,6 +74,9 @@ class Shelf:
 
     def blocking(self, request: Request) -> bool:
         return request.path == "/blocking"
+
+    def enter(self, request: Request) -> Let:
+        return Let(self.answer, request)
 
     def answer(self, request: Request) -> Response:
         self.requests.append(request)

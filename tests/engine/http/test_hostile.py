@@ -22,6 +22,7 @@ from tests.engine.http.shelf import Client
 
 TOKENS = StaticTokens({"ann": Identity("ann"), "root": Identity("root", (MASTERS,))})
 GET = b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n"
+HEAD = b"POST /api/v1/namespaces HTTP/1.1\r\nhost: x\r\ncontent-length: 5000000\r\n"
 
 
 @pytest.fixture
@@ -101,10 +102,52 @@ def test_second_requests_are_timed_too(hasty: Server) -> None:
 def test_bodies_that_do_not_come(hasty: Server) -> None:
     """A body that is announced and not sent ends in the answer of a request that takes too long."""
     sock = connect(hasty)
-    sock.sendall(b"POST /api/v1/namespaces HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{")
+    sock.sendall(HEAD + b"authorization: Bearer root\r\n\r\n{")
     answer = all_of(sock)
     assert answer.startswith(b"HTTP/1.1 504 ")
     assert b"request did not complete within the allotted timeout" in answer
+
+
+@pytest.mark.parametrize("ahead", [b"", b"expect: 100-continue\r\n"])
+@pytest.mark.parametrize(("token", "status"), [(b"wrong", b"401"), (b"ann", b"403")])
+def test_refused_before_the_body_is_there(server: Server, token: bytes, status: bytes, ahead: bytes) -> None:
+    """Whoever is unknown, or may not write, is told so before any of the body has come, and none of it is kept."""
+    sock = connect(server)
+    sock.sendall(HEAD + ahead + b"authorization: Bearer " + token + b"\r\n\r\n")
+    assert sock.recv(65536).startswith(b"HTTP/1.1 " + status)
+    sock.close()
+
+
+def test_dropped_bodies_end_in_the_next_request(server: Server) -> None:
+    """What a refused request still sends is neither read as a request nor in the way of the next one."""
+    sock = connect(server)
+    sock.sendall(HEAD + b"\r\n")
+    assert b"HTTP/1.1 403 " in sock.recv(65536)
+    sock.sendall((GET * 200_000)[:5_000_000] + GET.replace(b"host: x", b"host: x\r\nconnection: close"))
+    assert re.findall(rb"HTTP/1.1 (\d+)", all_of(sock)) == [b"200"]
+
+
+def test_bodies_hold_no_room(tmp_path: Path) -> None:
+    """While the body of a request is on its way, others take its place."""
+    options = Options(
+        authenticators=(TOKENS,),
+        authorization_mode=("AlwaysAllow",),
+        max_mutating_requests_inflight=1,
+        enable_priority_and_fairness=False,
+    )
+    cluster = Cluster(options=options)
+    serving = Serving(port=None, insecure_port=0, certificate_folder=tmp_path)
+    with Server(Road(cluster.engine), serving) as running:
+        slow = connect(running)
+        slow.sendall(HEAD.replace(b"5000000", b"2") + b"authorization: Bearer ann\r\n\r\n{")
+        assert running.insecure_url
+        client = Client(running.insecure_url)
+        named = b'{"metadata":{"name":"a"}}'
+        assert client.ask("POST", "/api/v1/namespaces", named, authorization="Bearer ann").status == 201
+        client.close()
+        slow.sendall(b"}")
+        assert slow.recv(65536).startswith(b"HTTP/1.1 422 ")
+        slow.close()
 
 
 def test_size_is_looked_at_after_rights(server: Server) -> None:

@@ -12,6 +12,7 @@ import pytest
 import simkit
 from simkit.engine.http.server import Server, Serving
 from simkit.meta.message import Request, Response
+from tests.engine.http.shelf import Let
 
 WATCHERS = 300
 SLOW = 20
@@ -38,6 +39,9 @@ class Administered:
 
     def __init__(self, cluster: simkit.Cluster) -> None:
         self._cluster = cluster
+
+    def enter(self, request: Request) -> Let:
+        return Let(self.answer, request)
 
     def answer(self, request: Request) -> Response:
         return self._cluster.perform(request)
