@@ -51,8 +51,8 @@ def limits(release: str) -> tuple[Limit, ...]:
 
 
 def _roles(release: str) -> Limit:
-    text = "the release's, told as differences to 1.30's; equal to the real policy at 1.20, elsewhere as the release notes "
-    text += "and the sources of later releases tell"
+    text = "the release's, told as differences to 1.30's; equal to the real policy at 1.20, elsewhere as release "
+    text += "notes and the sources of later releases tell"
     doubtful = sorted(set(assumed(release)))
     if doubtful:
         text += f"; whether the release had some rules of these is a guess: {', '.join(doubtful)}"
