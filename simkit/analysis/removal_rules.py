@@ -7,11 +7,12 @@ from typing import Any, Final, NamedTuple
 
 from simkit.analysis.rbacobjects import all_roles, kind_of
 from simkit.analysis.removal_gone import Gone, GoneTable
+from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import REGISTRATION_GROUP, api_group
 from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.names import GroupResource, GroupVersion
-from simkit.meta.objects import Object, at, name_of
+from simkit.meta.objects import Object, at, labels_of, name_of
 from simkit.snapshot.protocol import Snapshot
 
 RULE_COLUMNS: Final = ("role_kind", "namespace", "role", "rule", "api_version", "resource", "verdict")
@@ -129,6 +130,8 @@ def _verdict(gone: Gone, groups: Sequence[str], versions: Sequence[str]) -> str:
 
 def _service(service: Object, gone: GoneTable) -> Iterator[NamingHook]:
     version = f"{at(service, 'spec', 'group')}/{at(service, 'spec', 'version')}"
+    if AUTOMANAGED in labels_of(service):
+        return  # the server takes it away itself
     for each in gone.gone:
         if each.api_version == version:
             yield _hook(service, "spec", each, "orphaned")

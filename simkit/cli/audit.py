@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simkit.cli import output, reports
-from simkit.cli.dump import add_live, add_members, add_release, demo_path, opened, read_members
 from simkit.cli.output import json_text, write_rows
-from simkit.meta.errors import SimkitError
+from simkit.cli.source import DEMO, add_members, add_source, opened, paths_of, read_members
 
 if TYPE_CHECKING:
     from simkit.analysis.findings import Audit, Finding
@@ -48,13 +47,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "audit",
         help="what to look at in a cluster's access control",
-        description="Checks roles and bindings, and lists what an auditor should look at, worst first.",
+        description="Checks roles and bindings, and lists what an auditor should look at, worst first. "
+        f"With --demo the report goes to {DEMO_REPORT} unless --html says otherwise.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("path", nargs="*", metavar="PATH", help="what kubectl wrote: files, folders, archives")
-    parser.add_argument(
-        "--demo", action="store_true", help=f"audit the cluster that comes along, and write {DEMO_REPORT}"
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a report that stands alone, with figures")
     parser.add_argument("--fail-on", choices=(*LEVELS, "never"), default="high", help="exit with 1 from here on (high)")
@@ -71,8 +67,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--rules", type=Path, metavar="FILE", help="YAML with checks of your own, in CEL")
     add_members(parser)
     _add_accepting(parser)
-    add_live(parser)
-    add_release(parser)
+    add_source(parser, paths=True)
     forms = (*output.FORMATS, *reports.FORMS)
     parser.add_argument("-o", "--output", choices=forms, default="table", help="how to write the answer")
     return parser
@@ -89,16 +84,14 @@ def run(args: argparse.Namespace) -> int:
     from simkit.analysis.findings import audit
     from simkit.analysis.findings.custom import read_rules
 
-    if args.demo and args.path:
-        raise SimkitError("say what to audit: one or more paths, or --demo")
-    paths = [demo_path()] if args.demo else args.path
-    dump = opened(paths, args)
+    dump = opened(args)
+    paths = [DEMO] if args.demo else paths_of(args)
     rules = read_rules(args.rules) if args.rules is not None else ()
     made = audit(
         dump.snapshot(),
         include_defaults=args.include_defaults,
         checks=args.check,
-        members=read_members(args.members),
+        members=read_members(args),
         managed=args.managed,
         rules=rules,
     )

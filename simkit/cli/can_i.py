@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simkit.cli.dump import add_dump, add_members, read, read_members
 from simkit.cli.output import add_output, json_text, write_rows
+from simkit.cli.source import add_members, add_source, read, read_members
 from simkit.meta.errors import SimkitError
 
 EXAMPLES = """\
@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--as", dest="user", default="", metavar="USER", help="alice, sa:NAMESPACE/NAME, group:NAME")
     parser.add_argument("--as-group", dest="groups", action="append", default=[], metavar="G", help="may be repeated")
-    add_dump(parser)
+    add_source(parser)
     parser.add_argument("-n", "--namespace", default="", help="where (default: in all namespaces at once)")
     parser.add_argument("--subresource", default="", help="such as log or exec")
     parser.add_argument("--url", default="", help="a path such as /metrics instead of a resource")
@@ -63,7 +63,7 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
     from simkit.analysis.can import can
 
     answer = can(
-        read(args.dump, args),
+        read(args),
         subject,
         args.verb,
         args.resource,
@@ -73,7 +73,7 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
         url=args.url,
         group=args.api_group,
         groups=tuple(args.groups),
-        members=read_members(args.members),
+        members=read_members(args),
     )
     explained = [line.strip() for line in list(answer.lines())[1:]]
     told = {"allowed": answer.allowed, "question": answer.question, "reason": answer.reason, "explanation": explained}
@@ -92,8 +92,8 @@ def _list(args: argparse.Namespace, subject: str) -> int:
     from simkit.analysis.subject import parse, text_of
 
     own = {group: [text_of(parse(subject))] for group in args.groups}
-    members = merged(read_members(args.members), own)
-    rows = permissions(read(args.dump, args), subject, members=members).to_dict("records")
+    members = merged(read_members(args), own)
+    rows = permissions(read(args), subject, members=members).to_dict("records")
     if args.output in ("json", "csv"):
         write_rows(COLUMNS, rows, args.output)
     else:

@@ -6,9 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.dump import add_dump, read
 from simkit.cli.output import json_text, write_rows
 from simkit.cli.reports import Case, Fault, junit, sarif
+from simkit.cli.source import add_source, read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("suite", metavar="FILE", help="YAML with a list 'expectations'")
-    add_dump(parser)
+    add_source(parser)
     parser.add_argument("-o", "--output", choices=FORMATS, default="table", help="how to write the answer")
     return parser
 
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     """Check, write, and return the exit code."""
     from simkit.analysis.expectations import check, read_suite
 
-    outcomes = check(read(args.dump, args), read_suite(args.suite))
+    outcomes = check(read(args), read_suite(args.suite))
     if args.output == "junit":
         sys.stdout.write(junit("simkit check", cases(outcomes, args.suite)))
     elif args.output == "sarif":

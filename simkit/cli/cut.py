@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from simkit.cli.dump import add_release, chosen_paths, read
 from simkit.cli.output import add_output, json_text, write_rows
-from simkit.cli.proving import members_of, sandbox_of
+from simkit.cli.source import add_members, add_source, cluster_of, opened, read_members
 from simkit.meta.errors import SimkitError
 
 EXAMPLES = """\
@@ -33,18 +32,16 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("path", nargs="*", metavar="PATH", help="what kubectl wrote: files, folders, archives")
-    parser.add_argument("--demo", action="store_true", help="look at the cluster that comes along")
     parser.add_argument("--goal", default="cluster-admin", help="what nobody shall reach (cluster-admin)")
     parser.add_argument("--from", dest="sources", action="append", metavar="WHO", help="whose paths (everybody's)")
     parser.add_argument("--audit-log", action="append", metavar="PATH", help="access in use, which is not taken away")
     parser.add_argument("--keep", action="append", default=[], metavar="WHO", help="whose access is not touched")
     parser.add_argument("--direct", action="store_true", help="take it from those too who have it without a step")
-    parser.add_argument("--members", metavar="FILE", help="a YAML table of groups and their members")
     parser.add_argument("--verify", action="store_true", help="make the changes on a fork and look again")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the changed objects as YAML")
     parser.add_argument("--commands", action="store_true", help="print the changes as kubectl commands")
-    add_release(parser)
+    add_members(parser)
+    add_source(parser, paths=True)
     add_output(parser)
     return parser
 
@@ -53,15 +50,15 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis.escalation import cut
 
-    paths = chosen_paths(args)
+    dump = opened(args)
     made = cut(
-        read(paths, args),
+        dump.snapshot(),
         args.goal,
         sources=args.sources,
         log=args.audit_log,
         keep=args.keep,
         direct=args.direct,
-        members=members_of(args.members),
+        members=read_members(args),
     )
     rows = made.frame().to_dict("records")
     left = [{"subject": path.subject, "primitives": path.primitives} for path in made.left]
@@ -79,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     if args.write:
         args.write.write_text(made.yaml(), encoding="utf-8")
     if args.verify:
-        verified = made.verify(sandbox_of(paths, args))
+        verified = made.verify(cluster_of(dump))
         print(verified, file=sys.stderr)
         if not verified:
             raise SimkitError("the cut does not hold on a fork")

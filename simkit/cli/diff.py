@@ -7,8 +7,8 @@ import sys
 from typing import Any
 
 from simkit.cli.comment import comment
-from simkit.cli.dump import add_release, read
 from simkit.cli.output import add_output, write_rows
+from simkit.cli.source import add_reading, dump_of
 
 EXAMPLES = """\
 examples:
@@ -34,7 +34,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("before", metavar="BEFORE", help="a dump: a file, a folder or an archive")
     parser.add_argument("after", metavar="AFTER", help="another one")
-    add_release(parser)
+    add_reading(parser)
     add_output(parser)
     return parser
 
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Compare, write, and return the exit code."""
     from simkit.analysis.compare import COLUMNS, compare
 
-    rows = compare(read([args.before], args), read([args.after], args)).to_dict("records")
+    rows = compare(*(dump_of([path], args).snapshot() for path in (args.before, args.after))).to_dict("records")
     if args.output == "markdown":
         sys.stdout.write(comment(rows))
     else:

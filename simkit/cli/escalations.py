@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.dump import add_release, chosen_paths, read
 from simkit.cli.output import add_output, write_rows
-from simkit.cli.proving import members_of, sandbox_of
+from simkit.cli.source import add_members, add_source, cluster_of, dump_of, opened, read_members
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -42,28 +41,26 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("path", nargs="*", metavar="PATH", help="what kubectl wrote: files, folders, archives")
-    parser.add_argument("--demo", action="store_true", help="look at the cluster that comes along")
     parser.add_argument("--subject", action="append", metavar="WHO", help="alice, group:devs, sa:ns/name, pod:ns/name")
     parser.add_argument("--goal", action="append", metavar="GOAL", help="cluster-admin, 'a node', 'get secrets in ns'")
     parser.add_argument("--within", type=int, metavar="N", help="paths of at most so many hops")
     parser.add_argument("--each", action="store_true", help="a path for each first step, not only the best one")
     parser.add_argument("--direct", action="store_true", help="list those too who have the goal already")
     parser.add_argument("--allow", action="append", default=[], metavar="WHO", help="who may; * stands for any part")
-    parser.add_argument("--members", metavar="FILE", help="a YAML table of groups and their members")
     parser.add_argument("--prove", action="store_true", help="execute each path on a fork of the cluster")
     parser.add_argument("--details", action="store_true", help="tell each step and request")
     parser.add_argument("--radius", action="store_true", help="all that the subject gets to, instead of paths")
     parser.add_argument("--before", metavar="PATH", help="an older dump: list only what is new or closed since")
-    add_release(parser)
+    add_members(parser)
+    add_source(parser, paths=True)
     add_output(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    paths = chosen_paths(args)
-    snapshot = read(paths, args)
+    dump = opened(args)
+    snapshot = dump.snapshot()
     if args.radius:
         return _radius(snapshot, args)
     if args.before:
@@ -72,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         raise SimkitError("--details is told in tables, markdown and json")
     found = _found(snapshot, args)
     if args.prove:
-        proofs = found.prove(sandbox_of(paths, args))
+        proofs = found.prove(cluster_of(dump))
         _written(PROVEN, proofs.frame(), [one.frame() for one in proofs], map(str, proofs), args)
     else:
         _written(SHOWN, found.frame(), [one.frame() for one in found], map(str, found), args)
@@ -106,7 +103,7 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
         ways="each" if args.each else "best",
         within_hops=args.within,
         direct=args.direct,
-        members=members_of(args.members),
+        members=read_members(args),
     )
     kept = tuple(path for path in found if not any(fnmatchcase(path.subject, one) for one in args.allow))
     return replace(found, paths=kept)
@@ -118,7 +115,7 @@ def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:
 
     if not args.subject or len(args.subject) != 1:
         raise SimkitError("--radius is of one subject; name it with --subject")
-    found = blast_radius(snapshot, args.subject[0], within_hops=args.within, members=members_of(args.members))
+    found = blast_radius(snapshot, args.subject[0], within_hops=args.within, members=read_members(args))
     columns = REACH_COLUMNS if args.output in ("json", "csv") else ("hops", "place", "primitives")
     write_rows(columns, found.reached.to_dict("records"), args.output)
     return 1 if len(found.reached) else 0
@@ -128,8 +125,8 @@ def _compared(snapshot: Snapshot, args: argparse.Namespace) -> int:
     from simkit.analysis.escalation import compare_paths
     from simkit.analysis.escalation.closure import WELL_KNOWN
 
-    before = read([args.before], args)
-    found = compare_paths(before, snapshot, goal=args.goal or WELL_KNOWN, members=members_of(args.members))
+    before = dump_of([args.before], args).snapshot()
+    found = compare_paths(before, snapshot, goal=args.goal or WELL_KNOWN, members=read_members(args))
     columns = tuple(found.columns) if args.output in ("json", "csv") else ("change", *SHOWN)
     write_rows(columns, found.to_dict("records"), args.output)
     return 1 if (found["change"] == "new").any() else 0

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from simkit.cli.dump import add_release, read
 from simkit.cli.output import add_output, write_rows
-from simkit.cli.proving import sandbox_of
+from simkit.cli.source import add_source, cluster_of, opened
 from simkit.meta.errors import SimkitError
 
 EXAMPLES = """\
@@ -32,7 +31,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("path", nargs="+", metavar="PATH", help="what kubectl wrote: files, folders, archives")
     parser.add_argument(
         "--audit-log", action="append", required=True, metavar="PATH", help="audit events as JSON lines"
     )
@@ -42,7 +40,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--unused", action="store_true", help="list what is granted and not used, instead")
     parser.add_argument("--verify", action="store_true", help="ask again on a fork for all that the log shows")
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the proposed objects as YAML")
-    add_release(parser)
+    add_source(parser, paths=True)
     add_output(parser)
     return parser
 
@@ -51,16 +49,15 @@ def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
     from simkit.analysis.leastprivilege import least_privilege
 
-    made = least_privilege(
-        read(args.path, args), args.audit_log, args.subject, names=args.names, reuse=not args.no_reuse
-    )
+    dump = opened(args)
+    made = least_privilege(dump.snapshot(), args.audit_log, args.subject, names=args.names, reuse=not args.no_reuse)
     frame = made.unused() if args.unused else made.frame()
     short = args.unused and args.output not in ("json", "csv")
     write_rows(UNUSED if short else tuple(frame.columns), frame.to_dict("records"), args.output)
     if args.write:
         args.write.write_text(made.yaml(), encoding="utf-8")
     if args.verify:
-        replayed = made.verify(sandbox_of(args.path, args))
+        replayed = made.verify(cluster_of(dump))
         print(replayed, file=sys.stderr)
         if not replayed:
             raise SimkitError("the proposal takes away what is in use")

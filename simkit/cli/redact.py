@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from simkit.cli.dump import add_live, add_release, opened
+from simkit.cli.source import add_source, opened
 
 EXAMPLES = """\
 examples:
@@ -32,7 +32,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("path", nargs="*", metavar="PATH", help="what kubectl wrote: files, folders, archives")
     parser.add_argument("--to", required=True, type=Path, metavar="FILE", help="ends in .json, .yaml, or that and .gz")
     parser.add_argument("--pseudonyms", action="store_true", help="replace names consistently")
     parser.add_argument(
@@ -42,8 +41,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="a secret of at most 64 bytes that makes the same pseudonyms again, for dumps to be compared",
     )
     parser.add_argument("--keep-configmaps", action="store_true", help="keep the values of config maps")
-    add_live(parser)
-    add_release(parser)
+    add_source(parser, paths=True)
     return parser
 
 
@@ -53,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     from simkit.snapshot.redact import redacted
     from simkit.snapshot.save import save
 
-    dump = opened(args.path, args)
+    dump = opened(args)
     shown = redacted(dump.objects, pseudonyms=_pseudonyms(args), keep_config=args.keep_configmaps)
     save(MemorySnapshot(shown, captured=dump.captured, index=dump.index), args.to)
     print(f"{len(dump):,} objects are in {args.to}", file=sys.stderr)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from simkit.cli.dump import add_dump, add_members, read, read_members
 from simkit.cli.output import add_output, write_rows
+from simkit.cli.source import add_members, add_source, read, read_members
 from simkit.meta.errors import SimkitError
 
 EXAMPLES = """\
@@ -35,7 +35,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "name", nargs="?", default="", metavar="NAME", help="one object (default: requests without one)"
     )
-    add_dump(parser)
+    add_source(parser)
     where = parser.add_mutually_exclusive_group()
     where.add_argument("-n", "--namespace", help="where (default: anywhere)")
     where.add_argument("-A", "--all-namespaces", action="store_true", help="who may in all namespaces at once")
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     if args.any_name and args.name:
         raise SimkitError(f"--any-name asks about every name, {args.name!r} about one; give one of them")
     found = who_can(
-        read(args.dump, args),
+        read(args),
         args.verb,
         args.resource,
         subresource=args.subresource,
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
         url=args.url,
         group=args.api_group,
         expand_groups=args.expand_groups or bool(args.members),
-        members=read_members(args.members),
+        members=read_members(args),
     )
     rows = found.to_dict("records")
     if args.output in ("json", "csv"):

@@ -6,16 +6,16 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simkit.cli.dump import add_dump
 from simkit.cli.output import add_output, write_rows
+from simkit.cli.source import add_source, cluster_of, opened
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 EXAMPLES = """\
 examples:
-  simkit without flowcontrol.apiserver.k8s.io/v1beta3 --dump cluster.yaml --requests audit.jsonl.gz
-  simkit without --at 1.32 --dump cluster.yaml --requests audit.jsonl.gz
+  simkit without flowcontrol.apiserver.k8s.io/v1beta3 --dump cluster.yaml --audit-log audit.jsonl.gz
+  simkit without --at 1.32 --dump cluster.yaml --audit-log audit.jsonl.gz
   simkit without policy/v1 --dump cluster.yaml --show objects -o csv
 
 Exit code: 0 when nobody would notice, 1 when somebody would, 2 for wrong use or unreadable input.
@@ -35,19 +35,17 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("element", nargs="*", metavar="ELEMENT", help="policy/v1beta1, batch, storage.../v1/csinodes")
     parser.add_argument("--at", default="", metavar="RELEASE", help="instead: what this release no longer serves")
-    parser.add_argument("--requests", type=Path, metavar="FILE", help="an audit log, JSON lines (also .gz)")
+    parser.add_argument("--audit-log", type=Path, metavar="FILE", help="what was asked, as JSON lines (also .gz)")
     parser.add_argument("--show", choices=PARTS, default="summary", help="which table (default: summary)")
-    add_dump(parser)
+    add_source(parser)
     add_output(parser)
     return parser
 
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    from simkit.cluster.loading import load
-
-    cluster = load(args.dump, release=args.release)
-    found = cluster.who_would_notice(*args.element, release=args.at or None, requests=args.requests)
+    cluster = cluster_of(opened(args))
+    found = cluster.who_would_notice(*args.element, release=args.at or None, requests=args.audit_log)
     table: DataFrame = found.summary() if args.show == "summary" else getattr(found, args.show)
     write_rows(tuple(map(str, table.columns)), table.to_dict("records"), args.output)
     return FOUND if found.noticed else 0

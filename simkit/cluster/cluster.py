@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from simkit.cluster import assembly
 from simkit.cluster.manifests import manifests
 from simkit.cluster.options import Options
+from simkit.cluster.questions import Questions
 from simkit.cluster.releases import at_release
 from simkit.cluster.without import switched_off
 from simkit.engine.pipeline.road import travel
@@ -27,8 +28,6 @@ from simkit.snapshot.protocol import Snapshot
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from simkit.analysis.escalation import BlastRadius, Cut, Escalations
-    from simkit.analysis.leastprivilege import Proposal
     from simkit.cluster.admit import Admitted
     from simkit.cluster.history import History
     from simkit.cluster.trial import Trial
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from simkit.snapshot.sources import Source
 
 
-class Cluster:
+class Cluster(Questions):
     """An API server in memory, with the analyses at hand.
 
     Parameters
@@ -65,20 +64,24 @@ class Cluster:
         """Where the objects came from, for a cluster that was loaded."""
 
     @classmethod
-    def _of(cls, made: assembly.Assembled, dump: Dump | None = None) -> Cluster:
+    def _of(cls, made: assembly.Assembled, dump: Dump | None = None) -> Self:
         cluster = cls.__new__(cls)
         cluster._made, cluster.dump = made, dump
         return cluster
 
     @classmethod
-    def load(cls, source: Source, *, options: Options | None = None, **more: Any) -> Cluster:
+    def load(cls, source: Source, *, options: Options | None = None, **more: Any) -> Self:
         """A cluster whose store holds the objects of a dump: see ``simkit.load``."""
         from simkit.snapshot.load import load
 
         options = options or Options()
         with resting_collector():
-            dump = load(source, release=options.release, **more)
-            return cls._of(assembly.loaded(options, dump), dump)
+            return cls.of(load(source, release=options.release, **more), options)
+
+    @classmethod
+    def of(cls, dump: Dump, options: Options | None = None) -> Self:
+        """A cluster whose store holds the objects of a dump that is loaded already."""
+        return cls._of(assembly.loaded(options or Options(release=dump.release), dump), dump)
 
     @property
     def engine(self) -> Any:
@@ -108,17 +111,17 @@ class Cluster:
         """The objects as they are now: what the analyses take."""
         return self._made.snapshot()
 
-    def fork(self, *, release: str | None = None) -> Cluster:
+    def fork(self, *, release: str | None = None) -> Self:
         """An independent copy, in constant time; with a release, as a server of that release over the same objects."""
         options = None if release in (None, self.release) else at_release(self._made.options, str(release))
-        return Cluster._of(self._made.fork(options), self.dump)
+        return self._of(self._made.fork(options), self.dump)
 
-    def without(self, *elements: str) -> Cluster:
+    def without(self, *elements: str) -> Self:
         """A fork that no longer serves some versions, groups or resources: ``policy/v1beta1``, ``batch``, ..."""
         options = self._made.options
         off = switched_off(self._made.engine.catalogue, elements)
         settings = {**options.runtime_config, **off}
-        return Cluster._of(self._made.fork(replace(options, runtime_config=settings)), self.dump)
+        return self._of(self._made.fork(replace(options, runtime_config=settings)), self.dump)
 
     def settle(self) -> int:
         """Run the controllers until nothing is left to do; gives back the number of rounds."""
@@ -223,94 +226,12 @@ class Cluster:
 
         return admit(self._made, obj, identity or administrator())
 
-    # Questions: each forwards to a free function of simkit.analysis
-
-    def who_can(self, verb: str, resource: str = "", **more: Any) -> DataFrame:
-        """Who may do something: see ``simkit.analysis.who_can``."""
-        from simkit.analysis.who_can import who_can
-
-        return who_can(self.snapshot(), verb, resource, **more)
-
-    def can(self, subject: str, verb: str, resource: str = "", **more: Any) -> Any:
-        """Whether somebody may do something, and why: see ``simkit.analysis.can``."""
-        from simkit.analysis.can import can
-
-        return can(self.snapshot(), subject, verb, resource, **more)
-
-    def permissions(self, subject: str, **more: Any) -> DataFrame:
-        """All that somebody may do: see ``simkit.analysis.permissions``."""
-        from simkit.analysis.permissions import permissions
-
-        return permissions(self.snapshot(), subject, **more)
-
-    def findings(self, **more: Any) -> DataFrame:
-        """What an auditor should look at: see ``simkit.analysis.findings``."""
-        from simkit.analysis.findings import findings
-
-        return findings(self.snapshot(), **more)
-
-    def escalations(self, subject: Any = None, **more: Any) -> Escalations:
-        """Who could get more than they have; ``.prove()`` executes it: see ``simkit.analysis.escalation``."""
-        from simkit.analysis.escalation import escalations
-
-        return escalations(self.snapshot(), subject, sandbox=self, **more)
-
-    def blast_radius(self, subject: str, **more: Any) -> BlastRadius:
-        """All that somebody, or code in a pod, gets to; ``.plot()``: see ``simkit.analysis.escalation``."""
-        from simkit.analysis.escalation import blast_radius
-
-        return blast_radius(self.snapshot(), subject, **more)
-
-    def cut(self, goal: str = "cluster-admin", **more: Any) -> Cut:
-        """The cheapest changes that close all paths to a goal; ``.verify()`` makes them on a fork."""
-        from simkit.analysis.escalation import cut
-
-        return cut(self.snapshot(), goal, sandbox=self, **more)
-
-    def least_privilege(self, log: Any = None, subjects: Any = None, **more: Any) -> Proposal:
-        """Roles that allow what an audit log, by default the cluster's own, shows in use; ``.verify()`` replays it."""
-        from simkit.analysis.leastprivilege import least_privilege
-
-        used = self.audit_log() if log is None else log
-        return least_privilege(self.snapshot(), used, subjects, sandbox=self, **more)
+    # Decisions, and the past
 
     def authorize(self, question: Any) -> Decision:
         """The authorizer's decision about Attributes, with its evidence."""
         decision: Decision = self._made.engine.authorizer.authorize(question)
         return decision
-
-    def who_would_notice(self, *elements: str, **more: Any) -> Any:
-        """Who would notice if versions went, or at another release: see ``simkit.analysis.removal``."""
-        from simkit.analysis.removal import who_would_notice
-
-        return who_would_notice(self, *elements, **more)
-
-    def policy_effect(self, policies: Source | None = None, **more: Any) -> Any:
-        """What admission policies would do to the objects that are there: see ``simkit.analysis.policies``."""
-        from simkit.analysis.policies import policy_effect
-
-        given = None if policies is None else manifests(policies, self.release)
-        return policy_effect(self.snapshot(), given, **more)
-
-    def policy_coverage(self, policies: Source | None = None) -> DataFrame:
-        """Which admission policies would see which objects: see ``simkit.analysis.policies``."""
-        from simkit.analysis.policies import policy_coverage
-
-        return policy_coverage(self.snapshot(), None if policies is None else manifests(policies, self.release))
-
-    def webhook_coverage(self) -> DataFrame:
-        """Which webhooks would be asked about which objects: see ``simkit.analysis.webhooks``."""
-        from simkit.analysis.webhooks import webhook_coverage
-
-        return webhook_coverage(self.snapshot())
-
-    def expression_costs(self) -> DataFrame:
-        """What every expression of policies, webhooks and custom resources costs."""
-        from simkit.analysis.policycosts import expression_costs
-
-        return expression_costs(self.snapshot())
-
-    # The past
 
     def at(self, revision: int | str) -> Snapshot:
         """Everything as it was at a revision, for all analyses: ``compare(cluster.at(7), cluster.snapshot())``."""

@@ -143,3 +143,36 @@ def test_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cut"]) == 2
     assert main(["least-privilege"]) == 2
     assert main(["escalations", "--demo", "--goal", "be mighty today"]) == 2
+
+
+def test_manifests_are_executed_where_they_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Proofs run over the objects that were looked at: manifests, with the server's own, in the namespace given."""
+    rbac = "rbac.authorization.k8s.io"
+    attack = scene(
+        rule("create", "clusterrolebindings", groups=rbac), rule("bind", "clusterroles", groups=rbac), place=""
+    )
+    path = tmp_path / "chart.yaml"
+    path.write_text(yaml.safe_dump_all(attack))
+    words = [
+        "escalations",
+        str(path),
+        "--manifests",
+        "--goal",
+        "cluster-admin",
+        "--subject",
+        "sa:dev/attacker",
+        "--prove",
+    ]
+    assert main([*words, "-o", "json"]) == 1
+    assert [row["verdict"] for row in orjson.loads(capsys.readouterr().out)] == ["proven"]
+
+
+@pytest.mark.parametrize(
+    "command", ["escalations", "cut", "audit", "redact --to x.yaml", "least-privilege --audit-log x"]
+)
+def test_one_source_has_to_be_named(command: str, dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Commands that take paths take --dump, --demo and --context alike, and exactly one of them."""
+    name, *more = command.split()
+    for source in ([], [dump, "--demo"], ["--dump", dump, "--context", "prod"]):
+        assert main([name, *source, *more]) == 2
+        assert "say what to look at, in one way" in capsys.readouterr().err

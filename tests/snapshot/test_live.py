@@ -94,10 +94,12 @@ def test_commands_ask_a_running_cluster(
     assert main(["audit", "--fail-on", "never", "-o", "json", *live]) == 0
     target = tmp_path / "shared.json"
     assert main(["redact", "--to", str(target), *live]) == 0
+    assert main(["escalations", "--goal", "cluster-admin", "--subject", "sa:shop/auditor", *live]) == 0
+    assert main(["without", "flowcontrol.apiserver.k8s.io/v1beta3", *live]) == 0
     assert any(obj["kind"] == "Secret" for obj in orjson.loads(target.read_bytes())["items"])
     capsys.readouterr()
     for words, told in (
-        (["can-i", "get", "pods", "--as", "ann", "--dump", "x", *live], "not both"),
+        (["can-i", "get", "pods", "--as", "ann", "--dump", "x", *live], "in one way"),
         (["can-i", "get", "pods", "--as", "ann"], "say what to look at"),
         (["audit", *live, "--context", "nowhere"], "nowhere"),
     ):

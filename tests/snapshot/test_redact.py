@@ -12,7 +12,7 @@ import pytest
 from simkit.analysis.findings import audit
 from simkit.analysis.who_can import who_can
 from simkit.cli import main
-from simkit.cli.dump import demo_path
+from simkit.cli.source import demo_path
 from simkit.snapshot.load import load
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.pseudonyms import Pseudonyms

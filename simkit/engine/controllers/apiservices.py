@@ -9,8 +9,9 @@ from urllib.parse import quote
 from simkit.engine.controllers.runner import Client
 from simkit.engine.pipeline.registered import SERVICES, Registration, registration
 from simkit.engine.seams import Change
+from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
 from simkit.meta.clock import Clock, timestamp
-from simkit.meta.domain import EXTENSIONS_GROUP, REGISTRATION_GROUP, label
+from simkit.meta.domain import EXTENSIONS_GROUP, REGISTRATION_GROUP
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.meta.objects import Object, at, labels_of, name_of
@@ -20,7 +21,6 @@ from simkit.snapshot.protocol import Snapshot
 
 SERVER: Final = "system:apiserver"
 """The user as whom a server keeps its own objects in order."""
-AUTOMANAGED: Final = label("automanaged", "kube-aggregator")
 _PATH: Final = f"/apis/{REGISTRATION_GROUP}/v1/apiservices"
 _DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 _CLUSTER_SERVICES: Final = GroupResource("", "services")

@@ -13,10 +13,13 @@ from simkit.kinds.parts.conditions import status_of
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.rules import Circumstances, KindRules, Subresource
 from simkit.meta.clock import timestamp
+from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value, quoted, required, unsupported
 from simkit.meta.format import dns1035_label, dns_subdomain, path_segment
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 
+AUTOMANAGED: Final = label("automanaged", "kube-aggregator")
+"""On registrations that the server makes of what it serves itself, and takes away with it."""
 _PORT: Final = 443
 _STATUSES: Final = ("True", "False", "Unknown")
 _LIMITS: Final = (("groupPriorityMinimum", 20000), ("versionPriority", 1000))

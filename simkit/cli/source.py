@@ -1,0 +1,138 @@
+"""What a command is asked about: a dump, manifests, a running cluster, or the cluster that comes along."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from simkit.meta import data
+from simkit.meta.domain import DEFAULT_NAMESPACE
+from simkit.meta.errors import SimkitError
+from simkit.snapshot.dump import Dump
+from simkit.snapshot.load import load
+from simkit.snapshot.protocol import Snapshot
+
+if TYPE_CHECKING:
+    from simkit.cluster.cluster import Cluster
+
+DEMO: Final = "clusters/pellowick.json.gz"
+RELEASE: Final = "1.30"
+_WHAT: Final = "what 'kubectl get -A -o yaml' or the like wrote: files, folders, archives"
+
+
+def add_source(parser: argparse.ArgumentParser, *, paths: bool = False) -> None:
+    """Give a command the options that say what it looks at; ``paths``: its plain arguments say it too."""
+    if paths:
+        parser.add_argument("path", nargs="*", default=[], metavar="PATH", help=_WHAT)
+    parser.add_argument("--dump", action="append", default=[], metavar="PATH", help=f"{_WHAT}; may be repeated")
+    parser.add_argument("--demo", action="store_true", help="look at the cluster that comes along")
+    parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
+    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
+    add_reading(parser)
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Give a command the options that say how objects are read."""
+    told = f"read the objects as this release's ({RELEASE}, or that of the running cluster)"
+    parser.add_argument("--release", metavar="R", help=told)
+    parser.add_argument(
+        "--complete",
+        action="append",
+        default=[],
+        metavar="RESOURCE",
+        help="take RESOURCE for wholly captured although the dump has none of it ('*': everything); may be repeated",
+    )
+    parser.add_argument(
+        "--manifests",
+        action="store_true",
+        help="the paths hold manifests, no dump: nothing else is there but the server's own roles and bindings",
+    )
+    parser.add_argument(
+        "--into", default=DEFAULT_NAMESPACE, metavar="NS", help="where objects go that name no namespace (default)"
+    )
+
+
+def add_members(parser: argparse.ArgumentParser) -> None:
+    """Give a command the option ``--members``."""
+    parser.add_argument(
+        "--members",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="who is in which group: a table, certificates, tokens, an audit log or an identity provider's export",
+    )
+
+
+def read_members(args: argparse.Namespace) -> Mapping[str, Sequence[str]]:
+    """Who is in which group by the files of ``--members``."""
+    from simkit.analysis.membership import members_of_files
+
+    return members_of_files(args.members) if args.members else {}
+
+
+def opened(args: argparse.Namespace) -> Dump:
+    """What was chosen, as a dump; what could not be read is told on standard error.
+
+    Raises
+    ------
+    SimkitError
+        Where nothing was chosen, or several things that exclude each other.
+    """
+    paths = paths_of(args)
+    live = any(given is not None for given in (args.context, args.kubeconfig))
+    if sum(map(bool, (paths, args.demo, live))) != 1:
+        ways = "paths or --dump PATH, --context NAME for a running cluster, or --demo"
+        raise SimkitError(f"say what to look at, in one way: {ways}")
+    if live:
+        return _told(_live(args))
+    return dump_of([str(demo_path())] if args.demo else paths, args)
+
+
+def paths_of(args: argparse.Namespace) -> list[str]:
+    """The paths that were given."""
+    return [*getattr(args, "path", ()), *args.dump]
+
+
+def read(args: argparse.Namespace) -> Snapshot:
+    """What was chosen, as a snapshot."""
+    return opened(args).snapshot()
+
+
+def dump_of(paths: Sequence[str], args: argparse.Namespace) -> Dump:
+    """The dump or the manifests of some paths; what could not be read is told on standard error."""
+    release = args.release or RELEASE
+    if args.manifests:
+        from simkit.cluster.loading import onto_defaults
+
+        return _told(load(onto_defaults(paths, release), release=release, captured=["*"], namespace=args.into))
+    return _told(load(paths, release=release, captured=args.complete, namespace=args.into))
+
+
+def _live(args: argparse.Namespace) -> Dump:
+    from simkit.cluster.loading import release_of
+    from simkit.snapshot.live import LiveCluster
+
+    live = LiveCluster(args.context or "", args.kubeconfig)
+    return load(live.pieces(), release=args.release or release_of(live), captured=args.complete)
+
+
+def _told(dump: Dump) -> Dump:
+    for problem in dump.lost:
+        print(f"simkit: {problem}", file=sys.stderr)
+    return dump
+
+
+def cluster_of(dump: Dump) -> Cluster:
+    """A cluster with the objects of a dump, for commands that execute something."""
+    from simkit.cluster.cluster import Cluster
+
+    return Cluster.of(dump)
+
+
+def demo_path() -> Path:
+    """Where the cluster is that comes with simkit."""
+    return data.path(DEMO)
