@@ -13,7 +13,7 @@ from simkit.analysis.frames import table
 from simkit.language.cel.check import Variables
 from simkit.language.cel.conversions import type_of
 from simkit.language.cel.declared import Declared, declare
-from simkit.language.cel.environment import STORED_EXPRESSIONS, Environment, Program
+from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment, Program
 from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
 from simkit.language.cel.explain import explain
 from simkit.language.cel.failing import place_of_failure
@@ -95,7 +95,7 @@ def cel(
     expression: str,
     *,
     types: Mapping[str, TypeSource] | None = None,
-    release: str = STORED_EXPRESSIONS,
+    release: str = OWN_EXPRESSIONS,
     budget: int = LIMIT,
     **variables: Any,
 ) -> Evaluated:
@@ -108,7 +108,8 @@ def cel(
         schema, a kind such as ``apps/v1/Deployment``, or the name of a type such as ``list(int)``. Variables without
         one may be anything, and are checked while they are evaluated.
     release
-        Whose functions there are.
+        Whose functions and kinds there are. 1.31 brings named formats, 1.32 comprehensions of two variables
+        (``transformMap`` and others), 1.33 semantic versions, 1.34 more functions of lists.
     budget
         The cost at which the evaluation ends.
     variables

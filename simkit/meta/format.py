@@ -15,6 +15,7 @@ _DNS1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _DNS1035_RE = re.compile(_DNS1035)
 _QUALIFIED_RE = re.compile(_QUALIFIED)
 _LABEL_VALUE_RE = re.compile(f"({_QUALIFIED})?")
+_PORT_NAME_RE = re.compile(r"[-a-z0-9]+")
 
 
 def too_long_text(limit: int) -> str:
@@ -137,4 +138,18 @@ def label_value(value: str) -> Sequence[str]:
                 "12345",
             )
         )
+    return wrong
+
+
+def port_name(name: str) -> Sequence[str]:
+    """What is wrong with the name of a port."""
+    wrong = [] if len(name) <= 15 else [too_long_text(15)]
+    if not _PORT_NAME_RE.fullmatch(name):
+        wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search("[a-z]", name):
+        wrong.append("must contain at least one letter (a-z)")
+    if "--" in name:
+        wrong.append("must not contain consecutive hyphens")
+    if name.startswith("-") or name.endswith("-"):
+        wrong.append("must not begin or end with a hyphen")
     return wrong

@@ -37,7 +37,7 @@ class ExpressionFailed(Exception):
 def _environment(variable: str) -> Environment:
     """The environment with ``claims``, or with ``user``; made with the first expression."""
     from simkit.language.cel.declared import Declared
-    from simkit.language.cel.environment import STORED_EXPRESSIONS, Environment, type_named
+    from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment, type_named
     from simkit.language.cel.types import Typed
     from simkit.schema.structural import Schema
 
@@ -45,7 +45,7 @@ def _environment(variable: str) -> Environment:
     if variable == "user":
         user: Typed = Declared(Schema(_USER, _unnamed), "user")
         types = {"user": user}
-    return Environment(types, version=STORED_EXPRESSIONS)
+    return Environment(types, version=OWN_EXPRESSIONS)
 
 
 def _unnamed(name: str) -> Schema:

@@ -68,10 +68,10 @@ def complete(spec: Mapping[str, Any]) -> dict[str, Any]:
 def environment() -> Environment:
     """The environment with the one variable ``request``; made with the first condition."""
     from simkit.language.cel.declared import Declared
-    from simkit.language.cel.environment import STORED_EXPRESSIONS, Environment
+    from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment
     from simkit.schema.structural import Schema
 
-    return Environment({"request": Declared(Schema(_QUESTION, _unnamed), "request")}, version=STORED_EXPRESSIONS)
+    return Environment({"request": Declared(Schema(_QUESTION, _unnamed), "request")}, version=OWN_EXPRESSIONS)
 
 
 def _unnamed(name: str) -> Schema:

@@ -10,6 +10,7 @@ from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
 from simkit.language.cel.declared import MAX_REQUEST, Declared, declare
 from simkit.language.cel.environment import (
     NEW_EXPRESSIONS,
+    OWN_EXPRESSIONS,
     STORED_EXPRESSIONS,
     CompileError,
     Environment,
@@ -70,10 +71,11 @@ def compiled(rule: Rule, schema: Schema, node: Declared, *, stored: bool) -> Com
     source = rule.get("rule") or ""
     if not source.strip():
         return Compiled(rule)
-    found = _compiled(rule, schema, _environment(rule, node, stored=stored))
+    version = STORED_EXPRESSIONS if stored else NEW_EXPRESSIONS
+    found = _compiled(rule, schema, _environment(rule, node, version))
     if stored or not (found.error or found.message_error):
         return found
-    later = _compiled(rule, schema, _environment(rule, node, stored=True))
+    later = _compiled(rule, schema, _environment(rule, node, OWN_EXPRESSIONS))
     return found if later.error or later.message_error else later
 
 
@@ -87,9 +89,9 @@ def _compiled(rule: Rule, schema: Schema, environment: Environment) -> Compiled:
     return Compiled(rule, program, message, message_error=wrong, path=_path(rule, schema))
 
 
-def _environment(rule: Rule, node: Declared, *, stored: bool) -> Environment:
+def _environment(rule: Rule, node: Declared, version: str) -> Environment:
     old: Declared | Type = optional_of(node.type) if rule.get("optionalOldSelf") else node
-    return Environment({"self": node, "oldSelf": old}, version=STORED_EXPRESSIONS if stored else NEW_EXPRESSIONS)
+    return Environment({"self": node, "oldSelf": old}, version=version)
 
 
 def _message(rule: Rule, environment: Environment) -> tuple[Program | None, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import address, port_faults, port_name_texts
+from simkit.kinds.parts.addresses import address, port_faults
 from simkit.kinds.parts.bounds import text_faults, wildcard_subdomain
 from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.parts.drafts import kept_status
@@ -14,7 +14,7 @@ from simkit.kinds.parts.object_reference import local_reference_faults
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
-from simkit.meta.format import dns1035_label, dns_subdomain
+from simkit.meta.format import dns1035_label, dns_subdomain, port_name
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
 _CLASS: Final = label("ingress.class")
@@ -116,11 +116,11 @@ def _service_faults(service: Object, path: str) -> Iterator[FieldError]:
         yield required(f"{path}.service.name")
     else:
         yield from text_faults(f"{path}.service.name", name, dns1035_label)
-    port_name, number = at(service, "port", "name") or "", at(service, "port", "number") or 0
-    if port_name and number:
+    named, number = at(service, "port", "name") or "", at(service, "port", "number") or 0
+    if named and number:
         yield invalid_value(path, "", "cannot set both port name & port number")
-    elif port_name:
-        yield from text_faults(f"{path}.service.port.name", port_name, port_name_texts)
+    elif named:
+        yield from text_faults(f"{path}.service.port.name", named, port_name)
     elif number:
         yield from port_faults(f"{path}.service.port.number", number)
     else:

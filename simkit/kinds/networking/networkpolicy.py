@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import Network, network, port_faults, port_name_texts, range_faults
+from simkit.kinds.parts.addresses import Network, network, port_faults, range_faults
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import owned, owned_items
@@ -13,6 +13,7 @@ from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.selector_text import selector_text
 from simkit.kinds.rules import KindRules, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.meta.format import port_name
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _TYPES: Final = ("Ingress", "Egress")
@@ -61,7 +62,7 @@ def _port_faults(port: Object, path: str) -> Iterator[FieldError]:
     if isinstance(first, str):
         if last is not None:
             yield invalid_value(f"{path}.endPort", last, "may not be specified when `port` is non-numeric")
-        yield from text_faults(f"{path}.port", first, port_name_texts)
+        yield from text_faults(f"{path}.port", first, port_name)
     elif first is not None:
         yield from port_faults(f"{path}.port", first)
         if last is not None:

@@ -8,13 +8,13 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 from typing import Any, Final
 
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
+from simkit.meta.format import port_name
 
 NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NOT_A_RANGE: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
 PORT_RANGE: Final = "must be between 1 and 65535, inclusive"
 
 _ZEROS: Final = re.compile(r"(^|\.)0+(?=\d)")
-_PORT_LETTERS: Final = re.compile(r"[-a-z0-9]+")
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -113,23 +113,9 @@ def port_faults(path: str, port: int) -> Iterator[FieldError]:
         yield invalid_value(path, port, PORT_RANGE)
 
 
-def port_name_texts(name: str) -> list[str]:
-    """What is wrong with the name of a port."""
-    wrong = [] if len(name) <= 15 else ["must be no more than 15 characters"]
-    if not _PORT_LETTERS.fullmatch(name):
-        wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
-    if not re.search("[a-z]", name):
-        wrong.append("must contain at least one letter (a-z)")
-    if "--" in name:
-        wrong.append("must not contain consecutive hyphens")
-    if name.startswith("-") or name.endswith("-"):
-        wrong.append("must not begin or end with a hyphen")
-    return wrong
-
-
 def port_or_name_faults(path: str, value: Any) -> Iterator[FieldError]:
     """What is wrong with a number of a port, or a name in its place."""
     if isinstance(value, str):
-        yield from (invalid_value(path, value, text) for text in port_name_texts(value))
+        yield from (invalid_value(path, value, text) for text in port_name(value))
     else:
         yield from port_faults(path, int(value or 0))

@@ -93,10 +93,10 @@ def _chosen(generator: Generator, result: str, branch: Node) -> None:
 
 
 def comprehension(generator: Generator, node: Comprehension) -> Code:
-    """all, exists, exists_one, map and filter."""
+    """all, exists, exists_one, map and filter, and their like over keys and values."""
     text, declared = generator.code(node.source)
     inner = None
-    if declared is not None and declared.type.kind == "list":
+    if declared is not None and (node.key or declared.type.kind == "list"):
         inner = declared.element
     source = node.source.type
     native = source.kind == "list" or (source.kind == "map" and source.parameters[0].kind == "string")
@@ -104,6 +104,9 @@ def comprehension(generator: Generator, node: Comprehension) -> Code:
     variable = generator.fresh()
     generator.locals[id(node.reference)] = variable
     generator.declared[id(node.reference)] = inner
+    if node.key:
+        key = generator.locals[id(node.key_reference)] = generator.fresh()
+        variable, visited = f"{key}, {variable}", f"pairs({text})"
     generator.flush()
     return Code(_LOOPS[node.macro](generator, node, variable, visited))
 
@@ -180,6 +183,27 @@ def _collected(generator: Generator, node: Comprehension, variable: str, visited
     return result
 
 
+def _mapped(generator: Generator, node: Comprehension, variable: str, visited: str) -> str:
+    """transformMap and transformMapEntry."""
+    assert node.transform is not None
+    result = generator.fresh()
+    generator.line(f"{result} = {{}}")
+    generator.line(f"for {variable} in {visited}:")
+    with generator.indented(blocks=1):
+        if node.condition is not None:
+            test = generator.truth(node.condition)
+            generator.checkpoint()
+            generator.line(f"if not {test}: continue")
+        generator.spend(3 if node.macro == "transformMap" else 2)
+        made = generator.value(node.transform)
+        if node.macro == "transformMap":
+            made = f"{{key_of({generator.locals[id(node.key_reference)]}): {made}}}"
+        generator.checkpoint()
+        generator.line(f"insert({result}, {made})")
+    generator.spend(1)
+    return result
+
+
 def _append(generator: Generator, node: Comprehension, variable: str, result: str) -> None:
     if node.transform is None:
         generator.spend(13)
@@ -218,4 +242,7 @@ _LOOPS: Final = {
     "exists_one": _exactly_one,
     "map": _collected,
     "filter": _collected,
+    "transformList": _collected,
+    "transformMap": _mapped,
+    "transformMapEntry": _mapped,
 }

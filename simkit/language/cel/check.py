@@ -329,31 +329,39 @@ class Checker:
             self._check(entry.value)
         return self._undeclared(node, node.name.lstrip("."))
 
-    def _range(self, node: Node) -> Type:
-        """What a comprehension over the node visits."""
+    def _range(self, node: Node, *, keyed: bool) -> tuple[Type, Type]:
+        """What a comprehension over the node visits: positions and elements; keys and values, or keys alone."""
         found = self._known.apply(self._check(node))
-        if found.kind in ("list", "map"):
-            return found.parameters[0]
+        if found.kind == "list":
+            return INT, found.parameters[0]
+        if found.kind == "map":
+            return found.parameters[0], found.parameters[1 if keyed else 0]
         if is_open(found) or found.kind == "param":
             self._known.assignable(DYN, found)
-            return DYN
+            return DYN, DYN
         self._report(
             node, f"expression of type '{found}' cannot be range of a comprehension (must be list, map, or dynamic)"
         )
-        return ERROR
+        return ERROR, ERROR
 
     def _comprehension(self, node: Comprehension) -> Type:
-        element = self._range(node.source)
-        local = Local(node.variable, element)
-        node.reference = local
-        self._scopes.append(local)
+        key, element = self._range(node.source, keyed=bool(node.key))
+        node.reference, scopes = Local(node.variable, element), len(self._scopes)
+        if node.key:
+            node.key_reference = Local(node.key, key)
+            self._scopes.append(node.key_reference)
+        self._scopes.append(node.reference)
         condition = None if node.condition is None else self._check(node.condition)
         transform = None if node.transform is None else self._check(node.transform)
-        self._scopes.pop()
+        del self._scopes[scopes:]
         results = {"exists_one": INT, "filter": list_of(element)}
         result = BOOL if transform is None else list_of(transform)
         if node.macro == "filter":
             result = results["filter"]
+        elif transform is not None and node.macro == "transformMap":
+            result = map_of(key, transform)
+        elif transform is not None and node.macro == "transformMapEntry":
+            result = self._entries(node, transform)
         if condition is not None and not self._known.assignable(condition, BOOL):
             assert node.condition is not None
             found = self._known.apply(condition)
@@ -365,6 +373,14 @@ class Checker:
                 shown = applied(types, member=False)
                 self._report(node, f"found no matching overload for '_?_:_' applied to '{shown}'")
         return result
+
+    def _entries(self, node: Comprehension, found: Type) -> Type:
+        """What transformMapEntry makes of maps of this type."""
+        assert node.transform is not None
+        if not is_open(found) and found.kind != "map":
+            given = applied([map_of(DYN, DYN), found], member=False)
+            self._report(node, f"found no matching overload for 'cel.@mapInsert' applied to '{given}'")
+        return found if found.kind == "map" else map_of(DYN, DYN)
 
     def _bind(self, node: Bind) -> Type:
         local = Local(node.variable, self._check(node.value))

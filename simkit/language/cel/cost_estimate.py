@@ -74,7 +74,7 @@ class Estimator:
         self.root = root
         self._paths: dict[int, tuple[str, ...]] = {}
         self._sizes: dict[int, Range] = {}
-        self._loops: list[tuple[str, Node]] = []
+        self._loops: list[tuple[str, Node, str]] = []
 
     def cost(self, node: Node) -> Range:
         """The least and greatest cost of evaluating the node."""
@@ -138,10 +138,9 @@ class Estimator:
         return NOTHING
 
     def _ident(self, node: Ident) -> Range:
-        for name, source in reversed(self._loops):
+        for name, source, step in reversed(self._loops):
             if name == node.name:
-                if source.type.kind in ("list", "map"):
-                    step = "@items" if source.type.kind == "list" else "@keys"
+                if step:
                     self._paths[id(node)] = (*self._paths.get(id(source), ()), step)
                 return ONE
         self._paths[id(node)] = (node.name,)
@@ -213,10 +212,11 @@ class Estimator:
 
     def _comprehension(self, node: Comprehension) -> Range:
         around = self.cost(node.source)
-        self._loops.append((node.variable, node.source))
+        loops = len(self._loops)
+        self._loops += _bound(node)
         condition = NOTHING if node.condition is None else self.cost(node.condition)
         transform = ONE if node.transform is None else self.cost(node.transform)
-        self._loops.pop()
+        del self._loops[loops:]
         count = self._sizes[id(node)] = self.size(self.value(node.source))
         step, rest = _LOOP_COSTS[node.macro](condition, transform, node.condition is not None)
         return around.plus(rest).plus(count.times(step))
@@ -224,6 +224,17 @@ class Estimator:
     def _bind(self, node: Bind) -> Range:
         # The real server writes this as a loop over an empty list literal, which costs 10 to make.
         return self.cost(node.value).plus(self.cost(node.body)).plus(Range(10, 10))
+
+
+def _bound(node: Comprehension) -> list[tuple[str, Node, str]]:
+    """The variables of a loop, with the step that leads from what it visits to their sizes."""
+    kind = node.source.type.kind
+    if not node.key:
+        return [(node.variable, node.source, {"list": "@items", "map": "@keys"}.get(kind, ""))]
+    return [
+        (node.key, node.source, "@keys" if kind == "map" else ""),
+        (node.variable, node.source, {"list": "@items", "map": "@values"}.get(kind, "")),
+    ]
 
 
 Loop = Callable[[Range, Range, bool], tuple[Range, Range]]
@@ -246,12 +257,20 @@ def _collection(condition: Range, transform: Range, filtered: bool) -> tuple[Ran
     return step, Range(11, 11)
 
 
+def _map(condition: Range, transform: Range, filtered: bool) -> tuple[Range, Range]:
+    inserted = transform.plus(Range(3, 3))
+    return (condition.plus(inserted.union(ONE)) if filtered else inserted), Range(31, 31)
+
+
 _LOOP_COSTS: Final[dict[str, Loop]] = {
     "all": _quantifier(2),
     "exists": _quantifier(3),
     "exists_one": _exactly_one,
     "map": _collection,
     "filter": _collection,
+    "transformList": _collection,
+    "transformMap": _map,
+    "transformMapEntry": _map,
 }
 _COSTS: Final[dict[type, Any]] = {
     Literal: Estimator._literal,

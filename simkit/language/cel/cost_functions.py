@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from simkit.language.cel.limits import LONGEST_LIST
 from simkit.language.cel.tree import Literal
 
 if TYPE_CHECKING:
@@ -57,6 +58,10 @@ def _element_size(estimator: Estimator, target: Value) -> Range:
 
 def _argument(estimator: Estimator, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
     return (estimator.library_size(values[0]).scaled(0.1), None) if len(values) == 1 else None
+
+
+def _semver(estimator: Estimator, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
+    return estimator.library_size(values[0]).scaled(0.1), None
 
 
 def _same_size(estimator: Estimator, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
@@ -143,11 +148,57 @@ def _sets(factor: int) -> Rule:
     return rule
 
 
+def _copied(estimator: Estimator, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
+    """slice, reverse and flatten: each element once, into a new list."""
+    if target is None:
+        return None
+    size = estimator.library_size(target)
+    return size.plus(_range(11, 11)), size
+
+
+def _each_with_each(
+    estimator: Estimator, overload: str, target: Value | None, values: Sequence[Value]
+) -> Estimated | None:
+    """distinct."""
+    if target is None:
+        return None
+    size = estimator.library_size(target)
+    return size.times(size).scaled(0.1).plus(_range(11, 11)), size
+
+
+def _ordered(estimator: Estimator, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated | None:
+    """sort and sortBy."""
+    size = estimator.library_size(target if target is not None else values[0])
+    steps = _range(size.low.bit_length(), size.high.bit_length())
+    return size.times(steps).scaled(0.1).plus(_range(11, 11)), size
+
+
+def _numbers(estimator: Estimator, overload: str, target: Value | None, values: Sequence[Value]) -> Estimated:
+    node = values[0].node
+    most = max(0, node.value) if isinstance(node, Literal) and isinstance(node.value, int) else LONGEST_LIST
+    size = _range(0 if most == LONGEST_LIST else most, most)
+    return size.plus(_range(11, 11)), size
+
+
+def _format_fault(
+    estimator: Estimator, overload: str, target: Value | None, values: Sequence[Value]
+) -> Estimated | None:
+    if target is None:
+        return None
+    return estimator.library_size(values[0]).scaled(0.1).times(_range(32, 32)), None
+
+
 _LIBRARY: Final[dict[str, Rule]] = {
     "check": _check,
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), _visit),
     **dict.fromkeys(("url", "quantity", "isQuantity", "isIP", "cidr", "isCIDR"), _argument),
     **dict.fromkeys(("lowerAscii", "upperAscii", "substring", "trim"), _same_size),
+    **dict.fromkeys(("semver", "isSemver"), _semver),
+    **dict.fromkeys(("slice", "reverse", "flatten"), _copied),
+    **dict.fromkeys(("sort", "@sortByAssociatedKeys"), _ordered),
+    "distinct": _each_with_each,
+    "lists.range": _numbers,
+    "validate": _format_fault,
     "replace": _replace,
     "split": _split,
     "join": _join,

@@ -27,8 +27,10 @@ from simkit.language.cel.types import Type, object_of, parsed
 
 NEW_EXPRESSIONS: Final = "1.29"
 """The compatibility version in which release 1.30 reads expressions that are being written."""
-STORED_EXPRESSIONS: Final = "1.30"
-"""The one in which it reads those that are stored already, by whichever server."""
+OWN_EXPRESSIONS: Final = "1.30"
+"""All that release 1.30 itself has."""
+STORED_EXPRESSIONS: Final = "1.34"
+"""The one in which it reads those that are stored already, by whichever server: all libraries that there are."""
 _PATIENCE: Final = 64
 _STEP: Final = 8
 """An expression that keeps failing the fast way takes the careful one for a while."""
@@ -205,7 +207,7 @@ class Environment:
         CompileError
             ``str()`` is the real server's text; ``stage`` says what kind of error it is.
         """
-        node = parse(source)
+        node = parse(source, self.version)
         checker = Checker(
             self._functions,
             self.variables,
@@ -245,6 +247,7 @@ def type_named(name: str) -> Type:
 __all__ = [
     "CALL_LIMIT",
     "NEW_EXPRESSIONS",
+    "OWN_EXPRESSIONS",
     "STORED_EXPRESSIONS",
     "BudgetExceeded",
     "CompileError",

@@ -152,7 +152,8 @@ def _struct(node: StructNode) -> tuple[str, int]:
 
 def _comprehension(node: Comprehension) -> tuple[str, int]:
     inside = [each for each in (node.condition, node.transform) if each is not None]
-    return f"{_text(node.source, _MEMBER)}.{node.macro}({node.variable}, {_all(inside)})", 8
+    names = f"{node.key}, {node.variable}" if node.key else node.variable
+    return f"{_text(node.source, _MEMBER)}.{node.macro}({names}, {_all(inside)})", 8
 
 
 def _bind(node: Bind) -> tuple[str, int]:

@@ -9,6 +9,7 @@ from simkit.language.cel.declared import Declared
 from simkit.language.cel.environment import Program, compiled
 from simkit.language.cel.errors import BudgetExceeded, EvaluationError, Issue
 from simkit.language.cel.generate import Generator
+from simkit.language.cel.operations import elements, pairs
 from simkit.language.cel.tree import Bind, Call, Comprehension, Literal, Node
 
 _CONDITIONAL = "_?_:_"
@@ -73,9 +74,12 @@ class _Search:
 
     def _turns(self, node: Comprehension) -> Iterator[tuple[_Search, Node]]:
         values, declared = self._value(node.source)
-        element = declared.element if declared is not None and declared.type.kind == "list" else None
-        for value in values:
+        named = declared is not None and (node.key or declared.type.kind == "list")
+        element = declared.element if declared is not None and named else None
+        for key, value in pairs(values) if node.key else enumerate(elements(values)):
             turn = self._with(_Local(node.reference, value, element))
+            if node.key:
+                turn = turn._with(_Local(node.key_reference, key, None))
             yield from ((turn, part) for part in (node.condition, node.transform) if part is not None)
 
     def _with(self, local: _Local) -> _Search:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simkit.language.cel import syntax_errors
 from simkit.language.cel.build import Builder
 from simkit.language.cel.errors import NOWHERE, CompileError, Issue
+from simkit.language.cel.macros import KNOWN, macros_of
 from simkit.language.cel.tree import Node
 
 if TYPE_CHECKING:
@@ -94,8 +95,8 @@ def _boolean(token: Any) -> Any:
     return token
 
 
-def parse(source: str) -> Node:
-    """The syntax tree of an expression with its macros expanded.
+def parse(source: str, version: tuple[int, int] = (1, 0)) -> Node:
+    """The syntax tree of an expression with its macros expanded: those that a compatibility version has.
 
     Raises
     ------
@@ -109,6 +110,7 @@ def parse(source: str) -> Node:
         raise CompileError(source, [Issue(NOWHERE, text)])
     if _brackets(source) >= MAX_DEPTH:
         raise _too_deep(source)
+    known = KNOWN.set(macros_of(version))
     try:
         found: Any = parser().parse(source)
     except UnexpectedInput:
@@ -119,6 +121,8 @@ def parse(source: str) -> Node:
         raise
     except CompileError as error:
         raise CompileError(source, error.issues) from None
+    finally:
+        KNOWN.reset(known)
     depth = _depth(found)
     if depth > MAX_DEPTH:
         raise _too_deep(source)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cmp_to_key
 from itertools import pairwise
 from typing import Any, Final
 
 from simkit.language.cel import operations as run
-from simkit.language.cel.declarations import Library, Overload, declared
+from simkit.language.cel.declarations import Library, Overload, declared, operator
 from simkit.language.cel.errors import EvaluationError
-from simkit.language.cel.values import Duration, UInt
+from simkit.language.cel.limits import LONGEST_LIST
+from simkit.language.cel.values import Duration, UInt, kind_of
 
 _ORDERED: Final = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _SUMMED: Final = {"int": 0, "uint": UInt(0), "double": 0.0, "duration": Duration(0)}
@@ -74,6 +76,75 @@ def _overloads() -> tuple[Overload, ...]:
 
 
 LISTS: Final = Library("lists", (1, 0), _overloads())
+
+
+def slice_of(values: Sequence[Any], start: int, end: int) -> list[Any]:
+    """The elements from one position up to, not including, another."""
+    told = f"cannot slice({start}, {end})"
+    if start < 0 or end < 0:
+        raise EvaluationError(f"{told}, negative indexes not supported")
+    if start > end:
+        raise EvaluationError(f"{told}, start index must be less than or equal to end index")
+    if end > len(values):
+        raise EvaluationError(f"{told}, list is length {len(values)}")
+    return list(values[start:end])
+
+
+def flattened(values: Sequence[Any], depth: int = 1) -> list[Any]:
+    """The elements of lists inside of a list, down to a depth."""
+    if depth < 0:
+        raise EvaluationError("level must be non-negative")
+    found: list[Any] = []
+    for value in values:
+        found += flattened(value, depth - 1) if depth and kind_of(value) == "list" else [value]
+    return found
+
+
+def distinct(values: Sequence[Any]) -> list[Any]:
+    """Each element once, where it first stands."""
+    found: list[Any] = []
+    for value in values:
+        if not any(run.equals(value, other) for other in found):
+            found.append(value)
+    return found
+
+
+def sorted_by(values: Sequence[Any], keys: Sequence[Any]) -> list[Any]:
+    """The elements in the order of their keys, which are of one kind."""
+    if len({kind_of(key) for key in keys}) > 1:
+        raise EvaluationError("list elements must have the same type")
+    if keys and kind_of(keys[0]) not in _ORDERED:
+        raise EvaluationError("list elements must be comparable")
+    order = cmp_to_key(lambda one, other: run.greater(one, other) - run.less(one, other))
+    pairs = sorted(zip(keys, values, strict=True), key=lambda pair: order(pair[0]))
+    return [value for _, value in pairs]
+
+
+def numbers_below(end: int) -> list[int]:
+    """The whole numbers from 0 on."""
+    if end > LONGEST_LIST:
+        raise EvaluationError(f"lists.range({end}) is longer than {LONGEST_LIST}")
+    return list(range(end))
+
+
+def _later_overloads() -> tuple[Overload, ...]:
+    found = [
+        declared("list_slice", "list(T).slice(int, int) list(T)", slice_of),
+        declared("list_flatten", "list(list(T)).flatten() list(T)", flattened),
+        declared("list_flatten_int", "list(dyn).flatten(int) list(dyn)", flattened),
+        declared("lists_range", "lists.range(int) list(int)", numbers_below),
+        declared("list_distinct", "list(T).distinct() list(T)", distinct),
+        declared("list_reverse", "list(T).reverse() list(T)", lambda values: list(reversed(values))),
+    ]
+    for kind in _ORDERED:
+        signature = f"list({kind}).sort() list({kind})"
+        found.append(declared(f"list_{kind}_sort", signature, lambda values: sorted_by(values, values)))
+        keys = f"list(T), list({kind})"
+        found.append(operator(f"list_{kind}_sortByAssociatedKeys", "@sortByAssociatedKeys", keys, "list(T)", sorted_by))
+    return tuple(found)
+
+
+LISTS_3: Final = Library("the third version of lists", (1, 34), _later_overloads())
 
 
 def holds_all(values: Sequence[Any], wanted: Sequence[Any]) -> bool:

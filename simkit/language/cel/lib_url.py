@@ -104,17 +104,22 @@ def url(text: str) -> UrlValue:
     """The URL that a text is."""
     try:
         return _parse(text)
+    except _NoUrl:
+        raise EvaluationError(f"URL parse error during conversion from string: {fault(text)}") from None
+
+
+def fault(text: str) -> str:
+    """Why the text is no URL; empty where it is one."""
+    try:
+        _parse(text)
     except _NoUrl as error:
-        raise EvaluationError(f'URL parse error during conversion from string: parse "{text}": {error}') from None
+        return f'parse "{text}": {error}'
+    return ""
 
 
 def is_url(text: str) -> bool:
     """Whether the text is a URL."""
-    try:
-        _parse(text)
-    except _NoUrl:
-        return False
-    return True
+    return not fault(text)
 
 
 def _query(found: UrlValue) -> dict[str, list[str]]:

@@ -8,11 +8,13 @@ from typing import Final
 
 from simkit.language.cel.declarations import Function, Library, functions_of
 from simkit.language.cel.lib_authorizer import AUTHORIZER
-from simkit.language.cel.lib_lists import LISTS, SETS
+from simkit.language.cel.lib_lists import LISTS, LISTS_3, SETS
+from simkit.language.cel.lib_named_formats import NAMED_FORMATS
 from simkit.language.cel.lib_network import NETWORK
 from simkit.language.cel.lib_optionals import OPTIONALS
 from simkit.language.cel.lib_quantity import QUANTITIES
 from simkit.language.cel.lib_regex import REGEX
+from simkit.language.cel.lib_semver import SEMVER
 from simkit.language.cel.lib_standard import MIXED_NUMBERS, STANDARD
 from simkit.language.cel.lib_strings import STRINGS, STRINGS_2
 from simkit.language.cel.lib_url import URLS
@@ -31,6 +33,9 @@ LIBRARIES: Final[tuple[Library, ...]] = (
     QUANTITIES,
     SETS,
     NETWORK,
+    NAMED_FORMATS,
+    SEMVER,
+    LISTS_3,
 )
 
 

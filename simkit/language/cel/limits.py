@@ -18,6 +18,8 @@ MESSAGE_BYTES: Final = 5_120
 """The longest text that a message expression may give."""
 LONGEST_TEXT: Final = 64 * 1024 * 1024
 """The longest text that a function gives, in letters. The real server has no such limit, and may run out of memory."""
+LONGEST_LIST: Final = 1024 * 1024
+"""The longest list that a function makes of a number. The real server has no such limit either."""
 
 _ADVICE: Final = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "

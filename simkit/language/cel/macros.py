@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from functools import cache
 from typing import Final
 
 from simkit.language.cel.errors import CompileError, Issue
-from simkit.language.cel.tree import Bind, Call, Comprehension, Ident, Node, Select
+from simkit.language.cel.tree import (
+    Bind,
+    Call,
+    Comprehension,
+    Ident,
+    Literal,
+    MapNode,
+    Node,
+    Select,
+    StructNode,
+)
 
 
 def _refuse(node: Node, text: str) -> CompileError:
@@ -51,7 +63,36 @@ def _optional(call: Call) -> Node:
     return Call(at, "_?_:_", [Call(at, "hasValue", [], call.target), body, Call(at, "optional.none", [])])
 
 
-MACROS: Final[dict[tuple[str, int, bool], Callable[[Call], Node]]] = {
+def _loop_with_key(call: Call) -> Node:
+    """all, exists, existsOne and the transformations over positions and elements, or keys and values."""
+    assert call.target is not None
+    first, second, *rest = call.arguments
+    key, name = _variable(first), _variable(second)
+    if key == name:
+        raise _refuse(second, f"duplicate variable name: {key}")
+    if not call.function.startswith("transform"):
+        macro = "exists_one" if call.function == "existsOne" else call.function
+        return Comprehension(call.position, macro, call.target, name, rest[0], None, key=key)
+    condition = rest[0] if len(rest) == 2 else None
+    return Comprehension(call.position, call.function, call.target, name, condition, rest[-1], key=key)
+
+
+_SORTED: Final = "@__sortBy_input__"
+
+
+def _sorted_by(call: Call) -> Node:
+    """``x.sortBy(e, k)``: the elements in the order of what k is of each."""
+    assert call.target is not None
+    if isinstance(call.target, Literal | MapNode | StructNode):
+        kinds = "a list, identifier, comprehension, call or select expression"
+        raise _refuse(call.target, f"sortBy can only be applied to {kinds}")
+    at, (variable, key) = call.position, call.arguments
+    keys = Comprehension(at, "map", Ident(at, _SORTED), _variable(variable), None, key)
+    return Bind(at, _SORTED, call.target, Call(at, "@sortByAssociatedKeys", [Ident(at, _SORTED), keys]))
+
+
+Macro = Callable[[Call], Node]
+MACROS: Final[dict[tuple[str, int, bool], Macro]] = {
     ("has", 1, False): _has,
     **{(name, 2, True): _loop for name in ("all", "exists", "exists_one", "map", "filter")},
     ("map", 3, True): _loop,
@@ -59,11 +100,36 @@ MACROS: Final[dict[tuple[str, int, bool], Callable[[Call], Node]]] = {
     ("optFlatMap", 2, True): _optional,
 }
 """Expanders under name, number of arguments, and whether the call has a target."""
+LATER_MACROS: Final[Mapping[tuple[int, int], Mapping[tuple[str, int, bool], Macro]]] = {
+    (1, 32): {
+        **{(name, 3, True): _loop_with_key for name in ("all", "exists", "existsOne", "exists_one")},
+        **{(f"transform{kind}", 3, True): _loop_with_key for kind in ("List", "Map", "MapEntry")},
+        **{(f"transform{kind}", 4, True): _loop_with_key for kind in ("List", "Map", "MapEntry")},
+    },
+    (1, 34): {("sortBy", 2, True): _sorted_by},
+}
+"""The macros that came after release 1.30, by compatibility version."""
+
+
+@cache
+def macros_of(version: tuple[int, int]) -> Mapping[tuple[str, int, bool], Macro]:
+    """All macros that a compatibility version has; the same mapping for versions that have the same ones."""
+    brought = [since for since in LATER_MACROS if since <= version]
+    if not brought:
+        return MACROS
+    latest = max(brought)
+    if latest != version:
+        return macros_of(latest)
+    return MACROS | {key: macro for since in brought for key, macro in LATER_MACROS[since].items()}
+
+
+KNOWN: Final[ContextVar[Mapping[tuple[str, int, bool], Macro]]] = ContextVar("macros", default=MACROS)
+"""The macros of the expression that is being parsed: there is one parser for all versions, since it is slow to make."""
 
 
 def expand(call: Call, start: int) -> Node:
     """What a call stands for: its macro's expansion, or the call itself. ``start`` is where its text begins."""
-    macro = MACROS.get((call.function, len(call.arguments), call.target is not None))
+    macro = KNOWN.get().get((call.function, len(call.arguments), call.target is not None))
     found = call if macro is None else macro(call)
     found.start = start
     return found

@@ -272,6 +272,26 @@ def elements(container: Any) -> Iterable[Any]:
     raise no_overload()
 
 
+def pairs(container: Any) -> Iterable[tuple[Any, Any]]:
+    """What a comprehension of two variables visits: positions and elements, or keys and values."""
+    kind = kind_of(container)
+    if kind == "list":
+        return enumerate(container)
+    if kind == "map":
+        return [(plain_key(key), value) for key, value in container.items()]
+    raise no_overload()
+
+
+def insert(found: dict[Any, Any], entries: Any) -> None:
+    """Put the entries of one map into another that has none of their keys."""
+    if kind_of(entries) != "map":
+        raise no_overload()
+    for key, value in entries.items():
+        if key in found:
+            raise EvaluationError(f"insert failed: key {shown(plain_key(key))} already exists")
+        found[key] = value
+
+
 def index(container: Any, key: Any) -> Any:
     """``container[key]``; of an optional, an optional."""
     kind = kind_of(container)

@@ -129,17 +129,28 @@ class StructNode(Node):
 class Comprehension(Node):
     """all, exists, exists_one, map or filter over a list or the keys of a map.
 
-    ``condition`` is the predicate (of a map: the optional filter), ``transform`` what map makes of an element.
+    ``condition`` is the predicate (of a map: the optional filter), ``transform`` what map makes of an element. Where
+    there is a ``key``, a second variable stands for the position in the list, or for the key in the map, and
+    ``variable`` for the element or the value; ``key_reference`` is then what ``reference`` is for ``variable``.
     """
 
-    __slots__ = ("condition", "macro", "source", "transform", "variable")
+    __slots__ = ("condition", "key", "key_reference", "macro", "source", "transform", "variable")
 
     def __init__(
-        self, position: int, macro: str, source: Node, variable: str, condition: Node | None, transform: Node | None
+        self,
+        position: int,
+        macro: str,
+        source: Node,
+        variable: str,
+        condition: Node | None,
+        transform: Node | None,
+        *,
+        key: str = "",
     ) -> None:
         super().__init__(position)
-        self.macro, self.source, self.variable = macro, source, variable
+        self.macro, self.source, self.variable, self.key = macro, source, variable, key
         self.condition, self.transform = condition, transform
+        self.key_reference: Any = None
         self.start = source.start
 
     def children(self) -> Sequence[Node]:

@@ -263,6 +263,8 @@ _NAMED: Final = {
     "GroupCheck": opaque("kubernetes.authorization.GroupCheck"),
     "ResourceCheck": opaque("kubernetes.authorization.ResourceCheck"),
     "Decision": opaque("kubernetes.authorization.Decision"),
+    "NamedFormat": opaque("kubernetes.NamedFormat"),
+    "Semver": opaque("kubernetes.Semver"),
     "IP": opaque("net.IP"),
     "CIDR": opaque("net.CIDR"),
 }

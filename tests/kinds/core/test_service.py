@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from simkit.kinds.parts.addresses import address, family, network, odd_address, port_name_texts
+from simkit.kinds.parts.addresses import address, family, network, odd_address
 from simkit.kinds.parts.service_changes import drop_unneeded, keep_allocated, match_cluster_ips
+from simkit.meta.format import port_name
 from simkit.meta.objects import Draft
 from tests.kinds.test_builtin_kinds import made, rules
 
@@ -130,7 +131,7 @@ def test_addresses_and_ranges() -> None:
 )
 def test_names_of_ports(name: str, count: int) -> None:
     """Everything that is wrong with the name of a port is told."""
-    assert len(port_name_texts(name)) == count
+    assert len(port_name(name)) == count
 
 
 def test_load_balancers_are_reached_at_load_balancers_only() -> None:

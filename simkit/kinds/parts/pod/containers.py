@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from simkit.kinds.parts.addresses import PORT_RANGE, port_name_texts
+from simkit.kinds.parts.addresses import PORT_RANGE
 from simkit.kinds.parts.pod.environment import environment_faults, environment_source_faults
 from simkit.kinds.parts.pod.mounts import device_faults, mount_faults
 from simkit.kinds.parts.pod.probes import lifecycle_faults, probe_faults
@@ -20,7 +20,7 @@ from simkit.meta.fielderror import (
     required,
     unsupported,
 )
-from simkit.meta.format import dns_label
+from simkit.meta.format import dns_label, port_name
 from simkit.meta.objects import Object
 
 Volumes = Mapping[str, Object]
@@ -150,7 +150,7 @@ def _port_faults(path: str, ports: Sequence[Object]) -> Iterator[FieldError]:
     for index, port in enumerate(ports):
         at, name = f"{path}[{index}]", port.get("name") or ""
         if name:
-            wrong = port_name_texts(name)
+            wrong = port_name(name)
             yield from (invalid_value(f"{at}.name", name, text) for text in wrong)
             if not wrong and name in names:
                 yield duplicate(f"{at}.name", name)

@@ -1,0 +1,93 @@
+"""Formats by name, which say what is wrong with a text: ``format.dns1123Label().validate(name)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, Final
+
+from simkit.language.cel.declarations import Library, Overload, declared
+from simkit.language.cel.lib_url import fault
+from simkit.language.cel.types import parsed
+from simkit.language.cel.values import NONE, Optional
+from simkit.meta.format import dns1035_label, dns_label, dns_subdomain, label_value, port_name, qualified_name
+from simkit.schema.custom.formats import format_named
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFormat:
+    """A format: what is wrong with a text, and the size by which the real server reckons what asking costs."""
+
+    cel_kind: ClassVar[str] = "kubernetes.NamedFormat"
+    name: str
+    faults: Callable[[str], Sequence[str]]
+    pattern_size: int
+
+
+_LONGEST_PATTERN: Final = 128
+
+
+def _of_schemas(name: str, told: str) -> Callable[[str], Sequence[str]]:
+    """A format that schemas of custom resources have too."""
+    holds = format_named(name)
+    assert holds is not None
+    return lambda text: [] if holds(text) else [told]
+
+
+def _uri(text: str) -> Sequence[str]:
+    found = fault(text)
+    return [found] if found else []
+
+
+FORMATS: Final[Mapping[str, NamedFormat]] = {
+    "dns1123Label": NamedFormat("DNS1123Label", dns_label, 30),
+    "dns1123Subdomain": NamedFormat("DNS1123Subdomain", dns_subdomain, 60),
+    "dns1035Label": NamedFormat("DNS1035Label", dns1035_label, 30),
+    "qualifiedName": NamedFormat("QualifiedName", qualified_name, 60),
+    "portName": NamedFormat("PortName", port_name, 20),
+    "dns1123LabelPrefix": NamedFormat("DNS1123LabelPrefix", partial(dns_label, prefix=True), 30),
+    "dns1123SubdomainPrefix": NamedFormat("DNS1123SubdomainPrefix", partial(dns_subdomain, prefix=True), 60),
+    "dns1035LabelPrefix": NamedFormat("DNS1035LabelPrefix", partial(dns1035_label, prefix=True), 30),
+    "labelValue": NamedFormat("LabelValue", label_value, 40),
+    "uri": NamedFormat("URI", _uri, _LONGEST_PATTERN),
+    "uuid": NamedFormat("uuid", _of_schemas("uuid", "does not match the UUID format"), 70),
+    "byte": NamedFormat("byte", _of_schemas("byte", "invalid base64"), 85),
+    "date": NamedFormat("date", _of_schemas("date", "invalid date"), 75),
+    "datetime": NamedFormat("datetime", _of_schemas("datetime", "invalid datetime"), 75),
+}
+"""The formats by the names that expressions know."""
+
+
+def named(name: str) -> Optional:
+    """The format of a name, where there is one."""
+    found = FORMATS.get(name)
+    return NONE if found is None else Optional(True, found)
+
+
+def validated(found: NamedFormat, text: str) -> Optional:
+    """What is wrong with a text, where anything is.
+
+    Examples
+    --------
+    >>> validated(FORMATS["dns1123Label"], "fine").present, validated(FORMATS["uuid"], "x").value
+    (False, ['does not match the UUID format'])
+    """
+    wrong = list(found.faults(text))
+    return Optional(True, wrong) if wrong else NONE
+
+
+def _constant(name: str, found: NamedFormat) -> Overload:
+    return declared(f"format.{name}", f"format.{name}() NamedFormat", lambda: found)
+
+
+NAMED_FORMATS: Final = Library(
+    "named formats",
+    (1, 31),
+    (
+        declared("format-validate", "NamedFormat.validate(string) optional(list(string))", validated),
+        declared("format-named", "format.named(string) optional(NamedFormat)", named),
+        *(_constant(name, found) for name, found in FORMATS.items()),
+    ),
+    types=(parsed("NamedFormat"),),
+)
