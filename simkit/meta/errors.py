@@ -171,11 +171,13 @@ def unsupported_media_type(message: str) -> StatusError:
     return StatusError(415, "UnsupportedMediaType", message)
 
 
-def future_revision(requested: int, current: int) -> StatusError:
-    """504 of a read at a revision that has not come yet."""
-    details = {
-        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
-        "retryAfterSeconds": 1,
+def future_revision(requested: int, current: int, *, again: int = 1) -> StatusError:
+    """504 of a read at a revision that has not come yet, with the seconds after which to try again, where not 0."""
+    details: dict[str, Any] = {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
     }
+    if again:
+        details["retryAfterSeconds"] = again
     message = f"Timeout: Too large resource version: {requested}, current: {current}"
-    return StatusError(504, "Timeout", message, details=details, headers=[("Retry-After", "1")])
+    headers = [("Retry-After", str(again))] if again else []
+    return StatusError(504, "Timeout", message, details=details, headers=headers)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import math
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
 
 from simkit.engine.pipeline.negotiation import JSON, MEDIA, YAML
+from simkit.meta import jsonread
 from simkit.meta.errors import StatusError, bad_request, unsupported_media_type
-from simkit.meta.jsonerror import syntax_text
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersion
 from simkit.schema import jsontext
@@ -26,8 +23,7 @@ _GO_HEADER: Final = (
 )
 
 
-class MalformedBody(Exception):
-    """Bytes that are no JSON (or YAML); the text is the real server's."""
+MalformedBody = jsonread.Malformed
 
 
 def media_type(request: Request) -> str:
@@ -59,46 +55,7 @@ def parse_json(body: bytes) -> Any:
         raise MalformedBody("exceeded max depth") from None
     except orjson.JSONDecodeError:
         pass
-    # The slower parser tells where it stopped, and takes what the real server's parser takes: bytes that are no
-    # UTF-8 and halves of surrogate pairs, which become replacement characters.
-    text = body.decode("utf-8", "surrogateescape")
-    try:
-        value = _replaced(json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole))
-        orjson.dumps(value)  # what cannot be written again nests too deeply
-    except (RecursionError, orjson.JSONEncodeError):
-        raise MalformedBody("exceeded max depth") from None
-    except json.JSONDecodeError as error:
-        raise MalformedBody(syntax_text(error)) from None
-    return value
-
-
-def _refuse_constant(word: str) -> Any:
-    """Python reads numbers that JSON does not have."""
-    where = "in numeric literal" if word.startswith("-") else "looking for beginning of value"
-    raise MalformedBody(f"invalid character '{word.removeprefix('-')[0]}' {where}")
-
-
-def _finite(number: str) -> float:
-    found = float(number)
-    if math.isinf(found):
-        raise MalformedBody(f"json: cannot unmarshal number {number} into Go value of type float64")
-    return found
-
-
-def _whole(number: str) -> float:
-    try:
-        found = int(number)
-    except ValueError:  # more digits than Python reads
-        raise MalformedBody(f"json: cannot unmarshal number {number[:100]} into Go value of type float64") from None
-    return found if found.bit_length() < _WHOLE_BITS else _finite(number)
-
-
-def _replaced(value: Any) -> Any:
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_replaced(key): _replaced(item) for key, item in value.items()}
-    return [_replaced(item) for item in value] if isinstance(value, list) else value
+    return jsonread.read(body)  # takes more, and tells where it stopped
 
 
 def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
@@ -112,10 +69,6 @@ def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
 def repeat_faults(repeats: Sequence[Repeat]) -> list[str]:
     """What strict validation says of repeated keys in YAML."""
     return [f'line {repeat.line}: key "{repeat.key}" already set in map' for repeat in repeats]
-
-
-_WHOLE_BITS: Final = 64
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def preview(body: bytes) -> str:
@@ -139,22 +92,12 @@ def header_fault(value: Any) -> str:
             given = (value or {}).get(name)
             if given is not None and not isinstance(given, str):
                 return (
-                    f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind(given)} "
+                    f"couldn't get version/kind; json parse error: json: cannot unmarshal {jsonread.go_kind(given)} "
                     f"into Go struct field .{field} of type string"
                 )
         return ""
-    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_kind(value)} into {_GO_HEADER}"
-
-
-def go_kind(value: Any) -> str:
-    """What Go's decoder calls a JSON value."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str):
-        return "string"
-    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "null"
+    kind = jsonread.go_kind(value)
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {kind} into {_GO_HEADER}"
 
 
 def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, known_kind: Any) -> None:

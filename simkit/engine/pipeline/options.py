@@ -277,6 +277,14 @@ def revision(text: str) -> int:
     return int(text)
 
 
+def stored_revision(text: str) -> int:
+    """The same where the real server reads its store, not its cache; there the fault is a 400."""
+    try:
+        return revision(text)
+    except StatusError as error:
+        raise bad_request(f"invalid resource version: {error.message}") from None
+
+
 def _no_revision(text: str, why: str) -> StatusError:
     shown = quoted(text)
     return unexplained(f"resourceVersion: Invalid value: {shown}: strconv.ParseUint: parsing {shown}: {why}")

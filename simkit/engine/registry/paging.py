@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import posixpath
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
+from simkit.meta import jsonread
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, expired
 from simkit.meta.names import GroupResource, Key, Revision
@@ -16,6 +17,11 @@ from simkit.meta.names import GroupResource, Key, Revision
 _VERSION: Final = f"{META_GROUP}/v1"
 INCONSISTENT: Final = Revision(-1)
 """The revision of a token that goes on with whatever is there now."""
+
+_LETTERS: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_\r\n")
+_FIELDS: Final[dict[str, type]] = {"v": str, "rv": int, "start": str}
+"""What a token holds."""
+_TOO_LARGE: Final = 2**63
 
 _TOO_OLD: Final = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -58,24 +64,27 @@ def _refusal(why: str) -> StatusError:
 
 def decode(token: str) -> Continuation:
     """What a token says. Raises the 400 of the real server for a token that it did not make."""
+    text = token.replace("\r", "").replace("\n", "")
+    position = next((index for index, letter in enumerate(token) if letter not in _LETTERS), None)
+    if position is None and len(text) % 4 == 1:
+        position = len(token) - 1
+    if position is not None:
+        raise _refusal(f"illegal base64 data at input byte {position}")
+    raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     try:
-        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
-    except ValueError:  # also letters outside ASCII
-        allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-        position = next((index for index, letter in enumerate(token) if letter not in allowed), len(token) // 4 * 4)
-        raise _refusal(f"illegal base64 data at input byte {position}") from None
-    try:
-        value = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        if not raw:
-            raise _refusal("unexpected end of JSON input") from None
-        first = repr(raw[:1].decode("latin-1")).replace("\\x", "\\u00")
-        raise _refusal(f"invalid character {first} looking for beginning of value") from None
-    if not isinstance(value, dict) or value.get("v") != _VERSION:
-        version = value.get("v", "") if isinstance(value, dict) else ""
+        value = jsonread.read(raw)
+    except jsonread.Malformed as error:
+        raise _refusal(str(error)) from None
+    if value is not None and not isinstance(value, dict):
+        raise _refusal(f"json: cannot unmarshal {jsonread.go_kind(value)} into Go value of type storage.continueToken")
+    return _checked(value or {})
+
+
+def _checked(value: dict[str, Any]) -> Continuation:
+    version, revision, start = (_field(value, name, of) for name, of in _FIELDS.items())
+    if version != _VERSION:
         raise _refusal(f"server does not recognize this encoded version {version}")
-    start, revision = value.get("start", ""), value.get("rv", 0)
-    if not isinstance(revision, int) or not isinstance(start, str) or revision == 0:
+    if not revision:
         raise _refusal(f"incorrect encoded start resourceVersion (version {_VERSION})")
     if not start:
         raise _refusal(f"encoded start key empty (version {_VERSION})")
@@ -83,6 +92,18 @@ def decode(token: str) -> Continuation:
     if posixpath.normpath(rooted) != rooted:  # no way out of the resource by way of ``..``
         raise _refusal(start)
     return Continuation(Revision(revision), start.rstrip("\0"))
+
+
+def _field(value: dict[str, Any], name: str, of: type) -> Any:
+    given = value.get(name)
+    if given is None:
+        return of()
+    whole = type(given) is int and -_TOO_LARGE <= given < _TOO_LARGE
+    if whole if of is int else type(given) is of:
+        return given
+    shown = f"number {given}" if of is int and jsonread.go_kind(given) == "number" else jsonread.go_kind(given)
+    expected = {int: "int64", str: "string"}[of]
+    raise _refusal(f"json: cannot unmarshal {shown} into Go struct field continueToken.{name} of type {expected}")
 
 
 def too_old(continuation: Continuation) -> StatusError:

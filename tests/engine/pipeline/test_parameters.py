@@ -114,3 +114,76 @@ def test_delete_options_in_binary_form() -> None:
     assert (broken.status, "reason" in broken.object) == (500, False)
     plain = binary.encode({"kind": "DeleteOptions", "apiVersion": "v1"})
     assert cluster.perform(Request.of("DELETE", f"{MAPS}/a", plain, content_type=media)).status == 200
+
+
+@pytest.mark.parametrize(
+    ("token", "why"),
+    [
+        ("abc=", "illegal base64 data at input byte 3"),
+        ("abcde", "illegal base64 data at input byte 4"),
+        ("bnVs", "unexpected end of JSON input"),
+        ("eyJ2", "unexpected end of JSON input"),
+        ("bm9wZQ", "invalid character 'o' in literal null (expecting 'u')"),
+        ("WzFd", "json: cannot unmarshal array into Go value of type storage.continueToken"),
+        ("eyJ2IjoxfQ", "json: cannot unmarshal number into Go struct field continueToken.v of type string"),
+        ("eyJydiI6MS41fQ", "json: cannot unmarshal number 1.5 into Go struct field continueToken.rv of type int64"),
+    ],
+)
+def test_broken_tokens_tell_where_they_break(cluster: simkit.Cluster, token: str, why: str) -> None:
+    """What is no base64, no JSON, or JSON of another shape is told in the parser's words."""
+    answer = get(cluster, f"continue={token}")
+    assert answer.object["message"] == f"invalid continue token: continue key is not valid: {why}"
+
+
+def test_the_token_is_read_before_the_version(cluster: simkit.Cluster) -> None:
+    """Of a broken token and a version that may not stand beside it the token is told; a broken version before both."""
+    assert "base64" in get(cluster, "continue=*&resourceVersion=5").object["message"]
+    assert get(cluster, "continue=*&resourceVersion=x").object["message"].startswith("invalid resource version: ")
+
+
+@pytest.mark.parametrize("query", ["limit=1&resourceVersion=x", "resourceVersion=x&resourceVersionMatch=Exact"])
+def test_versions_of_stored_reads(cluster: simkit.Cluster, query: str) -> None:
+    """Where the real server reads its store and not its cache, what is no version is a 400."""
+    answer = get(cluster, query)
+    shown = 'resourceVersion: Invalid value: "x": strconv.ParseUint: parsing "x": invalid syntax'
+    assert (answer.status, answer.object["message"]) == (400, f"invalid resource version: {shown}")
+
+
+def test_stored_reads_do_not_wait(cluster: simkit.Cluster) -> None:
+    """A chunk not older than a revision that is to come is refused at once, without advice to come again."""
+    answer = get(cluster, "limit=1&resourceVersion=999999&resourceVersionMatch=NotOlderThan")
+    assert (answer.status, "retryAfterSeconds" in answer.object["details"]) == (504, False)
+    cached = get(cluster, "resourceVersion=999999")
+    assert (cached.status, cached.object["details"]["retryAfterSeconds"]) == (504, 1)
+
+
+def test_reads_of_the_cache_know_no_limit(cluster: simkit.Cluster) -> None:
+    """With resourceVersion 0 the whole list comes, as from the real server's cache; events are not cached."""
+    answer = get(cluster, "labelSelector=made&limit=1&resourceVersion=0")
+    assert (len(answer.object["items"]), "continue" in answer.object["metadata"]) == (3, False)
+    events = "/api/v1/namespaces/default/events"
+    for name in "ab":
+        about = {"metadata": {"name": name}, "involvedObject": {"namespace": "default"}}
+        cluster.perform(Request.of("POST", events, about))
+    first = cluster.perform(Request.of("GET", f"{events}?limit=1&resourceVersion=0"))
+    assert len(first.object["items"]) == 1
+    assert cluster.perform(Request.of("GET", f"{events}/a?resourceVersion=x")).status == 400
+
+
+def test_one_name_knows_no_chunks(cluster: simkit.Cluster) -> None:
+    """A list of one name is the read of one key: it takes no notice of a token."""
+    answer = get(cluster, "fieldSelector=metadata.name%3Da&limit=1&continue=garbage")
+    assert [item["metadata"]["name"] for item in answer.object["items"]] == ["a"]
+
+
+def test_a_collection_is_deleted_as_of_its_version(cluster: simkit.Cluster) -> None:
+    """A deletion lists in chunks, so that a resourceVersion means exactly that one; what went since is in the list."""
+    where = "/api/v1/namespaces/default/secrets"
+    first = cluster.perform(Request.of("POST", where, {"metadata": {"name": "a"}})).object
+    cluster.perform(Request.of("POST", where, {"metadata": {"name": "b"}}))
+    cluster.perform(Request.of("DELETE", f"{where}/a"))
+    version = first["metadata"]["resourceVersion"]
+    answer = cluster.perform(Request.of("DELETE", f"{where}?resourceVersion={version}"))
+    assert [item["metadata"]["name"] for item in answer.object["items"]] == ["a"]
+    assert cluster.perform(Request.of("GET", f"{where}/b")).status == 200
+    assert cluster.perform(Request.of("DELETE", f"{where}?resourceVersion=x")).status == 400

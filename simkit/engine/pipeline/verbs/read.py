@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from simkit.engine.pipeline import options as opt
@@ -21,7 +22,7 @@ from simkit.meta.names import Key, Revision
 def get(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """One object as it is now. Raises 404; 504 for a revision that does not come."""
     target = exchange.target
-    engine.await_revision(opt.revision(exchange.request.option("resourceVersion")))
+    Reach(engine, served).least(exchange.request.option("resourceVersion"))
     key = served.place.key(target.namespace, target.name)
     entry = engine.store.get(key)
     if entry is None:
@@ -50,6 +51,34 @@ def include_option(exchange: Exchange) -> str:
     return include
 
 
+class Reach:
+    """Which reads of a resource the real server answers out of its cache, and which out of its store.
+
+    That shows: the cache waits for a revision that is to come and takes no notice of limits, the store does neither.
+    Events are not cached there.
+    """
+
+    def __init__(self, engine: Engine, served: Served) -> None:
+        self._engine = engine
+        self.cached = served.place.resource.resource != "events"
+
+    def cached_list(self, options: opt.ListOptions) -> bool:
+        """Whether a list is one of the cache."""
+        version = options.resource_version
+        paged = options.token or (options.limit > 0 and version != "0")
+        return self.cached and bool(version) and not paged and options.match != "Exact"
+
+    def least(self, version: str, *, cached: bool = True) -> None:
+        """Return once a revision is there. Raises 504 for one that does not come, or the fault of what is none."""
+        if cached and self.cached:
+            self._engine.await_revision(opt.revision(version))
+            return
+        current = self._engine.store.revision
+        requested = opt.stored_revision(version)
+        if requested > current:
+            raise future_revision(requested, current, again=0)
+
+
 class Page:
     """One chunk of one list."""
 
@@ -57,39 +86,46 @@ class Page:
         self, engine: Engine, served: Served, namespace: str | None, options: opt.ListOptions, chosen: Selection
     ) -> None:
         self._engine, self._served, self._namespace = engine, served, namespace
-        self._options, self._chosen = options, chosen
+        self._chosen, self._reach = chosen, Reach(engine, served)
         self._resource = served.place.resource
+        self._single = bool(chosen.name) and bool(namespace or not served.resource.namespaced)
+        """Whether it is the read of one key, which knows no chunks."""
+        self._options = replace(options, token="", limit=0) if self._single else options
+        self._cached = self._reach.cached_list(options)
 
     def read(self) -> tuple[Sequence[Entry], dict[str, Any]]:
         """The entries of the chunk and the metadata of the list."""
         options = self._options
+        if self._cached:
+            self._reach.least(options.resource_version)
+            return self._chunk(None, None, 0)
+        requested = opt.stored_revision(options.resource_version)
         if options.token:
             return self._continue()
-        requested = opt.revision(options.resource_version)
-        exact = options.match == "Exact" or (requested and options.limit > 0 and not options.match)
-        if exact:
-            return self._chunk(Revision(requested), None)
-        self._engine.await_revision(requested)
-        return self._chunk(None, None)
+        if options.match == "Exact" or (requested and options.limit > 0 and not options.match):
+            return self._chunk(Revision(requested), None, options.limit)
+        self._reach.least(options.resource_version, cached=False)
+        return self._chunk(None, None, options.limit)
 
     def _continue(self) -> tuple[Sequence[Entry], dict[str, Any]]:
-        if self._options.resource_version not in ("", "0"):
+        options = self._options
+        token = paging.decode(options.token)
+        if options.resource_version not in ("", "0"):
             raise bad_request("specifying resource version is not allowed when using continue")
-        token = paging.decode(self._options.token)
         after = token.key(self._resource, self._namespace)
-        if token.revision == paging.INCONSISTENT:
-            return self._chunk(None, after)
+        if token.revision <= paging.INCONSISTENT:
+            return self._chunk(None, after, options.limit)
         try:
-            return self._chunk(token.revision, after)
+            return self._chunk(token.revision, after, options.limit)
         except Compacted:
             raise paging.too_old(token) from None
 
-    def _chunk(self, at: Revision | None, after: Key | None) -> tuple[Sequence[Entry], dict[str, Any]]:
-        store, limit = self._engine.store, self._options.limit
+    def _chunk(self, at: Revision | None, after: Key | None, limit: int) -> tuple[Sequence[Entry], dict[str, Any]]:
+        store = self._engine.store
         revision = at if at is not None else store.revision
         continued = bool(self._options.token)
         try:
-            if limit <= 0 or self._chosen.name:
+            if limit <= 0:
                 found = self._chosen.of(self._scan(at, after))
                 return found, {"resourceVersion": str(revision)}
             return self._limited(at, after, revision, limit)
@@ -102,9 +138,8 @@ class Page:
 
     def _scan(self, at: Revision | None, after: Key | None) -> Sequence[Entry]:
         store = self._engine.store
-        name = self._chosen.name
-        if name and (self._namespace or not self._served.resource.namespaced):
-            key = self._served.place.key(self._namespace or "", name)
+        if self._single:
+            key = self._served.place.key(self._namespace or "", self._chosen.name)
             entry = store.get(key, at=at)
             return [entry] if entry is not None and (after is None or entry.key > after) else []
         return store.scan(self._resource, self._namespace, at=at, after=after)
@@ -127,8 +162,3 @@ class Page:
                         metadata["remainingItemCount"] = remaining
                 break
         return found, metadata
-
-
-def too_new(error: Future) -> Exception:
-    """504 of a revision that has not come."""
-    return future_revision(error.requested, error.current)

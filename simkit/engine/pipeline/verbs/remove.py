@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.engine.pipeline import binary, bodies, represent
@@ -16,12 +17,15 @@ from simkit.engine.pipeline.verbs.select import selection
 from simkit.engine.registry.deletion import Removal, delete
 from simkit.engine.registry.write import Outcome
 from simkit.engine.seams import Entry
-from simkit.meta.errors import StatusError, bad_request, unexplained
+from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.message import Response
 from simkit.meta.names import GroupVersion, GroupVersionKind, Key
 from simkit.schema.decoding import DecodeError, decode
 
 _OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
+_PAGE: Final = 2**63 - 1
+"""The limit of a collection's deletion that asks for none. The real server lists in chunks here as well, so that a
+resourceVersion means exactly that one."""
 
 
 def options_of(engine: Engine, exchange: Exchange) -> tuple[opt.DeleteOptions, bool]:
@@ -112,22 +116,18 @@ def _success(served: Served, entry: Entry) -> dict[str, Any]:
 
 
 def remove_collection(engine: Engine, exchange: Exchange, served: Served) -> Response:
-    """DELETE of a collection, or of a chunk of it: answers with the list of what went, or was marked."""
-    if exchange.request.option("resourceVersion") and not exchange.request.option("resourceVersion").isdigit():
-        text = exchange.request.option("resourceVersion")
-        detail = f'strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise bad_request(f'resourceVersion: Invalid value: "{text}": {detail}')
+    """DELETE of a collection, or of a chunk of it: answers with the list of what it was about."""
     listing = opt.list_options(exchange.request, watch=False)
     options, _ = options_of(engine, exchange)
     chosen = selection(served, listing)
+    if not listing.limit:
+        listing = replace(listing, limit=_PAGE)
     page = Page(engine, served, exchange.target.namespace or None, listing, chosen)
     entries, metadata = page.read()
-    gone: list[Entry] = []
     for entry in entries:
         try:
             _delete(engine, exchange, served, entry.key, options)
-            gone.append(entry)
         except StatusError as error:
             if error.code != 404:
                 raise
-    return represent.many(served, gone, metadata, exchange.wanted, now=engine.clock.now())
+    return represent.many(served, entries, metadata, exchange.wanted, now=engine.clock.now())
