@@ -39,7 +39,7 @@ class FieldSelector:
         return bool(self.terms)
 
 
-_SPLIT: Final = re.compile(r"(?<!\\)(?:\\\\)*,")
+_PART: Final = re.compile(r"((?:[^\\,]|\\.)*\\?)(?:,|$)", re.DOTALL)
 _OPERATOR: Final = re.compile(r"!=|==|=")
 
 
@@ -52,7 +52,7 @@ def parse(text: str) -> FieldSelector:
     >>> parse("metadata.name=a,status.phase!=Running").exact("metadata.name")
     'a'
     """
-    parts = sorted(_SPLIT.split(text))  # the first that is wrong, in this order, is told
+    parts = sorted(_PART.findall(text))  # the first that is wrong, in this order, is told
     return FieldSelector(tuple(_term(part, text) for part in parts if part))
 
 

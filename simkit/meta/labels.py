@@ -12,6 +12,9 @@ from simkit.meta.fielderror import invalid_value
 from simkit.meta.format import label_value, qualified_name
 
 Labels = Mapping[str, str]
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
+_DIGITS: Final = 100
+"""Letters of a number that are still looked at."""
 
 
 class BadSelector(ValueError):
@@ -41,11 +44,16 @@ class Requirement:
         return value is not None and self._compares(value)
 
     def _compares(self, value: str) -> bool:
-        try:
-            left, right = int(value), int(self.values[0])
-        except ValueError:
+        left, right = _whole(value), _whole(self.values[0])
+        if left is None or right is None:
             return False
         return left > right if self.operator == "gt" else left < right
+
+
+def _whole(text: str) -> int | None:
+    """The number that a text is, in 64 bits; None for any other text."""
+    number = int(text) if _NUMBER.fullmatch(text) and len(text) <= _DIGITS else None
+    return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,7 @@ class LabelSelector:
 NOTHING: Final = LabelSelector((Requirement("", "in"),))
 """Matches no labels at all."""
 
-_TOKEN: Final = re.compile(r"\s*(==|!=|[!=<>(),]|[^\s!=<>(),]+|$)")
+_TOKEN: Final = re.compile(r"[ \t\r\n]*(==|!=|[!=<>(),]|[^ \t\r\n!=<>(),]+|$)")
 _WORDS: Final = ("in", "notin")
 _OPERATORS: Final = ("=", "==", "!=", ">", "<", *_WORDS)
 
@@ -142,26 +150,34 @@ class _Parser:
         token = self._next()
         if token != "(":
             raise BadSelector(f"found '{token}' expected: '('")
-        values: list[str] = []
+        first = self._peek()
+        if first == ")":
+            self._next()
+            return ("",)
+        if first != "," and not _is_word(first):
+            raise BadSelector(f"found '{first}', expected: ',', ')' or identifier")
+        return tuple(sorted(self._listed()))
+
+    def _listed(self) -> set[str]:
+        """The values up to the bracket, which is taken. Commas with nothing between them stand for the empty value."""
+        values: set[str] = set()
         while True:
             token = self._next()
-            if token == ")":
-                return tuple(sorted(set(values or [""])))
+            after = self._peek()
             if token == ",":
-                values.append("")
-                if self._peek() == ")":
-                    self._next()
-                    return tuple(sorted({*values, ""}))
-                continue
-            if not _is_word(token):
-                raise BadSelector(f"found '{token}', expected: ',', ')' or identifier")
-            values.append(token)
-            if self._peek() == ",":
+                if not values or after in (",", ")"):
+                    values.add("")
+                if after == ",":
+                    self._next()  # the real server's reader stops at a bracket behind it
+            elif _is_word(token):
+                values.add(token)
+                if after not in (",", ")"):
+                    raise BadSelector(f"found '{after}', expected: ',' or ')'")
+            else:
+                raise BadSelector(f"found '{token}', expected: ',', or identifier")
+            if after == ")":
                 self._next()
-                if self._peek() == ")":
-                    values.append("")
-            elif self._peek() != ")":
-                raise BadSelector(f"found '{self._peek()}', expected: ',' or ')'")
+                return values
 
 
 def _is_word(token: str) -> bool:
@@ -169,15 +185,17 @@ def _is_word(token: str) -> bool:
 
 
 def _checked(requirement: Requirement) -> Requirement:
+    faults: list[str] = []
     for index, value in enumerate(requirement.values):
-        if requirement.operator in ("gt", "lt"):
-            if not re.fullmatch(r"[+-]?\d+", value):
-                detail = "for 'Gt', 'Lt' operators, the value must be an integer"
-                raise BadSelector(str(invalid_value(f"values[{index}]", value, detail)))
-        else:
-            wrong = label_value(value)
-            if wrong:
-                raise BadSelector(str(invalid_value(f"values[{index}][{requirement.key}]", value, "; ".join(wrong))))
+        if requirement.operator in ("gt", "lt") and _whole(value) is None:
+            detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+            faults.append(str(invalid_value(f"values[{index}]", value, detail)))
+    for index, value in enumerate(requirement.values):
+        wrong = label_value(value)
+        if wrong:
+            faults.append(str(invalid_value(f"values[{index}][{requirement.key}]", value, "; ".join(wrong))))
+    if faults:
+        raise BadSelector(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
     return requirement
 
 

@@ -89,3 +89,41 @@ def test_structured_selectors() -> None:
     }
     assert labels.of_object(selector).matches({"app": "web", "x": ""})
     assert not labels.of_object(selector).matches({"app": "web", "x": "", "tier": "db"})
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a in (b,=)", "found '=', expected: ',', or identifier"),
+        ("a in (b,", "found '', expected: ',', or identifier"),
+        ("a in (b,,)", "found ')', expected: ',', or identifier"),
+        ("a in (", "found '', expected: ',', ')' or identifier"),
+        ("a in (b c)", "found 'c', expected: ',' or ')'"),
+        ("a>99999999999999999999", "values[0]: Invalid value: \"99999999999999999999\": for 'Gt', 'Lt' operators, "),
+        ("a>-5", 'values[0][a]: Invalid value: "-5": a valid label must be an empty string'),
+        (
+            "a>-x",
+            "[values[0]: Invalid value: \"-x\": for 'Gt', 'Lt' operators, the value must be an integer, values[0][",
+        ),
+        ("a in (-b,-c)", '[values[0][a]: Invalid value: "-b": '),
+    ],
+)
+def test_refusals_in_the_words_of_the_real_reader(text: str, why: str) -> None:
+    """Lists of values and numbers are refused where the real server's reader stops, with all that is wrong."""
+    with pytest.raises(labels.BadSelector) as caught:
+        labels.parse(text)
+    assert str(caught.value).startswith(f"unable to parse requirement: {why}")
+
+
+def test_numbers_are_compared_as_there() -> None:
+    """Values that are no numbers of 64 bits match no comparison."""
+    selector = labels.parse("n>4")
+    assert selector.matches({"n": "5"})
+    assert not any(selector.matches({"n": value}) for value in ("1_0", "9" * 30, "9" * 5000, "x", "4"))
+
+
+def test_escaped_backslashes_before_commas() -> None:
+    """A backslash that is escaped stands before the comma that ends a term."""
+    selector = fields.parse("a=x\\\\,b=y\\,z")
+    assert selector.exact("a") == "x\\"
+    assert selector.exact("b") == "y,z"

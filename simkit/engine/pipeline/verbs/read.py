@@ -88,9 +88,10 @@ class Page:
         self._engine, self._served, self._namespace = engine, served, namespace
         self._chosen, self._reach = chosen, Reach(engine, served)
         self._resource = served.place.resource
-        self._single = bool(chosen.name) and bool(namespace or not served.resource.namespaced)
+        one_key = bool(namespace or not served.resource.namespaced) and not options.token
+        self._single = bool(chosen.name) and one_key
         """Whether it is the read of one key, which knows no chunks."""
-        self._options = replace(options, token="", limit=0) if self._single else options
+        self._options = replace(options, limit=0) if self._single else options
         self._cached = self._reach.cached_list(options)
 
     def read(self) -> tuple[Sequence[Entry], dict[str, Any]]:
