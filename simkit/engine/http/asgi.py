@@ -27,6 +27,7 @@ from simkit.meta.message import BODY_LIMIT, Request, Response
 
 T = TypeVar("T")
 Scope = MutableMapping[str, Any]
+Cut = Callable[[], None] | None
 READ_ON: Final = 64 * 1024 * 1024
 """Bytes of a body above its limit that are still read and dropped, so that the client gets to see the refusal."""
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -93,16 +94,24 @@ class Application:
         await self.reply(request, partial(entered.receive, body), receive, send)
 
     async def reply(
-        self, request: Request, step: Callable[[], Response | Waiting], receive: Receive, send: Send
+        self,
+        request: Request,
+        step: Callable[[], Response | Waiting],
+        receive: Receive,
+        send: Send,
+        *,
+        cut: Cut = None,
     ) -> None:
         """Have a step of the engine give the answer, on a worker thread where that may block, and send it."""
         response = await self._step(request, step)
         if isinstance(response, Response):
-            await self.finish(request, response, receive, send)
+            await self.finish(request, response, receive, send, cut=cut)
         else:
-            await self.resume(request, response, receive, send)
+            await self.resume(request, response, receive, send, cut=cut)
 
-    async def resume(self, request: Request, waiting: Waiting, receive: Receive, send: Send) -> None:
+    async def resume(
+        self, request: Request, waiting: Waiting, receive: Receive, send: Send, *, cut: Cut = None
+    ) -> None:
         """Wait for room without a thread, then have the request answered."""
         loop = asyncio.get_running_loop()
         ready = loop.create_future()
@@ -120,7 +129,7 @@ class Application:
             timer.cancel()
             gone.cancel()
         response = await self._step(request, waiting.go_on)
-        await self.finish(request, response, receive, send)
+        await self.finish(request, response, receive, send, cut=cut)
 
     async def _step(self, request: Request, step: Callable[[], T]) -> T | Response:
         """What a step of the engine gives, on a worker thread where that may block."""
@@ -140,10 +149,12 @@ class Application:
         wanted = _timeout(request.option("timeout")) if "timeout" in request.query else 0
         return min(wanted, self._patience) if wanted > 0 else self._patience
 
-    async def finish(self, request: Request, response: Response, receive: Receive, send: Send) -> None:
-        """Send an answer that the engine has given."""
+    async def finish(
+        self, request: Request, response: Response, receive: Receive, send: Send, *, cut: Cut = None
+    ) -> None:
+        """Send an answer that the engine has given; ``cut`` ends the connection of who does not read it."""
         if response.stream is not None:
-            await self._deliver(request, response, receive, send)
+            await self._deliver(request, response, receive, send, cut)
             return
         if self.compresses(request, response):
             response = compression.replace_body(response, await self._compressed(response.body))
@@ -161,8 +172,8 @@ class Application:
             return compression.compressed(body)
         return await asyncio.get_running_loop().run_in_executor(self._threads, compression.compressed, body)
 
-    async def _deliver(self, request: Request, response: Response, receive: Receive, send: Send) -> None:
-        delivery = Delivery(response.stream, self._waker(), shortest=self._shortest_watch)
+    async def _deliver(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
+        delivery = Delivery(response.stream, self._waker(), shortest=self._shortest_watch, cut=cut)
         self._deliveries.add(delivery)
         headers = response_headers(response, audit_id(request), length=None)
         try:

@@ -23,16 +23,27 @@ BOOKMARK_EVERY: Final = 60.0
 LAST_BOOKMARK: Final = 2.0
 """Seconds before the end of a watch at which it gets a last bookmark, so that the next one can go on from there."""
 
+LINGER: Final = 1.0
+"""Seconds after its end that a watch waits for a client to read what was sent."""
+
 
 class Delivery:
     """Sends the frames of a stream until it ends, its time is up, the client is gone, or the server stops.
 
     Nothing is taken from the stream before the transport has room, so a slow reader holds at most one batch of frames
-    and neither delays a writer nor makes memory grow; the stream itself notices when it was overtaken.
+    and neither delays a writer nor makes memory grow; the stream itself notices when it was overtaken. Who does not
+    read when the time is up is told of no end: its connection is cut, where the server under us knows how (``cut``).
     """
 
-    def __init__(self, stream: Stream, waker: Waker, *, shortest: float = SHORTEST_WATCH) -> None:
-        self._stream, self._waker, self._shortest = stream, waker, shortest
+    def __init__(
+        self,
+        stream: Stream,
+        waker: Waker,
+        *,
+        shortest: float = SHORTEST_WATCH,
+        cut: Callable[[], None] | None = None,
+    ) -> None:
+        self._stream, self._waker, self._shortest, self._cut = stream, waker, shortest, cut
         self._signal: Signal | None = None
         self._over = False
 
@@ -58,6 +69,15 @@ class Delivery:
     async def _pump(self, send: Send) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + _lifetime(self._stream.deadline, self._shortest)
+        last = loop.call_at(end + LINGER, self._cut) if self._cut is not None else None
+        try:
+            await self._pump_until(end, send)
+        finally:
+            if last is not None:
+                last.cancel()
+
+    async def _pump_until(self, end: float, send: Send) -> None:
+        loop = asyncio.get_running_loop()
         mark = min(loop.time() + BOOKMARK_EVERY, end - LAST_BOOKMARK)
         while not self._over:
             now = loop.time()

@@ -246,13 +246,13 @@ class Conversation(HttpToolsProtocol):
         if entered is not None:
             step = partial(entered.receive, request.body)
         if application.engine.blocking(request):
-            self._hand_over(partial(_after, application.reply, request, step))
+            self._hand_over(application.reply, request, step)
             return
         response = step()
         if not isinstance(response, Response):
-            self._hand_over(partial(_after, application.resume, request, response))
+            self._hand_over(application.resume, request, response)
         elif response.stream is not None or application.compresses(request, response):
-            self._hand_over(partial(_after, application.finish, request, response))
+            self._hand_over(application.finish, request, response)
         else:
             self._write(request, response, keep_alive=keep_alive)
 
@@ -288,9 +288,9 @@ class Conversation(HttpToolsProtocol):
         else:
             self.transport.close()
 
-    def _hand_over(self, application: Any) -> None:
-        """Go on as an ordinary ASGI request whose body has been read, with this application."""
-        usual, self.app = self.app, application
+    def _hand_over(self, step: Any, *known: Any) -> None:
+        """Go on as an ordinary ASGI request whose body has been read, with a step of the application."""
+        usual, self.app = self.app, partial(_after, partial(step, cut=self.transport.abort), *known)
         try:
             self._go_the_long_way()
         finally:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import simkit
 from simkit.engine.http.server import Server, Serving
+from simkit.engine.pipeline.verbs.watch import WatchStream
 from simkit.meta.message import Request, Response
 from tests.engine.http.shelf import Let
 
@@ -27,24 +29,33 @@ def cluster() -> simkit.Cluster:
 
 
 @pytest.fixture
-def port(cluster: simkit.Cluster, folder: Path, tmp_path: Path) -> Iterator[int]:
+def streams() -> list[WatchStream]:
+    """The watches that the server has begun."""
+    return []
+
+
+@pytest.fixture
+def port(cluster: simkit.Cluster, streams: list[WatchStream], folder: Path, tmp_path: Path) -> Iterator[int]:
     """The plain port of a server over the cluster; whoever asks is its administrator."""
     serving = Serving(insecure_port=0, certificate_folder=folder, kubeconfig=tmp_path / "kubeconfig")
-    with Server(Administered(cluster), serving) as running:
+    with Server(Administered(cluster, streams), serving) as running:
         yield int(str(running.insecure_url).rpartition(":")[2])
 
 
 class Administered:
     """The engine of a cluster for callers who say not who they are."""
 
-    def __init__(self, cluster: simkit.Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, cluster: simkit.Cluster, streams: list[WatchStream]) -> None:
+        self._cluster, self._streams = cluster, streams
 
     def enter(self, request: Request) -> Let:
         return Let(self.answer, request)
 
     def answer(self, request: Request) -> Response:
-        return self._cluster.perform(request)
+        response = self._cluster.perform(request)
+        if isinstance(response.stream, WatchStream):
+            self._streams.append(response.stream)
+        return response
 
     def blocking(self, request: Request) -> bool:
         return False
@@ -103,3 +114,31 @@ def test_a_watch_ends_with_a_bookmark(cluster: simkit.Cluster, port: int) -> Non
     assert text.count(b'"type":"BOOKMARK"') == 1
     assert f'"resourceVersion":"{cluster.engine.store.revision}"'.encode() in text
     connection.close()
+
+
+@pytest.mark.parametrize("query", ["resourceVersion=0", ""])
+def test_who_does_not_read_is_cut_off(
+    cluster: simkit.Cluster, port: int, streams: list[WatchStream], query: str
+) -> None:
+    """A watch whose client stops reading does not outlive its time, and the server lets go of it."""
+    for number in range(30):
+        create(cluster, f"big-{number:03}", 500_000)
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect(("127.0.0.1", port))
+    connection.settimeout(20)
+    connection.sendall(f"GET {MAPS}?watch=1&timeoutSeconds=1&{query} HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+    wait_until(lambda: bool(streams))
+    wait_until(lambda: streams[0].closed)
+    with connection:
+        seen = b"".join(iter(lambda: connection.recv(65536), b""))
+    assert seen.count(b'"type":"ADDED"') < 30
+
+
+def wait_until(true: Callable[[], bool]) -> None:
+    """Return once something is true; TimeoutError when it does not become so."""
+    end = time.monotonic() + 20
+    while not true():
+        if time.monotonic() > end:
+            raise TimeoutError("it did not come true")
+        time.sleep(0.02)

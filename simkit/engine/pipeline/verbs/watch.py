@@ -6,8 +6,9 @@ entries, so that a thousand watchers of one change share its encoding.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain, islice
 from typing import Any
 
 import orjson
@@ -118,19 +119,20 @@ class WatchStream:
         self.blocks = served.calls_out
         """Whether taking frames may wait for a webhook."""
         self.closed = False
-        self._pending: list[bytes] = []
+        self._first: Iterator[bytes] | None = None
+        """What comes before the changes, made as it is taken: many may begin to watch many objects, and not read."""
         start = Revision(requested)
         initial = options.initial_events if options.initial_events is not None else not requested
         if initial:
             start = engine.store.revision
-            self._pending = self._present(namespace, start)
+            self._first = self._present(namespace, start)
         elif not requested:
             start = engine.store.revision
         self._end: int | None = None
         """The revision at which the client is to be told that it has seen everything that there was; None: it has."""
         if options.initial_events and options.bookmarks:
             self._end = max(requested, start)
-            self._pending += self._ended(start)
+            self._first = chain(self._first or (), self._ended(start))
         self._cursor = self._opened(namespace if served.resource.namespaced else None, start)
 
     def _opened(self, namespace: str | None, start: Revision) -> Cursor | None:
@@ -140,12 +142,12 @@ class WatchStream:
                 self._served.place.resource, namespace, self._chosen.name or None, after=start
             )
         except Compacted as error:
-            self._pending = [self._expired(error)]
+            self._first = iter([self._expired(error)])
             return None
 
-    def _present(self, namespace: str | None, revision: Revision) -> list[bytes]:
+    def _present(self, namespace: str | None, revision: Revision) -> Iterator[bytes]:
         entries = self._chosen.of(self._engine.store.scan(self._served.place.resource, namespace, at=revision))
-        return [self._shape("ADDED", entry) for entry in entries]
+        return (self._shape("ADDED", entry) for entry in entries)
 
     def _ended(self, revision: Revision) -> list[bytes]:
         """The bookmark behind the first events, once the store has come to what the client asked for."""
@@ -166,8 +168,8 @@ class WatchStream:
         """Frames that are ready, at most about ``limit``."""
         if self.closed:
             return []
-        if self._pending:
-            ready, self._pending = self._pending[:limit], self._pending[limit:]
+        ready = self._beginning(limit)
+        if ready:
             return ready
         if self._cursor is None:
             self.close()
@@ -188,6 +190,19 @@ class WatchStream:
                 if frame is not None:
                     frames.append(frame)
         return frames + self._ended(self._cursor.revision)
+
+    def _beginning(self, limit: int) -> list[bytes]:
+        """The next frames of what comes before the changes."""
+        frames: list[bytes] = []
+        if self._first is None:
+            return frames
+        try:
+            frames.extend(islice(self._first, limit))
+        except StatusError as error:
+            return [*frames, self._broken(error)]
+        if len(frames) < limit:
+            self._first = None
+        return frames
 
     def _broken(self, error: StatusError) -> bytes:
         """The last frame, of a watch that meets an object that cannot be converted."""
@@ -225,7 +240,7 @@ class WatchStream:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Whether something came within some seconds."""
-        return bool(self._pending) or self._cursor is None or self._cursor.wait(timeout)
+        return self._first is not None or self._cursor is None or self._cursor.wait(timeout)
 
     def on_news(self, callback: Callable[[], None]) -> None:
         """Be woken, in the writer's thread, when there may be something to poll."""
