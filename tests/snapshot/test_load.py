@@ -1,11 +1,10 @@
-"""Loading: shapes, completeness, broken input, secrets."""
+"""Loading: shapes, sources, what is put right, secrets."""
 
 from __future__ import annotations
 
 import gzip
 import io
 import tarfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,41 +12,12 @@ import orjson
 import pytest
 import yaml
 
-from simkit.meta.errors import IncompleteSnapshot, SimkitError, UnknownResource
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key
-from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
 from simkit.snapshot.withhold import LAST_APPLIED
 from tests.shared import SHARED, needs_shared
-
-RBAC = "rbac.authorization.k8s.io"
-ROLES = GroupResource(RBAC, "roles")
-PODS = GroupResource("", "pods")
-SECRETS = GroupResource("", "secrets")
-
-
-def role(name: str, namespace: str = "kube-system") -> dict[str, Any]:
-    return {"apiVersion": f"{RBAC}/v1", "kind": "Role", "metadata": {"name": name, "namespace": namespace}, "rules": []}
-
-
-def pod(name: str, namespace: str = "shop") -> dict[str, Any]:
-    meta = {"name": name, "namespace": namespace, "creationTimestamp": "2024-04-17T10:00:00Z"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta}
-
-
-def listed(*items: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(items), **more}
-
-
-def names(dump: Dump) -> list[str]:
-    return [key.name for key in dump.keyed]
-
-
-def told(dump: Dump) -> str:
-    return "\n".join(map(str, dump.problems))
-
-
-TWO = listed(pod("a"), pod("b"))
+from tests.snapshot.dumps import PODS, RBAC, ROLES, TWO, names, pod, told
 
 
 @pytest.mark.parametrize(
@@ -126,138 +96,6 @@ def test_nothing_at_a_path_is_an_error(tmp_path: Path) -> None:
         load(tmp_path / "nowhere" / "dump.yaml")
     with pytest.raises(SimkitError, match="cannot load from int"):
         load(3)  # type: ignore[arg-type]
-
-
-def test_broken_yaml_costs_only_itself() -> None:
-    """A broken document among others is reported with its line and kind; the others are loaded."""
-    text = "---\n".join([yaml.safe_dump(pod("a")), "kind: Role\nmetadata: [\n", yaml.safe_dump(pod("b"))])
-    dump = load(text)
-    assert names(dump) == ["a", "b"]
-    (problem,) = dump.lost
-    assert problem.line == 10
-    assert "a Role that is not YAML" in problem.what
-
-
-def test_broken_item_of_a_yaml_list_costs_only_itself() -> None:
-    """Lists are read item by item, and lines are counted through the whole file."""
-    text = yaml.safe_dump(listed(pod("a"), pod("b"), pod("c")))
-    lines = text.splitlines()
-    broken = next(number for number, line in enumerate(lines) if line.strip() == "name: b")
-    lines[broken] = "    name: 'b"
-    dump = load("\n".join(lines))
-    assert names(dump) == ["a", "c"]
-    (problem,) = dump.lost
-    assert broken <= (problem.line or 0) <= broken + 5
-    assert dump.origins[Key(PODS, "shop", "c")][1] == text[: text.index("name: c")].count("\n") + 1 - 4
-
-
-def test_broken_json_line_is_named() -> None:
-    """One bad line among JSON lines is left out."""
-    lines = [orjson.dumps(pod(name)).decode() for name in "abc"]
-    lines[1] = lines[1][:-9]
-    dump = load("\n".join(lines))
-    assert names(dump) == ["a", "c"]
-    assert dump.lost[0].line == 2
-    assert "a Pod that is not JSON" in dump.lost[0].what
-
-
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_broken_json_document_between_others(place: int) -> None:
-    """After a broken document, reading goes on at the next one that begins a line."""
-    whole = [orjson.dumps(pod(name), option=orjson.OPT_INDENT_2).decode() for name in "abc"]
-    whole[place] = whole[place].replace('"kind":', '"kind"')
-    dump = load("\n".join(whole))
-    assert names(dump) == [name for number, name in enumerate("abc") if number != place]
-    assert [problem.line for problem in dump.lost] == [place * 9 + 3]
-
-
-def test_line_separators_within_json_lines_are_not_line_breaks() -> None:
-    """Some characters end a line in Python and none in JSON."""
-    odd = {**pod("a"), "note": "x\u2028y\x85z"}
-    assert load("\n".join(orjson.dumps(each).decode() for each in (odd, pod("b")))).objects == (odd, pod("b"))
-
-
-@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "[" * 100_000 + "]" * 100_000])
-def test_texts_made_to_fill_the_stack_are_reported(text: str) -> None:
-    """Nesting without end is a problem like any other."""
-    assert load(text).lost
-
-
-@pytest.mark.parametrize("indent", [None, orjson.OPT_INDENT_2])
-def test_list_that_breaks_off_leaves_its_last_kind_uncaptured(indent: int | None) -> None:
-    """Of a cut JSON dump the whole items are kept, and the kind in which it was cut is not complete."""
-    text = orjson.dumps(listed(pod("a"), role("r"), role("s"), role("t")), option=indent).decode()
-    dump = load(text[: text.index('"t"')])
-    assert names(dump) == ["a", "r", "s"]
-    assert dump.captured == {PODS}
-    assert "the list breaks off after 3 items" in told(dump)
-    with pytest.raises(IncompleteSnapshot):
-        dump.snapshot().scan(ROLES)
-    assert ROLES in load(text[: text.index('"t"')], captured=["roles"]).captured
-
-
-def test_yaml_list_that_breaks_off_is_noticed() -> None:
-    """Clients write the kind of a list after its items: without it, the list is cut even where its text is sound."""
-    text = yaml.safe_dump(listed(pod("a"), role("r"), role("s")))
-    dump = load(text[: text.index("- apiVersion", text.index("name: r"))])
-    assert names(dump) == ["a", "r"]
-    assert dump.captured == {PODS}
-    assert "breaks off after 2 items" in told(dump)
-
-
-def test_one_page_of_a_list_is_not_captured() -> None:
-    """A continue token says that there is more."""
-    page = {"apiVersion": f"{RBAC}/v1", "kind": "RoleList", "metadata": {"continue": "abc"}, "items": [role("r")]}
-    dump = load(page)
-    assert names(dump) == ["r"]
-    assert not dump.captured
-
-
-def test_empty_list_of_one_kind_is_captured() -> None:
-    """``none exist`` is an answer: a list of a kind without items."""
-    dump = load({"apiVersion": f"{RBAC}/v1", "kind": "RoleList", "metadata": {}, "items": None})
-    assert dump.captured == {ROLES}
-    assert dump.snapshot().scan(ROLES) == ()
-    assert dump.counts == {ROLES: 0}
-
-
-@pytest.mark.parametrize("name", ["roles.yaml", "role.json", f"roles.{RBAC}.yaml.gz", f"role.{RBAC}.json"])
-def test_empty_list_in_a_file_named_after_a_resource_is_captured(tmp_path: Path, name: str) -> None:
-    """kubectl writes an empty List that does not say of what; the name of the file does."""
-    text = orjson.dumps(listed())
-    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
-    assert load(tmp_path).captured == load(tmp_path / name).captured == {ROLES}
-
-
-def test_empty_files_show_nothing(tmp_path: Path) -> None:
-    """A file with nothing in it comes of a command that failed: it does not say that none exist."""
-    (tmp_path / "roles.yaml").write_text("")
-    (tmp_path / "whatever.yaml").write_text(yaml.safe_dump(listed()))
-    dump = load(tmp_path)
-    assert not dump.captured
-    assert "nothing is in it" in told(dump)
-    assert "an empty list that does not say of what" in told(dump)
-
-
-def test_what_is_missing_of_access_control_is_noted() -> None:
-    """Bindings without roles are a doubtful base for answers about access."""
-    dump = load(listed(role("r"), pod("a")))
-    assert "kubectl get clusterroles.rbac.authorization.k8s.io,clusterrolebindings" in told(dump)
-    with pytest.raises(IncompleteSnapshot, match="kubectl get clusterroles"):
-        dump.snapshot().scan(GroupResource(RBAC, "clusterroles"))
-
-
-def test_roles_of_one_namespace_only_are_noted() -> None:
-    """Every whole cluster has roles in the system namespace."""
-    assert "roles.rbac.authorization.k8s.io of shop only" in told(load(role("r", "shop")))
-
-
-def test_the_user_may_say_what_is_captured() -> None:
-    """Words name resources, ``*`` all of them; an unknown word is an error with a suggestion."""
-    assert load(pod("a"), captured=["roles"]).captured == {PODS, ROLES}
-    assert {SECRETS, ROLES, PODS} < load(pod("a"), captured=["*"]).captured
-    with pytest.raises(UnknownResource, match="did you mean 'role' or 'roles'"):
-        load(pod("a"), captured=["rolse"])
 
 
 def test_both_views_of_events_are_one() -> None:
