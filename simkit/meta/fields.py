@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
+
+from simkit.meta.remembered import remembered
 
 
 class BadFieldSelector(ValueError):
@@ -43,7 +44,7 @@ _PART: Final = re.compile(r"((?:[^\\,]|\\.)*\\?)(?:,|$)", re.DOTALL)
 _OPERATOR: Final = re.compile(r"!=|==|=")
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def parse(text: str) -> FieldSelector:
     """The selector of a ``fieldSelector`` parameter. Raises BadFieldSelector.
 

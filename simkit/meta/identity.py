@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from simkit.meta.format import dns_label, dns_subdomain
+
 ANONYMOUS: Final = "system:anonymous"
 AUTHENTICATED: Final = "system:authenticated"
 UNAUTHENTICATED: Final = "system:unauthenticated"
@@ -35,11 +37,19 @@ def service_account_user(namespace: str, name: str) -> str:
 
 
 def split_service_account(user: str) -> tuple[str, str] | None:
-    """Namespace and name of a service account's user name, None for any other user."""
+    """Namespace and name of a service account's user name, None for any other user.
+
+    A name that no account can have, or in a namespace that cannot be, is that of an ordinary user.
+
+    Examples
+    --------
+    >>> split_service_account("system:serviceaccount:prod:robot"), split_service_account("system:serviceaccount:A:b")
+    (('prod', 'robot'), None)
+    """
     if not user.startswith(SERVICE_ACCOUNT_PREFIX):
         return None
-    parts = user[len(SERVICE_ACCOUNT_PREFIX) :].split(":")
-    return (parts[0], parts[1]) if len(parts) == 2 and all(parts) else None
+    namespace, _, name = user[len(SERVICE_ACCOUNT_PREFIX) :].partition(":")
+    return None if dns_label(namespace) or dns_subdomain(name) else (namespace, name)
 
 
 def service_account_groups(namespace: str) -> tuple[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from simkit.meta.fielderror import invalid_value
 from simkit.meta.format import label_value, qualified_name
+from simkit.meta.remembered import remembered
 
 Labels = Mapping[str, str]
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -199,7 +199,7 @@ def _checked(requirement: Requirement) -> Requirement:
     return requirement
 
 
-@lru_cache(maxsize=512)
+@remembered(512)
 def parse(text: str) -> LabelSelector:
     """The selector of a ``labelSelector`` parameter. Raises BadSelector.
 

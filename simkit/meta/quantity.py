@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from functools import lru_cache
 from typing import Final, Literal, NamedTuple
+
+from simkit.meta.remembered import remembered
 
 Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
@@ -86,7 +87,7 @@ def _with_decimal_suffix(nano: int, *, exponent_form: bool) -> str:
     return f"{nano}{_DECIMAL_SUFFIX[exponent]}"
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def parse(text: str) -> Quantity:
     """The quantity that a text means. Amounts finer than billionths are rounded up, too large ones are capped.
 
@@ -121,13 +122,13 @@ def _suffix(suffix: str) -> tuple[Format, int, int]:
     return "DecimalExponent", 1, int(exponent[1])
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def canonical(text: str) -> str:
     """The form in which a server writes a quantity. Raises QuantityError."""
     return str(parse(text.strip()))
 
 
-@lru_cache(maxsize=8192)
+@remembered(8192)
 def canonical_resource_amount(text: str) -> str:
     """The canonical form of an amount in a list of resources, rounded up to thousandths. Raises QuantityError."""
     return str(parse(text.strip()).rounded_to_milli())

@@ -13,6 +13,7 @@ from simkit.engine.pipeline import negotiation
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.target import parse
+from simkit.meta import fields
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 
@@ -44,6 +45,12 @@ def test_long_queries_are_not_remembered() -> None:
     message._parse_short_query.cache_clear()
     assert len(message.parse_query(b"&".join(b"a%d=" % number for number in range(9000)))) == message.MOST_FIELDS
     assert message._parse_short_query.cache_info().currsize == 0
+
+
+def test_long_selectors_are_not_remembered() -> None:
+    """Nor is a selector, which is read before anybody knows whether its sender may list anything."""
+    assert fields.parse("metadata.name=a") is fields.parse("metadata.name=a")
+    assert fields.parse(f"metadata.name={LONG}") is not fields.parse(f"metadata.name={LONG}")
 
 
 @pytest.mark.parametrize("query", ["dryRun=nonsense", "dryRun=All&dryRun=x", "dryRun="])

@@ -69,6 +69,7 @@ def test_identity_headers_are_ours(front: Front) -> None:
         "impersonate_user": ("eve",),
         "authorization": ("Bearer secret",),
         "proxy-authorization": ("Basic secret",),
+        "sec-websocket-protocol": ("v1, base64url.bearer.authorization.k8s.io.secret",),
         "connection": ("x-keep",),
         "x-keep": ("kept",),
     }

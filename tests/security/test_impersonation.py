@@ -52,6 +52,15 @@ def act(cluster: Cluster, headers: Mapping[str, str | tuple[str, ...]], who: Ide
     return response.object["status"]["userInfo"] if response.status == 201 else response.status
 
 
+def test_names_that_no_account_has(cluster: Cluster) -> None:
+    """Whoever may act as the accounts of a namespace may not act as users who are only called like one."""
+    ask = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+    for name, resource in (("prod:robot", "serviceaccounts"), ("Prod:robot", "users"), ("prod:a:b", "users")):
+        user = f"system:serviceaccount:{name}"
+        response = cluster.perform(Request.of("POST", ask, {}, headers={"Impersonate-User": user}), identity=HELPDESK)
+        assert response.object["message"].startswith(f"{resource} ")
+
+
 def test_what_is_allowed(cluster: Cluster) -> None:
     """User, group and extra that the caller may take; the caller's own groups and extra are gone."""
     assert act(cluster, {"Impersonate-User": "ann"}) == {"username": "ann", "groups": ["system:authenticated"]}

@@ -51,7 +51,8 @@ _OWN_HEADERS: Final = frozenset(
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _UNQUOTED: Final = "/:@!$&'()*+,;=~"
 _REDIRECTED: Final = "the backend attempted to redirect this request, which is not permitted"
-_IDENTITY_PREFIXES: Final = ("x-remote-", "impersonate-")
+_OWN_PREFIXES: Final = ("x-remote-", "impersonate-", "sec-websocket-")
+"""Who asks, and a connection that is not handed on: its protocols may hold a token."""
 _DROPPED: Final = frozenset({"connection", "content-length", "content-type", "date", "keep-alive", "transfer-encoding"})
 
 
@@ -222,7 +223,7 @@ def _passed(request: Request) -> Iterator[tuple[str, str]]:
     """The headers that the client sent, without those that concern this hop or say who asks."""
     for name, values in request.headers.items():
         # Some servers take an underscore in the name of a header for a dash.
-        if name not in _OWN_HEADERS and not name.replace("_", "-").startswith(_IDENTITY_PREFIXES):
+        if name not in _OWN_HEADERS and not name.replace("_", "-").startswith(_OWN_PREFIXES):
             for value in values:
                 yield name, _as_sent(value)
 

@@ -1,13 +1,24 @@
-"""What a request offers as proof of identity, and the rules of the Authorization header."""
+"""What a request offers as proof of identity: the rules of the Authorization header, and of WebSocket protocols."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
+from simkit.meta.domain import AUTHORIZATION_GROUP
+from simkit.meta.errors import unauthorized
 from simkit.meta.message import Credentials, Request
 
+SPACED: Final = "the provided Authorization header contains extra space before the bearer token, and is ignored"
+"""What a client is warned of that sends a header from which no token is read."""
+_IN_PROTOCOL: Final = f"base64url.bearer.{AUTHORIZATION_GROUP}."
+_ALPHABET: Final = re.compile(r"[A-Za-z0-9_-]*")
+Headers = Mapping[str, Sequence[str]]
 
-def bearer_token(headers: Mapping[str, Sequence[str]]) -> str:
+
+def bearer_token(headers: Headers) -> str:
     """The bearer token of a request, empty where none is offered.
 
     The scheme is read in any case. Another scheme, or no token behind it, offers nothing: such a request is anonymous.
@@ -27,6 +38,68 @@ def bearer_token(headers: Mapping[str, Sequence[str]]) -> str:
     return parts[1] if len(parts) > 1 and parts[0].lower() == "bearer" else ""
 
 
+def has_extra_space(headers: Headers) -> bool:
+    """Whether a bearer token is not seen because it stands behind two spaces.
+
+    Examples
+    --------
+    >>> has_extra_space({"authorization": ("Bearer  abc",)}), has_extra_space({"authorization": ("Bearer abc  d",)})
+    (True, False)
+    """
+    values = headers.get("authorization")
+    return bool(values) and values[0].strip()[:8].lower() == "bearer  "  # type: ignore[index]
+
+
+def protocol_token(headers: Headers) -> str:
+    """The bearer token among the protocols that a WebSocket client offers, for browsers can send no other header.
+
+    Empty where none is offered, or no WebSocket is asked for. Raises the 401 of a token that cannot be read, of two of
+    them, or of one without another protocol beside it that could be answered.
+
+    Examples
+    --------
+    >>> upgrade = {"upgrade": ("websocket",), "connection": ("Upgrade",)}
+    >>> protocol_token({**upgrade, "sec-websocket-protocol": ("base64url.bearer.authorization.k8s.io.YWJj, v1",)})
+    'abc'
+    """
+    protocols = headers.get("sec-websocket-protocol")
+    if not protocols or not asks_for_websocket(headers):
+        return ""
+    offered = [protocol.strip() for text in protocols for protocol in text.split(",")]
+    tokens = [protocol.removeprefix(_IN_PROTOCOL) for protocol in offered if protocol.startswith(_IN_PROTOCOL)]
+    if len(tokens) > 1:
+        raise unauthorized()
+    token = _decoded(tokens[0]) if tokens else ""
+    if token and len(offered) == 1:
+        raise unauthorized()
+    return token
+
+
+def asks_for_websocket(headers: Headers) -> bool:
+    """Whether a request wants to go on as a WebSocket."""
+    upgrade, connection = headers.get("upgrade"), headers.get("connection")
+    if not upgrade or not connection or upgrade[0].lower() != "websocket":
+        return False
+    return "upgrade" in (part.strip() for part in connection[0].lower().split(","))
+
+
+def _decoded(text: str) -> str:
+    if not _ALPHABET.fullmatch(text) or len(text) % 4 == 1:
+        raise unauthorized()
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+    except ValueError:
+        raise unauthorized() from None
+
+
 def credentials_of(request: Request) -> Credentials:
     """The bearer token, the client certificates and the headers of a request."""
     return Credentials(bearer_token(request.headers), request.certificates, request.headers)
+
+
+def offers(credentials: Credentials) -> Iterator[Credentials]:
+    """The credentials as they are, then a token that stands elsewhere, by itself. Raises 401 where it is malformed."""
+    yield credentials
+    token = protocol_token(credentials.headers)
+    if token:
+        yield Credentials(token)

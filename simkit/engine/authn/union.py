@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from simkit.engine.authn.anonymous import ANONYMOUS_IDENTITY
+from simkit.engine.authn.bearer import offers
 from simkit.engine.seams import Authenticator
 from simkit.meta.errors import StatusError, unauthorized
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, Identity
@@ -41,17 +42,20 @@ class Union:
     def authenticate(self, credentials: Credentials) -> Identity:
         """Who asks, as a member of ``system:authenticated``. Raises a 401 StatusError."""
         refusal: StatusError | None = None
-        for member in self._members:
-            try:
-                identity = member.authenticate(credentials)
-            except StatusError as error:
-                refusal = refusal or error
-                continue
-            if identity is not None:
-                return authenticated(identity)
+        for offered in offers(credentials):
+            for member in self._members:
+                try:
+                    identity = member.authenticate(offered)
+                except StatusError as error:
+                    refusal = refusal or error
+                    continue
+                if identity is not None:
+                    return authenticated(identity)
+            if offered.bearer:
+                refusal = refusal or unauthorized()
         if refusal is not None:
             raise refusal
-        if credentials.bearer or not self._anonymous:
+        if not self._anonymous:
             raise unauthorized()
         return ANONYMOUS_IDENTITY
 

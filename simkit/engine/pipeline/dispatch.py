@@ -138,7 +138,7 @@ def _check_route(target: Target, resource: Resource) -> None:
     wrong = path_segment(target.name) if on_item and target.verb != "create" else ()
     if wrong:
         raise bad_request(f'Name parameter invalid: "{target.name}": {", ".join(wrong)}')
-    if on_item and not (resource.stored or target.subresource or target.verb in resource.verbs):
+    if on_item and not (resource.stored or target.subresource or "get" in resource.verbs):
         raise no_route()
     if resource.namespaced and not target.namespace and (on_item or target.verb not in ("list", "watch")):
         raise method_not_allowed() if not on_item else no_route()

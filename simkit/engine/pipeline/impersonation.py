@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simkit.engine.authn.requestheader import extra_key
+from simkit.engine.authz.wording import refusal
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import AUTHENTICATION_GROUP
-from simkit.meta.errors import PlainError, forbidden
+from simkit.meta.errors import PlainError
 from simkit.meta.identity import (
     ANONYMOUS,
     AUTHENTICATED,
@@ -19,7 +20,6 @@ from simkit.meta.identity import (
     service_account_groups,
     split_service_account,
 )
-from simkit.meta.names import GroupResource
 
 _USER, _GROUP, _UID = "impersonate-user", "impersonate-group", "impersonate-uid"
 _EXTRA = "impersonate-extra-"
@@ -64,7 +64,7 @@ def _asks(headers: Mapping[str, Sequence[str]]) -> list[_Ask]:
     user = (headers.get(_USER) or ("",))[0]
     account = split_service_account(user)
     if account:
-        asks.append(_Ask("ServiceAccount", "serviceaccounts", account[1], "", "v1", account[0]))
+        asks.append(_Ask("ServiceAccount", "serviceaccounts", account[1], namespace=account[0]))
     elif user:
         asks.append(_Ask("User", "users", user))
     asks += [_Ask("Group", "groups", group) for group in headers.get(_GROUP, ())]
@@ -83,13 +83,8 @@ def _authorize(engine: Engine, identity: Identity, ask: _Ask) -> None:
         identity, "impersonate", ask.group, ask.version, ask.resource, ask.subresource, ask.namespace, ask.name
     )
     decision = engine.authorizer.authorize(question)
-    if decision.allowed:
-        return
-    resource = f"{ask.resource}/{ask.subresource}" if ask.subresource else ask.resource
-    where = f'in the namespace "{ask.namespace}"' if ask.namespace else "at the cluster scope"
-    why = f'User "{identity.user}" cannot impersonate resource "{resource}" in API group "{ask.group}" {where}'
-    why += f": {decision.reason}" if decision.reason else ""
-    raise forbidden(GroupResource(ask.group, ask.resource), ask.name, why)
+    if not decision.allowed:
+        raise refusal(question, decision.reason)
 
 
 def _become(headers: Mapping[str, Sequence[str]]) -> Identity:

@@ -10,7 +10,7 @@ from typing import Final
 
 import orjson
 
-from simkit.engine.authn.bearer import credentials_of
+from simkit.engine.authn.bearer import SPACED, credentials_of, has_extra_space
 from simkit.engine.authz.wording import harmless
 from simkit.engine.authz.wording import refusal as forbid
 from simkit.engine.pipeline import exposition, paths, represent
@@ -65,6 +65,8 @@ def _identified(engine: Engine, exchange: Exchange) -> Identity:
         if engine.audit is not None:
             engine.audit.refuse(exchange)
         raise
+    if has_extra_space(exchange.request.headers):
+        exchange.warnings.append(SPACED)
     engine.metrics.count("authentication_attempts", "success")
     engine.metrics.count("authenticated_user_requests", counted_name(identity.user))
     return identity

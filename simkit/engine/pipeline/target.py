@@ -5,18 +5,23 @@ Authorization and routing read the same Target, so that no path means one thing 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
+from simkit.meta import fields, labels
 from simkit.meta.attributes import Attributes
+from simkit.meta.format import path_segment
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupResource
 
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMESPACE_PARTS: Final = frozenset({"status", "finalize"})
 _NAME: Final = "metadata.name"
+_NUMBERS: Final = ("limit", "timeoutSeconds")
+_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,10 +93,10 @@ def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> Target:
         if len(parts) > 2 and parts[2] not in _NAMESPACE_PARTS:
             parts = parts[2:]
     resource, name, subresource, rest = _place(parts)
-    if not name and verb in ("get", "watch", "delete"):
+    if verb == "proxy":
+        subresource = ""
+    if not name and verb in ("get", "delete"):
         verb, name = _collection(verb, query)
-    elif verb == "watch":
-        name = name or _name_selected(query)
     return Target(decoded, verb, True, group, version, resource, subresource, namespace, name, rest, old_watch)
 
 
@@ -116,11 +121,16 @@ def is_true(query: Mapping[str, Sequence[str]], name: str) -> bool:
 
 
 def _name_selected(query: Mapping[str, Sequence[str]]) -> str:
-    """The one name that a field selector asks for, if it can be one. Read in one pass: anybody may send any text."""
+    """The one name that a field selector asks for, if it can be one and the other parameters can be read."""
     selector = query.get("fieldSelector")
-    for term in selector[0].split(",") if selector and _NAME in selector[0] else ():
-        field, equals, name = term.partition("=")
-        name = name.removeprefix("=").strip()
-        if field.strip() == _NAME and equals:
-            return name if name and "/" not in name and "%" not in name and name not in (".", "..") else ""
-    return ""
+    if not selector or _NAME not in selector[0]:
+        return ""
+    numbers = (query[name][0] for name in _NUMBERS if name in query)
+    if not all(map(_NUMBER.fullmatch, numbers)):
+        return ""
+    try:
+        name = fields.parse(selector[0]).exact(_NAME)
+        labels.parse(query.get("labelSelector", ("",))[0])
+    except ValueError:
+        return ""
+    return "" if path_segment(name) else name

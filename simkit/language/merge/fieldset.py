@@ -14,10 +14,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
 import orjson
+
+from simkit.meta.remembered import remembered
 
 Fields = Mapping[str, Any]
 """A field set. The empty mapping is the empty set (and, below the top, a member without members below it)."""
@@ -229,7 +230,7 @@ def _in_order(fields: Fields) -> list[str]:
     return keys
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _rank(element: str) -> tuple[Any, ...]:
     """What a path element sorts by: fields, keyed elements, set elements, positions; numbers by size."""
     kind, text = element[0], element[2:]
@@ -273,7 +274,7 @@ def shared(fields: Fields) -> Node:
     return _of_text(orjson.dumps(encoded(fields)))
 
 
-@lru_cache(maxsize=512)
+@remembered(512, longest=16 * 1024)
 def _of_text(text: bytes) -> Node:
     made: Node = orjson.loads(text)
     return made
@@ -301,7 +302,7 @@ def _decoded(value: Any) -> Node:
     return out
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _canonical(element: str) -> str:
     if element == SELF:
         return element

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.engine.authn.bearer import bearer_token, credentials_of
+from simkit.cluster.cluster import Cluster
+from simkit.engine.authn.bearer import SPACED, bearer_token, credentials_of
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.authn.union import Union, authenticated
+from simkit.engine.pipeline.road import travel
 from simkit.meta.errors import StatusError, unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
@@ -40,11 +42,71 @@ def test_the_authorization_header(header: str, token: str) -> None:
     assert bearer_token({"authorization": (header,)}) == token
 
 
+def test_a_space_too_many() -> None:
+    """Whoever is anonymous because of a second space is told so; others are not."""
+    engine = Cluster(seed=1).engine
+    told = []
+    for header in ("Bearer  abc", "bearer   ", "Basic  abc"):
+        response = travel(engine, Request.of("GET", "/version", headers={"Authorization": header}))
+        told.append([value for name, value in response.headers if name == "Warning"])
+    assert told == [[f'299 - "{SPACED}"'], [], []]
+
+
 def test_credentials_of_a_request() -> None:
     """A request offers its token, its certificates and its headers."""
     request = Request("GET", "/", headers={"authorization": ("Bearer t",)}, certificates=(b"der",))
     assert credentials_of(request) == Credentials("t", (b"der",), request.headers)
     assert bearer_token({}) == ""
+
+
+PREFIX = "base64url.bearer.authorization.k8s.io."
+GOOD = f"{PREFIX}Z29vZA"
+
+
+def upgrade(*protocols: str, **more: str) -> Credentials:
+    """What a WebSocket client offers with these protocols."""
+    headers = {"upgrade": "WebSocket", "connection": "keep-alive, Upgrade", **more}
+    sent = {name: (value,) for name, value in headers.items()}
+    return credentials_of(Request("GET", "/", headers={**sent, "sec-websocket-protocol": protocols}))
+
+
+@pytest.mark.parametrize(
+    "credentials",
+    [
+        upgrade(f"{GOOD}, v4.channel.k8s.io"),
+        upgrade("v4.channel.k8s.io", GOOD),
+        upgrade(f"v1,{GOOD}", authorization="Bearer bad"),
+    ],
+)
+def test_tokens_of_websockets(credentials: Credentials) -> None:
+    """A browser offers its token as a protocol, beside another one; a bad header is no reason to refuse it."""
+    assert Union([TOKENS]).authenticate(credentials).user == "ann"
+
+
+@pytest.mark.parametrize(
+    "credentials",
+    [
+        upgrade(GOOD),
+        upgrade(f"v1,{GOOD},{GOOD}"),
+        upgrade(f"v1,{PREFIX}YmFk"),
+        upgrade(f"v1,{PREFIX}Z29vZA=="),
+        upgrade(f"v1,{PREFIX}Z29v+A"),
+        upgrade(f"v1,{PREFIX}Z29vZ"),
+        upgrade(f"v1,{PREFIX}_w"),
+    ],
+)
+def test_bad_tokens_of_websockets(credentials: Credentials) -> None:
+    """Without another protocol, twice, unknown, padded, of another alphabet, cut, no text: 401, not anonymous."""
+    with pytest.raises(StatusError, match="Unauthorized"):
+        Union([TOKENS]).authenticate(credentials)
+
+
+@pytest.mark.parametrize(
+    "credentials", [upgrade("v1", PREFIX), upgrade(f"v1,{GOOD}", upgrade="h2c"), upgrade(GOOD, connection="close")]
+)
+def test_no_tokens_of_websockets(credentials: Credentials) -> None:
+    """An empty token, or no WebSocket: nothing is offered."""
+    assert Union([TOKENS]).authenticate(credentials).user == "system:anonymous"
 
 
 def test_a_known_token() -> None:

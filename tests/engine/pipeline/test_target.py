@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,6 +26,7 @@ ROLES = f"/apis/{RBAC_GROUP}/v1/namespaces/dev/roles"
         ("PUT", "/api/v1/namespaces/dev/finalize", ("update", "", "namespaces", "finalize", "dev", "dev")),
         ("PATCH", f"{ROLES}/a%3Ab", ("patch", RBAC_GROUP, "roles", "", "dev", "a:b")),
         ("GET", "/api/v1/watch/namespaces/dev/pods", ("watch", "", "pods", "", "dev", "")),
+        ("GET", "/api/v1/proxy/namespaces/dev/pods/a/exec", ("proxy", "", "pods", "", "dev", "a")),
         ("GET", f"{ROLES}/x%2Fy", ("get", RBAC_GROUP, "roles", "y", "dev", "x")),
     ],
 )
@@ -48,6 +51,29 @@ def test_lists_take_a_name_from_the_selector_and_deletes_do_not() -> None:
     assert parse("GET", "/api/v1/pods", query).name == "x"
     assert parse("GET", "/api/v1/pods", {**query, "watch": ["1"]}).verb == "watch"
     assert parse("DELETE", "/api/v1/namespaces/d/pods", query).name == ""
+    assert parse("GET", "/api/v1/watch/namespaces/d/pods", query).name == ""
+
+
+@pytest.mark.parametrize(
+    ("selector", "other", "name"),
+    [
+        ("metadata.name==x", {}, "x"),
+        ("a=b,metadata.name=x", {"limit": ["5"], "labelSelector": ["a in (b)"]}, "x"),
+        ("metadata.name!=y,metadata.name=x", {}, "x"),
+        ("metadata.name=x\\,y", {}, "x,y"),
+        ("metadata.name= x", {}, " x"),
+        (" metadata.name=x", {}, ""),
+        ("metadata.name=x%y", {}, ""),
+        ("metadata.name=..", {}, ""),
+        ("metadata.name=x,a", {}, ""),
+        ("metadata.name=x", {"limit": ["many"]}, ""),
+        ("metadata.name=x", {"timeoutSeconds": [""]}, ""),
+        ("metadata.name=x", {"labelSelector": ["a in b"]}, ""),
+    ],
+)
+def test_names_of_selectors(selector: str, other: Mapping[str, list[str]], name: str) -> None:
+    """The name is the one that the list is limited to; where a parameter cannot be read, there is none."""
+    assert parse("GET", "/api/v1/pods", {"fieldSelector": [selector], **other}).name == name
 
 
 @given(st.sampled_from(["GET", "POST", "DELETE", "TRACE"]), st.text(max_size=60))
