@@ -96,7 +96,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "ttl-controller": (True, lambda _: NodeTimes()),
     "persistentvolume-binder-controller": (True, lambda means: VolumeBinder(means.clock)),
     "ephemeral-volume-controller": (True, lambda means: EphemeralVolumes(means.clock)),
-    "disruption-controller": (True, lambda means: Disruptions(means.clock)),
+    "disruption-controller": (True, lambda means: Disruptions(means.clock, means.catalogue)),
     "persistentvolumeclaim-protection-controller": (True, lambda _: ClaimProtection()),
     "persistentvolume-protection-controller": (True, lambda _: VolumeProtection()),
     "certificatesigningrequest-approving-controller": (True, lambda _: Approving()),

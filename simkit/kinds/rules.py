@@ -41,6 +41,10 @@ def _no_fields(obj: Object) -> Mapping[str, str]:
     return {}
 
 
+def _no_conditions(obj: Object) -> Sequence[Object]:
+    return ()
+
+
 def spec_differs(obj: Object, old: Object) -> bool:
     """The usual rule for generation: whatever is neither metadata nor status has changed."""
     names = (obj.keys() | old.keys()) - {"metadata", "status", "apiVersion", "kind"}
@@ -120,6 +124,10 @@ class KindRules:
     """Values for field selectors besides ``metadata.name`` and ``metadata.namespace``."""
     row: Rows | None = None
     """Cells of a Table row; None: the table that the catalogue derives from ``datasets``."""
+    row_conditions: Callable[[Object], Sequence[Object]] = _no_conditions
+    """What a Table row is told to be besides its cells (``Completed``)."""
+    row_order: Callable[[Object], Any] | None = None
+    """By what the rows of a Table are sorted; None: they come as the objects do."""
     subresources: Mapping[str, Subresource] | None = None
     """Special subresources by name; ``status`` works without an entry here."""
     warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]

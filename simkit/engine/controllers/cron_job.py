@@ -27,6 +27,9 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, metadata, name_of
 
 _SCHEDULED: Final = label("cronjob-scheduled-timestamp", "batch")
+_MANY: Final = 100
+"""How many times may be missed before that is told."""
+_TOO_MANY: Final = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
 
 
 class CronJobs(Watching):
@@ -63,12 +66,17 @@ class CronJobs(Watching):
         return again
 
     def _announce_ends(self, client: Client, owner: Object, made: Sequence[Object]) -> None:
-        """Tell of each active job that is not active any more."""
+        """Tell of each active job that is not active any more, and of those that somebody else has made."""
         known = {uid_of(job): job for job in made}
-        for each in at(owner, "status", "active") or ():
-            job = known.get(each.get("uid") or "")
+        active = {each.get("uid") for each in at(owner, "status", "active") or ()}
+        for each in made:
+            if uid_of(each) not in active and not is_finished(each):
+                text = f"Saw a job that the controller did not create or forgot: {name_of(each)}"
+                self._events.tell(client, owner, "UnexpectedJob", text, warning=True)
+        for entry in at(owner, "status", "active") or ():
+            job = known.get(entry.get("uid") or "")
             if job is None:
-                text = f"Active job went missing: {each.get('name')}"
+                text = f"Active job went missing: {entry.get('name')}"
                 self._events.tell(client, owner, "MissingJob", text)
             elif is_finished(job):
                 end = "Complete" if is_true(at(job, "status", "conditions"), "Complete") else "Failed"
@@ -85,6 +93,8 @@ class CronJobs(Watching):
         deadline = at(owner, "spec", "startingDeadlineSeconds")
         earliest = max(since, now - deadline) if deadline is not None else since
         due = firing.last_until(now, earliest)
+        if due is not None and firing.missed(now, earliest) > _MANY:
+            self._events.tell(client, owner, "TooManyMissedTimes", _TOO_MANY, warning=True)
         if due is not None and self._may_start(client, owner, made, status):
             self._start(client, owner, firing, due, status)
         return firing.next_after(now)

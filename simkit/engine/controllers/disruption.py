@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.kinds import (
-    BUDGETS,
-    DEPLOYMENTS,
-    PODS,
-    REPLICA_SETS,
-    REPLICATION_CONTROLLERS,
-    STATEFUL_SETS,
-)
+from simkit.engine.controllers.expected_pods import SCALED, ExpectedPods, Unknowable
+from simkit.engine.controllers.kinds import BUDGETS, PODS
 from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import keys_of, replace_status
-from simkit.engine.controllers.view import View, controller_of, going, uid_of
+from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.logic.workloads.budgets import guarding, with_allowed
+from simkit.kinds.parts.selector_text import selector_structure
+from simkit.logic.workloads.budgets import guarding, with_allowed, with_failure
 from simkit.logic.workloads.pods import integer_or_percent, is_ready
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.labels import of_object
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of
+from simkit.schema.catalogue import Catalogue
 
 _PATIENCE: Final = 120.0
 """Seconds after which a pod that was to be evicted and is still there counts again."""
-_SCALED: Final = {
-    "ReplicaSet": REPLICA_SETS,
-    "ReplicationController": REPLICATION_CONTROLLERS,
-    "StatefulSet": STATEFUL_SETS,
-    "Deployment": DEPLOYMENTS,
-}
+_UNMANAGED: Final = (
+    "Pods selected by this PodDisruptionBudget (selector: {}) were found to be unmanaged. As a result, the status of "
+    "the PDB cannot be calculated correctly, which may result in undefined behavior. To account for these pods please "
+    'set ".spec.minAvailable" field of the PDB to an integer value.'
+)
 
 
 class Disruptions(Watching):
@@ -41,9 +36,10 @@ class Disruptions(Watching):
 
     name = account = "disruption-controller"
 
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(BUDGETS, PODS, *_SCALED.values())
+    def __init__(self, clock: Clock, catalogue: Callable[[], Catalogue]) -> None:
+        super().__init__(BUDGETS, PODS, *SCALED.values())
         self._clock = clock
+        self._expected = ExpectedPods(catalogue)
         self._events = Events(clock, "controllermanager")
 
     def affected(self, change: Change, view: View) -> Iterable[Key]:
@@ -72,7 +68,11 @@ class Disruptions(Watching):
         pods = [pod for pod in view.scan(PODS, key.namespace) if selector.matches(labels_of(pod))]
         if not pods:
             self._events.tell(client, budget, "NoPods", "No matching pods found")
-        expected, desired = self._numbers(view, budget, pods)
+        try:
+            expected, desired = self._numbers(client, view, budget, pods)
+        except Unknowable as failure:
+            self._give_up(client, budget, str(failure))
+            return None
         disrupted, again = self._disrupted(budget, pods)
         healthy = sum(is_ready(pod) and not going(pod) and name_of(pod) not in disrupted for pod in pods)
         allowed = max(0, healthy - desired) if expected > 0 else 0
@@ -91,16 +91,26 @@ class Disruptions(Watching):
         replace_status(client, BUDGETS, budget, status)
         return again
 
-    def _numbers(self, view: View, budget: Object, pods: Sequence[Object]) -> tuple[int, int]:
+    def _numbers(self, client: Client, view: View, budget: Object, pods: Sequence[Object]) -> tuple[int, int]:
         """How many pods there should be, and how many of them have to be healthy."""
         least, most = at(budget, "spec", "minAvailable"), at(budget, "spec", "maxUnavailable")
+        if most is None and not isinstance(least, str):
+            return len(pods), least or 0
+        expected, unmanaged = self._expected.count(client, view, pods)
+        if unmanaged:
+            text = _UNMANAGED.format(selector_structure(at(budget, "spec", "selector") or {}))
+            self._events.tell(client, budget, "UnmanagedPods", text, warning=True)
         if most is not None:
-            expected = _scale(view, pods)
             return expected, max(0, expected - integer_or_percent(most, expected, up=True))
-        if isinstance(least, str):
-            expected = _scale(view, pods)
-            return expected, integer_or_percent(least, expected, up=True)
-        return len(pods), least or 0
+        return expected, integer_or_percent(least, expected, up=True)
+
+    def _give_up(self, client: Client, budget: Object, why: str) -> None:
+        """Nothing may be taken away while it is not known how many pods there should be."""
+        text = f"Failed to calculate the number of expected pods: {why}"
+        self._events.tell(client, budget, "CalculateExpectedPodCountFailed", text, warning=True)
+        status, now = budget.get("status") or {}, timestamp(self._clock.now())
+        conditions = with_failure(status.get("conditions"), why, status.get("observedGeneration") or 0, now)
+        replace_status(client, BUDGETS, budget, {**status, "disruptionsAllowed": 0, "conditions": conditions})
 
     def _disrupted(self, budget: Object, pods: Sequence[Object]) -> tuple[dict[str, str], float | None]:
         """Pods that were to be evicted and are still there, and when the first of them counts again."""
@@ -113,22 +123,3 @@ class Disruptions(Watching):
                 left[name] = since
                 until.append(end)
         return left, min(until, default=None)
-
-
-def _scale(view: View, pods: Sequence[Object]) -> int:
-    """How many pods their controllers are to have together. Pods without a controller do not count."""
-    sizes: dict[str, int] = {}
-    for pod in pods:
-        found = _owner(view, pod["metadata"]["namespace"], controller_of(pod))
-        if found is not None:
-            above = _owner(view, found["metadata"]["namespace"], controller_of(found)) or found
-            sizes[uid_of(above)] = at(above, "spec", "replicas") or 0
-    return sum(sizes.values())
-
-
-def _owner(view: View, namespace: str, reference: Any) -> Object | None:
-    resource: GroupResource | None = _SCALED.get((reference or {}).get("kind", ""))
-    if resource is None:
-        return None
-    found = view.get(Key(resource, namespace, reference["name"]))
-    return found if found is not None and uid_of(found) == reference["uid"] else None

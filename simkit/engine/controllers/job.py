@@ -63,10 +63,13 @@ class Jobs(Watching):
         if progress.active and (end is not None or suspended):
             self._remove(client, job, progress.active, counted=end is not None)
             return None  # the pods that go bring us back here
+        if end is not None:
+            self._finish(client, progress, end)
+            return None
         if self._count(client, progress):
             return None
-        if end is not None or suspended:
-            self._tell(client, progress, end, suspended=suspended)
+        if suspended:
+            self._tell(client, progress, None, suspended=True)
             return None
         started = at(job, "status", "startTime")
         if not started or _was_suspended(job):
@@ -90,8 +93,8 @@ class Jobs(Watching):
         job = progress.job
         noted = at(job, "status", "uncountedTerminatedPods") or {}
         known = {uid for uids in noted.values() for uid in uids or ()}
-        wanted = {uid for uids in progress.uncounted.values() for uid in uids}
-        ended = [pod for pod in progress.pods if jobs.is_tracked(pod) and _is_over(pod, wanted, progress)]
+        wanted = _uncounted(progress)
+        ended = _ended(progress)
         indexes_noted = _indexes(progress).items() <= (job.get("status") or {}).items()
         if wanted - known or (ended and not indexes_noted):
             self._note(client, progress)
@@ -105,11 +108,26 @@ class Jobs(Watching):
             return True
         return False
 
-    def _note(self, client: Client, progress: Progress) -> None:
+    def _finish(self, client: Client, progress: Progress, end: tuple[str, str, str]) -> None:
+        """Count what is left and say how the job has ended, at once: pods that are let go cannot be asked again why."""
+        ended = _ended(progress)
+        if ended and not self._note(client, progress):
+            return
+        for pod in ended:
+            self._let_go(client, pod)
+        self._tell(client, progress, end, suspended=bool(at(progress.job, "spec", "suspend")))
+
+    def _note(self, client: Client, progress: Progress) -> bool:
+        """Whether it could be written down which pods are to be counted; the job has these notes from now on."""
         status = dict(progress.job.get("status") or {})
         status["uncountedTerminatedPods"] = {name: list(uids) for name, uids in progress.uncounted.items() if uids}
         status |= _indexes(progress)
-        replace_status(client, JOBS, progress.job, status)
+        written = replace_status(client, JOBS, progress.job, status)
+        if written is None:
+            return True
+        if written.succeeded:
+            progress.job = written.object
+        return written.succeeded
 
     def _settle(self, client: Client, progress: Progress) -> None:
         status = {**(progress.job.get("status") or {}), "uncountedTerminatedPods": {}}
@@ -181,6 +199,8 @@ class Jobs(Watching):
             status["active"] = len(progress.active)
         status |= {"ready": progress.ready, "terminating": progress.terminating, "uncountedTerminatedPods": {}}
         if end is not None:
+            if end[1] == jobs.POLICY_FAILURE:
+                conditions = [*conditions, _condition("FailureTarget", end[1], end[2], now)]
             conditions = [*conditions, _condition(*end, now)]
             if end[0] == "Complete":
                 status["completionTime"] = now
@@ -205,6 +225,16 @@ class Jobs(Watching):
             elif each["type"] == "Suspended":
                 word = "Suspended" if each["status"] == "True" else "Resumed"
                 self._events.tell(client, job, word, f"Job {word.lower()}")
+
+
+def _uncounted(progress: Progress) -> set[str]:
+    return {uid for uids in progress.uncounted.values() for uid in uids}
+
+
+def _ended(progress: Progress) -> list[Object]:
+    """Tracked pods that are not needed any more."""
+    counted = _uncounted(progress)
+    return [pod for pod in progress.pods if jobs.is_tracked(pod) and _is_over(pod, counted, progress)]
 
 
 def _is_over(pod: Object, counted: set[str], progress: Progress) -> bool:

@@ -31,7 +31,13 @@ def of(
     row = served.rules.row
     cells = row if row is not None else default_row
     definitions = _definitions(served) if columns else None
-    rows = [{"cells": list(cells(obj, now)), **_carried(obj, api_version, include)} for obj in objects]
+    if served.rules.row_order is not None:
+        objects = sorted(objects, key=served.rules.row_order)
+    told = served.rules.row_conditions
+    rows = [
+        {"cells": list(cells(obj, now)), **_conditions(told(obj)), **_carried(obj, api_version, include)}
+        for obj in objects
+    ]
     return {
         "kind": "Table",
         "apiVersion": api_version,
@@ -58,6 +64,10 @@ def default_row(obj: Object, now: float) -> Sequence[Any]:
     """Name and creation time."""
     metadata = obj["metadata"]
     return [metadata.get("name", ""), metadata.get("creationTimestamp")]
+
+
+def _conditions(conditions: Sequence[Object]) -> dict[str, Any]:
+    return {"conditions": list(conditions)} if conditions else {}
 
 
 def _carried(obj: Object, api_version: str, include: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from simkit.kinds.parts.bounds import named_faults, text_faults
 from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.drafts import owned
 from simkit.kinds.parts.label_selector import validate_label_selector
-from simkit.kinds.parts.selector_text import selector_text
+from simkit.kinds.parts.selector_text import selector_structure
 from simkit.kinds.rules import KindRules, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import (
@@ -95,7 +95,7 @@ def _shown(reference: Object | None) -> str:
         return UNSET
     if reference.get("name"):
         return f"{reference.get('namespace') or '*'}/{reference['name']}"
-    return selector_text(reference["selector"]) if reference.get("selector") is not None else UNSET
+    return selector_structure(reference["selector"]) if reference.get("selector") is not None else UNSET
 
 
 RULES = KindRules(

@@ -27,6 +27,8 @@ _UP: Final[Mapping[str, Any]] = {
 }
 _DOWN: Final[Mapping[str, Any]] = {"selectPolicy": "Max", "policies": [_ALL_IN_15]}
 _SHARE: Final = 80
+_NIL: Final = "<nil>"
+"""What stands where a metric is known, but not the number that is asked for."""
 
 
 def _default(draft: Draft) -> None:
@@ -135,19 +137,21 @@ def _metric(metric: Object, status: Object) -> str:
     kind = metric.get("type") or ""
     field = kind[:1].lower() + kind[1:]
     target, now = at(metric, field, "target") or {}, at(status, field, "current") or {}
+    absent = UNKNOWN if at(status, field) is None else _NIL
     if kind in ("Resource", "ContainerResource"):
-        return f"{at(metric, field, 'name') or ''}: {_resource(target, now)}"
-    if kind not in ("Pods", "Object", "External"):
+        return f"{at(metric, field, 'name') or ''}: {_resource(target, now, absent)}"
+    if kind == "Pods":
+        return f"{now.get('averageValue') or absent}/{target.get('averageValue') or _NIL}"
+    if kind not in ("Object", "External"):
         return "<unknown type>"
     if target.get("averageValue") is not None:
-        average = "" if kind == "Pods" else " (avg)"
-        return f"{now.get('averageValue') or UNKNOWN}/{target['averageValue']}{average}"
-    return f"{now.get('value') or UNKNOWN}/{target.get('value') or '0'}"
+        return f"{now.get('averageValue') or UNKNOWN}/{target['averageValue']} (avg)"
+    return f"{now.get('value') or absent}/{target.get('value') or _NIL}"
 
 
-def _resource(target: Object, now: Object) -> str:
+def _resource(target: Object, now: Object, absent: str) -> str:
     if target.get("averageValue") is not None:
-        return f"{now.get('averageValue') or UNKNOWN}/{target['averageValue']}"
+        return f"{now.get('averageValue') or absent}/{target['averageValue']}"
     wanted, found = target.get("averageUtilization"), now.get("averageUtilization")
     return f"{UNKNOWN if found is None else f'{found}%'}/{'<auto>' if wanted is None else f'{wanted}%'}"
 

@@ -13,9 +13,9 @@ from simkit.kinds.parts.job_spec import job_spec_faults
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
-from simkit.kinds.parts.pod.template_text import structure, template_text
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.selector_text import selector_text
+from simkit.kinds.parts.structure_text import structure, template_text
 from simkit.kinds.parts.workload import (
     MISMATCH,
     count_faults,

@@ -15,7 +15,7 @@ from simkit.kinds.parts.pod.annotations import (
     without_init_annotations,
 )
 from simkit.kinds.parts.pod.app_armor import annotation_warnings, bring_together
-from simkit.kinds.parts.pod.cells import pod_row
+from simkit.kinds.parts.pod.cells import pod_row, pod_row_conditions
 from simkit.kinds.parts.pod.changes import change_faults
 from simkit.kinds.parts.pod.containers import image_faults
 from simkit.kinds.parts.pod.defaults import default_pod_only, defaulted_spec
@@ -156,6 +156,7 @@ RULES = KindRules(
     validate=_validate,
     fields=_fields,
     row=pod_row,
+    row_conditions=pod_row_conditions,
     subresources={
         "status": Subresource(_merge_status, _validate_status),
         "ephemeralcontainers": Subresource(_merge_ephemeral, _validate_ephemeral),

@@ -10,8 +10,10 @@ from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.parts.conditions import status_of
 from simkit.kinds.parts.drafts import kept_status, null_where_empty, owned, owned_items
 from simkit.kinds.parts.flow_conditions import flow_condition_faults
+from simkit.kinds.parts.flow_mandatory import mandatory_spec, same
 from simkit.kinds.parts.flow_rules import flow_rule_faults
 from simkit.kinds.parts.gotext import printed, struct
+from simkit.kinds.parts.structure_text import structure
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -40,7 +42,15 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj["spec"], name_of(obj)))
+    return [*_faults(obj["spec"], name_of(obj)), *_fixed_faults(obj["spec"], name_of(obj))]
+
+
+def _fixed_faults(spec: Object, name: str) -> Iterator[FieldError]:
+    """Schemas that every server has stay as they are."""
+    wanted = mandatory_spec("FlowSchema", name)
+    if wanted is not None and not same(spec, wanted):
+        shown = structure("flowcontrol.FlowSchemaSpec", spec)
+        yield invalid_value("spec", shown, f"spec of '{name}' must equal the fixed value")
 
 
 def _faults(spec: Object, name: str) -> Iterator[FieldError]:
@@ -82,12 +92,18 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
+def _order(obj: Object) -> tuple[int, str]:
+    """In the order in which requests are matched."""
+    return at(obj, "spec", "matchingPrecedence") or 0, name_of(obj)
+
+
 RULES = KindRules(
     default=_default,
     prepare=_prepare,
     validate=_validate,
     generation=spec_differs,
     row=_row,
+    row_order=_order,
     subresources={"status": Subresource(kept_status, _status_faults)},
     default_version={_OLDER: _default},
 )

@@ -12,6 +12,8 @@ from typing import Any, Final
 from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.flow_conditions import flow_condition_faults
+from simkit.kinds.parts.flow_mandatory import mandatory_spec, same
+from simkit.kinds.parts.structure_text import structure
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
@@ -73,7 +75,25 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj["spec"], name_of(obj)))
+    return [*_note_faults(obj), *_faults(obj["spec"], name_of(obj)), *_fixed_faults(obj["spec"], name_of(obj))]
+
+
+def _note_faults(obj: Object) -> Iterator[FieldError]:
+    """The annotation is for the older version alone, which has taken it away by now."""
+    if _KEEP_ZERO in annotations_of(obj):
+        yield forbidden_field("metadata.annotations", f"annotation '{_KEEP_ZERO}' is forbidden")
+
+
+def _fixed_faults(spec: Object, name: str) -> Iterator[FieldError]:
+    """Levels that every server has stay as they are, but for the shares of the exempt one."""
+    wanted = mandatory_spec("PriorityLevelConfiguration", name)
+    if wanted is None:
+        return
+    shown, free = structure("flowcontrol.PriorityLevelConfigurationSpec", spec), name == "exempt"
+    compared = {**spec, "exempt": wanted["exempt"]} if free else spec
+    but = " except the 'spec.exempt' field" if free else ""
+    if not same(compared, wanted):
+        yield invalid_value("spec", shown, f"spec of '{name}'{but} must equal the fixed value")
 
 
 def _faults(spec: Object, name: str) -> Iterator[FieldError]:

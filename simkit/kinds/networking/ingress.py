@@ -22,6 +22,7 @@ _PATH_TYPES: Final = ("Exact", "ImplementationSpecific", "Prefix")
 _ABSOLUTE: Final = "must be an absolute path"
 _SEQUENCES: Final = ("//", "/./", "/../", "%2f", "%2F")
 _SUFFIXES: Final = ("/..", "/.")
+_SHOWN: Final = 3
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -146,11 +147,11 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 def _hosts(rules: Sequence[Object]) -> str:
-    hosts = [rule["host"] for rule in rules if rule.get("host")]
-    if not hosts:
-        return "*"
-    more = len(hosts) - 3
-    return ",".join(hosts[:3]) + (f" + {more} more..." if more > 0 else "")
+    """The first three hosts. Once they are told, every further rule counts, and so do those before without a host."""
+    named = [index for index, rule in enumerate(rules) if rule.get("host")]
+    hosts = [rules[index]["host"] for index in named[:_SHOWN]]
+    more = len(hosts) == _SHOWN and named[_SHOWN - 1] + 1 < len(rules)
+    return (",".join(hosts) or "*") + (f" + {len(rules) - _SHOWN} more..." if more else "")
 
 
 RULES = KindRules(

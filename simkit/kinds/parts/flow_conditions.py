@@ -19,5 +19,5 @@ def flow_condition_faults(obj: Object) -> Sequence[FieldError]:
             faults.append(duplicate(path, kind))
         seen.add(kind)
         if not kind:
-            faults.append(required(path))
+            faults.append(required(path, "must not be empty"))
     return faults

@@ -32,3 +32,24 @@ def _text(expression: Object) -> str:
     if operator in _WORDS:
         return f"{key} {_WORDS[operator]} ({','.join(sorted(expression.get('values') or ()))})"
     return key if operator == "Exists" else f"!{key}"
+
+
+def selector_structure(selector: Object) -> str:
+    """The selector as a message in the style of protobuf, which one kind's table shows.
+
+    Examples
+    --------
+    >>> selector_structure({"matchLabels": {"a": "b"}})
+    '&LabelSelector{MatchLabels:map[string]string{a: b,},MatchExpressions:[]LabelSelectorRequirement{},}'
+    """
+    labels: Mapping[str, str] = selector.get("matchLabels") or {}
+    shown = "".join(f"{key}: {labels[key]}," for key in sorted(labels))
+    expressions = "".join(_requirement(one) for one in selector.get("matchExpressions") or ())
+    parts = f"MatchLabels:map[string]string{{{shown}}},MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},"
+    return f"&LabelSelector{{{parts}}}"
+
+
+def _requirement(expression: Object) -> str:
+    key, operator = expression.get("key") or "", expression.get("operator") or ""
+    values = " ".join(expression.get("values") or ())
+    return f"LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},"

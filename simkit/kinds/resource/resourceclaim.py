@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.kinds.parts.cells import created
 from simkit.kinds.rules import KindRules
-from simkit.meta.objects import Draft, Object, at, metadata, name_of
+from simkit.meta.objects import Draft, Object, metadata, name_of
 
 
 def _default(draft: Draft) -> None:
@@ -32,8 +32,11 @@ def _states(obj: Object) -> str:
     allocated, reserved = status.get("allocation") is not None, bool(status.get("reservedFor"))
     states = ["deleted"] if metadata(obj).get("deletionTimestamp") else []
     states += ["allocated"] if allocated else [] if states else ["pending"]
-    states += ["reserved"] if reserved else []
-    return ",".join(states + (["deallocating"] if at(status, "deallocationRequested") else []))
+    if allocated and reserved:
+        states.append("reserved")
+    elif allocated and (states[0] == "deleted" or status.get("deallocationRequested")):
+        states.append("deallocating")
+    return ",".join(states)
 
 
 RULES = KindRules(default=_default, prepare=_prepare, row=_row)

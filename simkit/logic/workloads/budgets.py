@@ -35,3 +35,10 @@ def with_allowed(conditions: Sequence[Condition] | None, allowed: int, generatio
         "message": "",
     }
     return with_condition(conditions, wanted, now)
+
+
+def with_failure(conditions: Sequence[Condition] | None, why: str, generation: int, now: str) -> list[Condition]:
+    """The conditions of a budget that nobody can calculate."""
+    seen = {"observedGeneration": generation} if generation else {}
+    wanted = {"type": "DisruptionAllowed", "status": "False", **seen, "reason": "SyncFailed", "message": why}
+    return with_condition(conditions, wanted, now)

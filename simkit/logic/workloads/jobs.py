@@ -16,6 +16,8 @@ from simkit.meta.objects import Object, annotations_of, at, metadata
 TRACKING: Final = label("job-tracking", "batch")
 INDEX: Final = label("job-completion-index", "batch")
 INDEX_FAILURES: Final = label("job-index-failure-count", "batch")
+POLICY_FAILURE: Final = "PodFailurePolicy"
+"""Why a job has failed where a rule about its pods says so."""
 _ENDED: Final = ("Succeeded", "Failed")
 _FIRST_PAUSE: Final = 10.0
 _LONGEST_PAUSE: Final = 600.0
@@ -132,7 +134,7 @@ def failure_rule(job: Object, pod: Object) -> tuple[str, str]:
 def _exit_matches(wanted: Mapping[str, Any] | None, pod: Object) -> str:
     if wanted is None:
         return ""
-    statuses = [*(at(pod, "status", "initContainerStatuses") or ()), *(at(pod, "status", "containerStatuses") or ())]
+    statuses = [*(at(pod, "status", "containerStatuses") or ()), *(at(pod, "status", "initContainerStatuses") or ())]
     for status in statuses:
         code = at(status, "state", "terminated", "exitCode")
         if not code or wanted.get("containerName") not in (None, status.get("name")):
@@ -173,9 +175,9 @@ def verdict(progress: Progress, now: float) -> tuple[str, str, str] | None:
     for pod in progress.pods:
         action, why = failure_rule(job, pod)
         if action == "FailJob":
-            return "Failed", "PodFailurePolicy", why
+            return "Failed", POLICY_FAILURE, why
     limit = at(job, "spec", "backoffLimit")
-    if limit is not None and progress.failed > limit:
+    if limit is not None and (progress.failed > limit or _starts_again_too_often(progress, limit)):
         return "Failed", "BackoffLimitExceeded", "Job has reached the specified backoff limit"
     deadline = deadline_of(job)
     if deadline is not None and deadline <= now:
@@ -190,6 +192,16 @@ def verdict(progress: Progress, now: float) -> tuple[str, str, str] | None:
     if reached < (1 if wanted is None else wanted):
         return None
     return ("Failed", "FailedIndexes", "Job has failed indexes") if progress.lost else ("Complete", "", "")
+
+
+def _starts_again_too_often(progress: Progress, limit: int) -> bool:
+    """Whether containers that are started again in their pods have used up the tries that a job has."""
+    if at(progress.job, "spec", "template", "spec", "restartPolicy") != "OnFailure":
+        return False
+    alive = [pod for pod in progress.pods if at(pod, "status", "phase") in ("Running", "Pending")]
+    parts = [at(pod, "status", name) or () for pod in alive for name in ("initContainerStatuses", "containerStatuses")]
+    again: int = sum(status.get("restartCount") or 0 for part in parts for status in part)
+    return again >= max(1, limit)
 
 
 def deadline_of(job: Object) -> float | None:

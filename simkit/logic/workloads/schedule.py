@@ -56,6 +56,14 @@ class Firing:
                 return found[-1]
         return None
 
+    def missed(self, moment: float, since: float) -> int:
+        """About how often it fired after ``since`` up to another moment, told by the gap of its first two times."""
+        first = self.next_after(since)
+        second = self.next_after(first) if first is not None else None
+        if first is None or second is None or first > moment:
+            return 0
+        return int(moment - first) // max(1, round(second - first)) + 1
+
     def _on(self, day: date) -> Iterator[float]:
         """The moments of one day, in order."""
         schedule = self._schedule

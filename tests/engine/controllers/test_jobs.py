@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 import simkit
+from simkit.logic.workloads.jobs import is_finished
 from simkit.meta.message import Request
-from tests.engine.controllers.worlds import job, names, obj, patch, say
+from tests.engine.controllers.worlds import job, names, obj, patch, say, told
 
 
 def finish(cluster: simkit.Cluster, phase: str = "Succeeded") -> None:
@@ -62,6 +63,38 @@ def test_too_many_failures_end_a_job(cluster: simkit.Cluster) -> None:
     status = cluster.get("job", "j")["status"]
     assert [(each["type"], each["reason"]) for each in status["conditions"]] == [("Failed", "BackoffLimitExceeded")]
     assert len(names(cluster, "pods")) == 1
+
+
+def test_restarts_end_a_job_too(cluster: simkit.Cluster) -> None:
+    """Where containers are started again in their pods, that uses up the tries as well."""
+    template = {"spec": {"restartPolicy": "OnFailure", "containers": [{"name": "c", "image": "i"}]}}
+    cluster.create(job("j", backoffLimit=2, template=template))
+    cluster.settle()
+    [name] = names(cluster, "pods")
+    for restarts, ended in ((1, False), (2, True)):
+        state = {"name": "c", "image": "i", "imageID": "", "ready": False, "restartCount": restarts}
+        say(cluster, name, containerStatuses=[state])
+        cluster.settle()
+        assert is_finished(cluster.get("job", "j")) is ended
+    assert cluster.get("job", "j")["status"]["conditions"][0]["reason"] == "BackoffLimitExceeded"
+
+
+def test_a_rule_about_pods_ends_a_job(cluster: simkit.Cluster) -> None:
+    """That it is to fail is told before it has; exit codes of main containers come first."""
+    rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
+    containers = {"containers": [{"name": "c", "image": "i"}], "initContainers": [{"name": "a", "image": "i"}]}
+    template = {"spec": {"restartPolicy": "Never", **containers}}
+    cluster.create(job("j", podFailurePolicy={"rules": [rule]}, template=template))
+    cluster.settle()
+    [name] = names(cluster, "pods")
+    ended = {"image": "i", "imageID": "", "ready": False, "restartCount": 0, "state": {"terminated": {"exitCode": 42}}}
+    statuses = {"initContainerStatuses": [{"name": "a", **ended}], "containerStatuses": [{"name": "c", **ended}]}
+    say(cluster, name, "Failed", ready=False, **statuses)
+    cluster.settle()
+    text = f"Container c for pod default/{name} failed with exit code 42 matching FailJob rule at index 0"
+    conditions = cluster.get("job", "j")["status"]["conditions"]
+    told_of = [(each["type"], each["reason"], each["message"]) for each in conditions]
+    assert told_of == [("FailureTarget", "PodFailurePolicy", text), ("Failed", "PodFailurePolicy", text)]
 
 
 def test_a_deadline_ends_a_job(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
@@ -153,6 +186,24 @@ def test_jobs_may_overlap_or_not(
     cluster.settle()
     assert len(names(cluster, "jobs")) == running
     assert (first in names(cluster, "jobs")) is (policy != "Replace")
+
+
+def test_jobs_of_others_and_missed_times_are_told(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """A job made by hand under a cron job's name; more than a hundred times that nobody saw."""
+    owner = cluster.create(cron("c", "* * * * *"))
+    reference = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": owner["metadata"]["uid"]}
+    made = job("mine")
+    made["metadata"]["ownerReferences"] = [{**reference, "controller": True}]
+    cluster.create(made)
+    cluster.settle()
+    text = "Saw a job that the controller did not create or forgot: mine"
+    assert ("Warning", "UnexpectedJob", text) in [each[:3] for each in told(cluster, "c")]
+    clock.advance(minutes=100)
+    cluster.settle()
+    assert "TooManyMissedTimes" not in [reason for _, reason, _, _ in told(cluster, "c")]
+    clock.advance(minutes=101)
+    cluster.settle()
+    assert "TooManyMissedTimes" in [reason for _, reason, _, _ in told(cluster, "c")]
 
 
 def test_finished_jobs_are_kept_for_a_while(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from simkit.kinds.parts.cells import NONE, age, created, seconds
 from simkit.meta.objects import Object, at, metadata, name_of
+
+_ENDINGS: Final[Mapping[str, str]] = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
+
+
+def pod_row_conditions(obj: Object) -> Sequence[Object]:
+    """What the row of a pod is told to be besides its cells: whether the pod has ended."""
+    phase = at(obj, "status", "phase")
+    if phase not in _ENDINGS:
+        return ()
+    return ({"type": "Completed", "status": "True", "reason": phase, "message": _ENDINGS[phase]},)
 
 
 def pod_row(obj: Object, now: float) -> Sequence[Any]:
     """The cells of a pod's row."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     sidecars = {one.get("name") for one in spec.get("initContainers") or () if one.get("restartPolicy") == "Always"}
-    first = _initializing(obj, sidecars)
-    initialized = any(_is_true(one, "Initialized") for one in status.get("conditions") or ())
-    text = first if first and not initialized else _running(status, _plain(status))
+    first, reached = _initializing(obj, sidecars)
+    beside = [one for one in reached if one.get("name") in sidecars]
+    ready = sum(bool(one.get("started") and one.get("ready") and not _succeeded(one)) for one in beside)
+    text, counted = first or _plain(status), reached
+    if not first or any(_is_true(one, "Initialized") for one in status.get("conditions") or ()):
+        mains = status.get("containerStatuses") or ()
+        text, counted = _running(status, text), [*beside, *mains]
+        ready += sum(map(_runs, mains))
     if metadata(obj).get("deletionTimestamp"):
         text = "Unknown" if status.get("reason") == "NodeLost" else "Terminating"
     total = len(spec.get("containers") or ()) + len(sidecars)
-    inits = [one for one in status.get("initContainerStatuses") or () if one.get("name") in sidecars]
-    mains = status.get("containerStatuses") or ()
-    ready = sum(bool(one.get("ready") and at(one, "state", "running") is not None) for one in mains)
-    ready += sum(bool(one.get("started") and one.get("ready")) for one in inits)
-    counted = status.get("initContainerStatuses") or () if first and not initialized else (*inits, *mains)
     addresses = status.get("podIPs") or ()
     return [
         name_of(obj),
@@ -50,22 +60,31 @@ def _is_true(condition: Object, kind: str) -> bool:
     return condition.get("type") == kind and condition.get("status") == "True"
 
 
-def _initializing(obj: Object, sidecars: set[Any]) -> str:
-    """What the first container that must still end says, empty once all have."""
+def _initializing(obj: Object, sidecars: set[Any]) -> tuple[str, list[Object]]:
+    """What the first container that must still end says, empty once all have; the containers up to that one."""
     total = len(at(obj, "spec", "initContainers") or ())
+    reached: list[Object] = []
     for index, one in enumerate(at(obj, "status", "initContainerStatuses") or ()):
-        ended, waiting = at(one, "state", "terminated"), at(one, "state", "waiting")
-        if ended is not None and not ended.get("exitCode"):
-            continue
-        if one.get("name") in sidecars and one.get("started"):
+        reached.append(one)
+        ended, reason = at(one, "state", "terminated"), at(one, "state", "waiting", "reason")
+        if _succeeded(one) or (one.get("name") in sidecars and one.get("started")):
             continue
         if ended is not None:
-            return f"Init:{ended.get('reason') or _ending(ended)}"
-        reason = (waiting or {}).get("reason")
-        if reason and reason != "PodInitializing":
-            return f"Init:{reason}"
-        return f"Init:{index}/{total}"
-    return ""
+            return f"Init:{ended.get('reason') or _ending(ended)}", reached
+        return f"Init:{reason if reason and reason != 'PodInitializing' else f'{index}/{total}'}", reached
+    return "", reached
+
+
+def _succeeded(status: Object) -> bool:
+    ended = at(status, "state", "terminated")
+    return ended is not None and not ended.get("exitCode")
+
+
+def _runs(status: Object) -> bool:
+    """Whether a container counts as ready: one that says so, runs, and waits for nothing."""
+    state = status.get("state") or {}
+    waits = bool(at(state, "waiting", "reason")) or state.get("terminated") is not None
+    return bool(status.get("ready")) and state.get("running") is not None and not waits
 
 
 def _ending(ended: Object) -> str:
@@ -81,7 +100,7 @@ def _running(status: Object, text: str) -> str:
             text = waiting["reason"]
         elif ended is not None:
             text = ended.get("reason") or _ending(ended)
-        elif one.get("ready") and at(one, "state", "running") is not None:
+        elif _runs(one):
             runs = True
     if text == "Completed" and runs:
         return "Running" if any(_is_true(one, "Ready") for one in status.get("conditions") or ()) else "NotReady"

@@ -10,7 +10,7 @@ from simkit.kinds.parts.pod.containers import image_faults
 from simkit.kinds.parts.pod.quality import quality_of_service
 from simkit.kinds.parts.pod.scheduling import REQUIRED, toleration_faults
 from simkit.kinds.parts.pod.spec_text import difference
-from simkit.kinds.parts.pod.template_text import structure, structures
+from simkit.kinds.parts.structure_text import structure, structures
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.objects import Draft, Object, at
 

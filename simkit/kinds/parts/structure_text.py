@@ -1,4 +1,4 @@
-"""A pod template as a refusal shows it: the whole structure, references only as being there or not."""
+"""Structures as a refusal shows them whole: pod templates, flow schemas; references only as being there or not."""
 
 from __future__ import annotations
 
@@ -86,6 +86,27 @@ _STRUCTURES: Final[Mapping[str, str]] = {
         "OnPodConditions:[]batch.PodFailurePolicyOnPodConditionsPattern"
     ),
     "batch.PodFailurePolicyOnPodConditionsPattern": "Type Status",
+    "flowcontrol.FlowSchemaSpec": (
+        "PriorityLevelConfiguration:flowcontrol.PriorityLevelConfigurationReference MatchingPrecedence:int "
+        "DistinguisherMethod:*flowcontrol.FlowDistinguisherMethod Rules:[]flowcontrol.PolicyRulesWithSubjects"
+    ),
+    "flowcontrol.PriorityLevelConfigurationReference": "Name",
+    "flowcontrol.PolicyRulesWithSubjects": (
+        "Subjects:[]flowcontrol.Subject ResourceRules:[]flowcontrol.ResourcePolicyRule "
+        "NonResourceRules:[]flowcontrol.NonResourcePolicyRule"
+    ),
+    "flowcontrol.Subject": (
+        "Kind User:*flowcontrol.UserSubject Group:*flowcontrol.GroupSubject "
+        "ServiceAccount:*flowcontrol.ServiceAccountSubject"
+    ),
+    "flowcontrol.ResourcePolicyRule": (
+        "Verbs:texts apiGroups/APIGroups:texts Resources:texts ClusterScope:bool Namespaces:texts"
+    ),
+    "flowcontrol.NonResourcePolicyRule": "Verbs:texts nonResourceURLs/NonResourceURLs:texts",
+    "flowcontrol.PriorityLevelConfigurationSpec": (
+        "Type Limited:*flowcontrol.LimitedPriorityLevelConfiguration "
+        "Exempt:*flowcontrol.ExemptPriorityLevelConfiguration"
+    ),
 }
 """Fields in their order as ``json/Name:type``: texts where no type is told, the name in JSON where it is another one.
 A field without a name in JSON holds its parts beside the others."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simkit.kinds.parts.pod.template_text import structure, template_text
+from simkit.kinds.parts.structure_text import structure, template_text
 
 
 def test_a_template_is_printed_whole() -> None:

@@ -1,0 +1,87 @@
+"""How many pods there should be, by the word of those that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.engine.controllers.kinds import DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.view import View, controller_of, uid_of
+from simkit.meta.message import Request
+from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
+from simkit.meta.objects import Object, at, name_of, namespace_of
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.resources import Resource
+
+SCALED: Final = {
+    "ReplicaSet": REPLICA_SETS,
+    "ReplicationController": REPLICATION_CONTROLLERS,
+    "StatefulSet": STATEFUL_SETS,
+    "Deployment": DEPLOYMENTS,
+}
+"""The kinds whose size is known without asking for their Scale."""
+Reference = Mapping[str, Any]
+
+
+class Unknowable(Exception):
+    """Nobody can say how many pods there should be; the text says why."""
+
+
+class ExpectedPods:
+    """Asks the controllers of pods for their sizes, each once."""
+
+    def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
+        self._catalogue = catalogue
+
+    def count(self, client: Client, view: View, pods: Sequence[Object]) -> tuple[int, bool]:
+        """How many pods the controllers of these want together, and whether there are pods without a controller.
+
+        Raises Unknowable for a controller that has no size.
+        """
+        sizes: dict[str, int] = {}
+        asked: set[str] = set()
+        unmanaged = False
+        for pod in pods:
+            reference = controller_of(pod)
+            if reference is None:
+                unmanaged = True
+            elif reference["uid"] not in asked:
+                asked.add(reference["uid"])
+                uid, size = self._size(client, view, pod, reference)
+                sizes[uid] = size
+        return sum(sizes.values()), unmanaged
+
+    def _size(self, client: Client, view: View, pod: Object, reference: Reference) -> tuple[str, int]:
+        found = _known(view, namespace_of(pod), reference)
+        if found is not None:
+            above = _known(view, namespace_of(pod), controller_of(found)) or found
+            return uid_of(above), at(above, "spec", "replicas") or 0
+        scale = self._scale(client, namespace_of(pod), reference)
+        if scale is None or uid_of(scale) != reference["uid"]:
+            raise Unknowable(f'found no controllers for pod "{name_of(pod)}"')
+        return uid_of(scale), at(scale, "spec", "replicas") or 0
+
+    def _scale(self, client: Client, namespace: str, reference: Reference) -> Object | None:
+        resource = self._resource(reference)
+        if "scale" not in resource.subresources:
+            raise Unknowable(f"{resource.group_resource} does not implement the scale subresource")
+        path = f"{resource.path}/namespaces/{namespace}/{resource.resource}/{reference['name']}/scale"
+        response = client.perform(Request.of("GET", path))
+        found: Object | None = response.object if response.succeeded else None
+        return found
+
+    def _resource(self, reference: Reference) -> Resource:
+        version, kind = reference.get("apiVersion") or "", reference.get("kind") or ""
+        resource = self._catalogue().kind(GroupVersionKind(*GroupVersion.parse(version), kind))
+        if resource is None:
+            raise Unknowable(f'no matches for kind "{kind}" in version "{version}"')
+        return resource
+
+
+def _known(view: View, namespace: str, reference: Reference | None) -> Object | None:
+    resource: GroupResource | None = SCALED.get((reference or {}).get("kind", ""))
+    if resource is None or reference is None:
+        return None
+    found = view.get(Key(resource, namespace, reference["name"]))
+    return found if found is not None and uid_of(found) == reference["uid"] else None
