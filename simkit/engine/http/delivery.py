@@ -78,7 +78,7 @@ class Delivery:
 
     async def _pump_until(self, end: float, send: Send) -> None:
         loop = asyncio.get_running_loop()
-        mark = min(loop.time() + BOOKMARK_EVERY, end - LAST_BOOKMARK)
+        mark = _next_mark(loop.time(), end)
         while not self._over:
             now = loop.time()
             frames = await self._polled(loop)
@@ -134,7 +134,7 @@ def joined(frames: Sequence[bytes]) -> Iterator[bytes]:
 
 
 def _next_mark(now: float, end: float) -> float:
-    """When the next bookmark is due after one that was due now."""
+    """When the next bookmark is due: a watch that begins, or had one, shortly before its end gets no last one."""
     last = end - LAST_BOOKMARK
     return min(now + BOOKMARK_EVERY, last) if now < last else now + BOOKMARK_EVERY
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from simkit.engine.pipeline import binary, reviews
@@ -62,6 +63,8 @@ def dispatch(engine: Engine, exchange: Exchange) -> Response:
         _tell_of_its_end(engine, exchange, *served.deprecation)
     accept, listed = exchange.request.header("accept"), target.verb in ("list", "watch")
     exchange.wanted = negotiate(accept, watchable=listed, binary=PROTOBUF not in accept or _has_binary(served, target))
+    if exchange.wanted.transform == "Table" and exchange.request.query:
+        exchange.wanted = replace(exchange.wanted, include=exchange.request.option("includeObject"))
     if target.subresource:
         return _part(engine, exchange, served)
     if target.verb not in resource.verbs:
@@ -134,6 +137,8 @@ def _check_route(target: Target, resource: Resource) -> None:
     own = target.resource == "namespaces" and not target.group
     if target.namespace and not resource.namespaced and not own:
         raise no_route()
+    if target.old_watch and not resource.custom and not _old_watch_fits(target, resource):
+        raise no_route()
     on_item = _has_name(target)
     wrong = path_segment(target.name) if on_item and target.verb != "create" else ()
     if wrong:
@@ -146,6 +151,11 @@ def _check_route(target: Target, resource: Resource) -> None:
         raise method_not_allowed()
     if target.verb in ("update", "patch") and not on_item:
         raise method_not_allowed()
+
+
+def _old_watch_fits(target: Target, resource: Resource) -> bool:
+    """Whether there is a ``/watch/`` path of this shape: what is watched is told, and of what namespace if by name."""
+    return "watch" in resource.verbs and bool(target.namespace or not target.name or not resource.namespaced)
 
 
 def _has_name(target: Target) -> bool:

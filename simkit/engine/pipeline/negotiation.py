@@ -27,6 +27,8 @@ class Wanted:
     transform: str = ""
     version: str = ""
     pretty: bool = False
+    include: str = ""
+    """What rows of a Table carry: Metadata (also where empty), Object or None."""
 
 
 @dataclass(frozen=True, slots=True)

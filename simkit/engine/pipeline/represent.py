@@ -13,7 +13,7 @@ from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML, Wanted
 from simkit.engine.pipeline.served import Served
 from simkit.engine.seams import Entry
 from simkit.meta.domain import META_GROUP
-from simkit.meta.errors import StatusError, not_acceptable
+from simkit.meta.errors import StatusError, bad_request, not_acceptable
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object
 from simkit.schema.gotypes import internal_package
@@ -80,17 +80,42 @@ def single(served: Served, entry: Entry, wanted: Wanted, *, status: int = 200, n
     return document(single_object(served, entry, wanted, now), wanted, status=status)
 
 
-def single_object(served: Served, entry: Entry, wanted: Wanted, now: float, *, include: str = "") -> Mapping[str, Any]:
+def single_object(served: Served, entry: Entry, wanted: Wanted, now: float) -> Mapping[str, Any]:
     """One stored object in the kind that the client wants."""
     obj = served.from_storage(entry.object)
     if wanted.transform == "Table":
         version = entry.object["metadata"].get("resourceVersion", "")
-        return table.of(served, [obj], now, version=wanted.version, metadata={"resourceVersion": version})
+        return as_table(served, [obj], wanted, {"resourceVersion": version}, now)
     if wanted.transform == "PartialObjectMetadata":
         return partial(obj, wanted.version)
     if wanted.transform:
         raise _unfit(served, wanted, f"{served.resource.kind}", "not a list")
     return obj
+
+
+def as_table(
+    served: Served,
+    objects: Sequence[Object],
+    wanted: Wanted,
+    metadata: Mapping[str, Any],
+    now: float,
+    *,
+    columns: bool = True,
+) -> dict[str, Any]:
+    """The Table of some objects. Raises 400 where the rows are to carry what they cannot."""
+    check_include(wanted)
+    return table.of(
+        served, objects, now, version=wanted.version, metadata=metadata, include=wanted.include, columns=columns
+    )
+
+
+def check_include(wanted: Wanted) -> None:
+    """Raise the 400 of a Table whose rows are to carry what they cannot."""
+    if wanted.include not in ("", "Metadata", "Object", "None"):
+        raise bad_request(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{wanted.include}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        )
 
 
 def _unfit(served: Served, wanted: Wanted, kind: str, what: str) -> StatusError:
@@ -117,7 +142,6 @@ def many(
     wanted: Wanted,
     *,
     now: float = 0,
-    include: str = "",
 ) -> Response:
     """A list of stored objects."""
     if served.custom is not None and not wanted.transform:
@@ -126,8 +150,7 @@ def many(
         return Response(200, join_items(served, entries, metadata))
     objects = served.all_from_storage(entries)
     if wanted.transform == "Table":
-        made = table.of(served, objects, now, version=wanted.version, metadata=metadata, include=include)
-        return document(made, wanted)
+        return document(as_table(served, objects, wanted, metadata, now), wanted)
     if wanted.transform == "PartialObjectMetadataList":
         items = [partial(obj, wanted.version) for obj in objects]
         head = {"kind": "PartialObjectMetadataList", "apiVersion": f"{META_GROUP}/{wanted.version}"}

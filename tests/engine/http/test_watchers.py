@@ -108,7 +108,7 @@ NAMES = [*(b"big-%03d" % number for number in range(WRITES)), b"mark", b"late"]
 def test_a_watch_ends_with_a_bookmark(cluster: simkit.Cluster, port: int) -> None:
     """Shortly before its time is up a watch tells how far it is, also when nothing happened."""
     connection = socket.create_connection(("127.0.0.1", port), timeout=20)
-    query = f"watch=1&timeoutSeconds=1&allowWatchBookmarks=true&resourceVersion={cluster.engine.store.revision}"
+    query = f"watch=1&timeoutSeconds=3&allowWatchBookmarks=true&resourceVersion={cluster.engine.store.revision}"
     connection.sendall(f"GET {MAPS}?{query} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n".encode())
     text = until(connection, b"\r\n0\r\n\r\n")
     assert text.count(b'"type":"BOOKMARK"') == 1

@@ -10,7 +10,6 @@ from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.served import Served
-from simkit.engine.pipeline.verbs.read import include_option
 from simkit.engine.pipeline.verbs.select import selection
 from simkit.engine.seams import Entry
 from simkit.meta.errors import not_found
@@ -36,7 +35,7 @@ def answer(engine: Engine, exchange: Exchange, served: Served) -> Response:
         return represent.single(served, _found(served, name), exchange.wanted, now=now)
     chosen = selection(served, opt.list_options(exchange.request, watch=False))
     entries = [entry for entry in (_found(served, each) for each in _PARTS) if chosen.matches(entry)]
-    return represent.many(served, entries, {}, exchange.wanted, now=now, include=include_option(exchange))
+    return represent.many(served, entries, {}, exchange.wanted, now=now)
 
 
 def _found(served: Served, name: str) -> Entry:

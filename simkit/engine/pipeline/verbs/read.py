@@ -36,19 +36,7 @@ def list_(engine: Engine, exchange: Exchange, served: Served) -> Response:
     chosen = selection(served, options)
     page = Page(engine, served, exchange.target.namespace or None, options, chosen)
     entries, metadata = page.read()
-    include = include_option(exchange)
-    return represent.many(served, entries, metadata, exchange.wanted, now=engine.clock.now(), include=include)
-
-
-def include_option(exchange: Exchange) -> str:
-    """What rows of a Table carry. Raises 400 for a value that is none."""
-    include = exchange.request.option("includeObject")
-    if include not in ("", "Metadata", "Object", "None") and exchange.wanted.transform == "Table":
-        raise bad_request(
-            f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
-            "must be 'Metadata', 'Object', 'None', or empty"
-        )
-    return include
+    return represent.many(served, entries, metadata, exchange.wanted, now=engine.clock.now())
 
 
 class Reach:

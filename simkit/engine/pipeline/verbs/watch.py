@@ -13,20 +13,21 @@ from typing import Any
 
 import orjson
 
-from simkit.engine.pipeline import binary, represent, table
+from simkit.engine.pipeline import binary, represent
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, STREAMS, YAML, Wanted
 from simkit.engine.pipeline.served import Served
-from simkit.engine.pipeline.verbs.read import include_option
 from simkit.engine.pipeline.verbs.select import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
 from simkit.engine.watch.cursor import Cursor
 from simkit.meta.domain import META_GROUP
-from simkit.meta.errors import StatusError, expired, not_acceptable
+from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable
 from simkit.meta.message import Response
 from simkit.meta.names import Revision
+from simkit.meta.objects import Draft, Object
+from simkit.schema.decoding import decode
 
 INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
 
@@ -36,55 +37,47 @@ def watch(engine: Engine, exchange: Exchange, served: Served) -> Response:
     options = opt.list_options(exchange.request, watch=True, watch_list=engine.gate("WatchList"))
     if exchange.wanted.media == YAML:
         raise not_acceptable(f"only the following media types are accepted: {STREAMS}")
-    if exchange.target.old_watch and exchange.target.name:
-        options = replace(options, field_selector=f"metadata.name={exchange.target.name}")
+    target = exchange.target
+    if target.old_watch and target.name and not options.field_selector:
+        options = replace(options, field_selector=f"metadata.name={target.name}")
     chosen = selection(served, options)
+    if target.old_watch and target.name and chosen.name != target.name:
+        raise bad_request("fieldSelector metadata.name doesn't match requested name")
     requested = opt.revision(options.resource_version)
-    shape = _shape(engine, exchange, served)
-    stream = WatchStream(
-        engine, served, exchange.target.namespace or None, chosen, options, requested, exchange.wanted, shape
-    )
+    shape = Shape(engine, served, exchange.wanted)
+    namespace = target.namespace if served.resource.namespaced else ""
+    stream = WatchStream(engine, served, namespace or None, chosen, options, requested, exchange.wanted, shape)
     media = f"{PROTOBUF};stream=watch" if exchange.wanted.media == PROTOBUF else JSON
     return Response(200, content_type=media, stream=stream)
 
 
-Shape = Callable[[str, Entry], bytes]
-"""From an event's type and its entry to the frame on the wire."""
+class Shape:
+    """From what an event is about to its frame on the wire, in the representation that the client wants."""
 
+    def __init__(self, engine: Engine, served: Served, wanted: Wanted) -> None:
+        represent.check_include(wanted)
+        self._engine, self._served, self._wanted = engine, served, wanted
+        self._plain = not wanted.transform and wanted.media == JSON
+        self._columns = True
 
-def _shape(engine: Engine, exchange: Exchange, served: Served) -> Shape:
-    wanted = exchange.wanted
-    if not wanted.transform and wanted.media == JSON:
-
-        def joined(kind: str, entry: Entry) -> bytes:
+    def entry(self, kind: str, entry: Entry) -> bytes:
+        """The frame of a stored object, joined from what is kept encoded where that can be."""
+        served = self._served
+        if self._plain:
             return b'{"type":"' + kind.encode() + b'","object":' + served.head + served.kept_tail(entry) + b"}\n"
+        return self.object(kind, served.from_storage(entry.object))
 
-        return joined
-    include = include_option(exchange)
-    first = [True]
+    def object(self, kind: str, obj: Object) -> bytes:
+        """The frame of an object in the version of the path."""
+        return _frame(self._wanted, kind, self._made(obj))
 
-    def made(kind: str, entry: Entry) -> bytes:
-        obj = _made(engine, served, wanted, entry, include, columns=first[0])
-        first[0] = False
-        return _frame(wanted, kind, obj)
-
-    return made
-
-
-def _made(engine: Engine, served: Served, wanted: Wanted, entry: Entry, include: str, *, columns: bool) -> Any:
-    obj = served.from_storage(entry.object)
-    if wanted.transform == "Table":
-        version = {"resourceVersion": entry.object["metadata"].get("resourceVersion", "")}
-        return table.of(
-            served,
-            [obj],
-            engine.clock.now(),
-            version=wanted.version,
-            metadata=version,
-            include=include,
-            columns=columns,
-        )
-    return represent.partial(obj, wanted.version) if wanted.transform else obj
+    def _made(self, obj: Object) -> Any:
+        wanted = self._wanted
+        if wanted.transform != "Table":
+            return represent.partial(obj, wanted.version) if wanted.transform else obj
+        columns, self._columns = self._columns, False
+        version = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
+        return represent.as_table(self._served, [obj], wanted, version, self._engine.clock.now(), columns=columns)
 
 
 def _frame(wanted: Wanted, kind: str, obj: Any) -> bytes:
@@ -133,7 +126,7 @@ class WatchStream:
         if options.initial_events and options.bookmarks:
             self._end = max(requested, start)
             self._first = chain(self._first or (), self._ended(start))
-        self._cursor = self._opened(namespace if served.resource.namespaced else None, start)
+        self._cursor = self._opened(namespace, start)
 
     def _opened(self, namespace: str | None, start: Revision) -> Cursor | None:
         """The cursor in the log; None where the log does not go back so far, of which the first frame tells."""
@@ -147,7 +140,7 @@ class WatchStream:
 
     def _present(self, namespace: str | None, revision: Revision) -> Iterator[bytes]:
         entries = self._chosen.of(self._engine.store.scan(self._served.place.resource, namespace, at=revision))
-        return (self._shape("ADDED", entry) for entry in entries)
+        return (self._shape.entry("ADDED", entry) for entry in entries)
 
     def _ended(self, revision: Revision) -> list[bytes]:
         """The bookmark behind the first events, once the store has come to what the client asked for."""
@@ -158,11 +151,15 @@ class WatchStream:
 
     def _bookmark(self, revision: Revision, annotations: dict[str, str] | None = None) -> bytes:
         resource = self._served.resource
-        metadata: dict[str, Any] = {"resourceVersion": str(revision), "creationTimestamp": None}
+        metadata: dict[str, Any] = {"resourceVersion": str(revision)}
         if annotations:
             metadata["annotations"] = annotations
-        obj = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
-        return _frame(self._wanted, "BOOKMARK", obj)
+        obj: Draft = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        if not resource.custom:
+            obj = decode(obj, self._served.schema).object  # with the zero values of the kind
+            metadata = obj["metadata"]
+            metadata["creationTimestamp"] = None
+        return self._shape.object("BOOKMARK", obj)
 
     def poll(self, limit: int = 512) -> list[bytes]:
         """Frames that are ready, at most about ``limit``."""
@@ -222,13 +219,13 @@ class WatchStream:
         """The frame of a change as the selection sees it: an object may come into view or leave it."""
         chosen = self._chosen
         if chosen.everything:
-            return self._shape(change.type, change.entry)
+            return self._shape.entry(change.type, change.entry)
         now = change.type != "DELETED" and chosen.matches(change.entry)
         before = change.previous is not None and chosen.matches(change.previous)
         if now:
-            return self._shape("MODIFIED" if before else "ADDED", change.entry)
+            return self._shape.entry("MODIFIED" if before else "ADDED", change.entry)
         if before:
-            return self._shape("DELETED", _as_it_was(change))
+            return self._shape.entry("DELETED", _as_it_was(change))
         return None
 
     def bookmark(self) -> list[bytes]:
