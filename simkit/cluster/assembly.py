@@ -107,7 +107,7 @@ class Assembled:
                 allow_privileged=captured is not None if options.allow_privileged is None else options.allow_privileged,
                 gates=gates.values,
                 metrics=metrics,
-                limits=_room(options, store),
+                limits=_room(options, store, self.clock),
                 audit=audit_of(options, self.clock, metrics, forked=forked),
                 grace=options.livez_grace_period,
                 remote=self.extensions.forwarder,
@@ -234,11 +234,11 @@ class Assembled:
         return forked
 
 
-def _room(options: Options, store: Store) -> Room:
+def _room(options: Options, store: Store, clock: Clock) -> Room:
     """Who says whether there is room for a request."""
     reading, changing = options.max_requests_inflight, options.max_mutating_requests_inflight
     if options.enable_priority_and_fairness and (reading or changing):
-        return FlowControl(store, reading + changing)
+        return FlowControl(store, reading + changing, clock)
     return Limits(reading, changing)
 
 

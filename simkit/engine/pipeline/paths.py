@@ -10,6 +10,8 @@ from simkit.engine.pipeline import described, exposition, grouplist, health, rel
 from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.flow import pages
+from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.negotiation import JSON, negotiate
 from simkit.meta.domain import api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route
@@ -42,6 +44,8 @@ def answer(engine: Engine, exchange: Exchange) -> Response:
         return handler(engine, exchange)
     if parts[0] in ("api", "apis"):
         return _group(engine, exchange, parts)
+    if path.startswith(pages.FOLDER):
+        return _flow_page(engine, exchange)
     if path.startswith("/openapi/v3/"):
         return described.document(engine, exchange, path.removeprefix("/openapi/v3/"))
     raise no_path()
@@ -138,6 +142,17 @@ def _metrics(engine: Engine, exchange: Exchange) -> Response:
         raise no_path()
     text = exposition.exposed(engine, indicators=path == "/metrics/slis")
     return Response(200, text, exposition.CONTENT_TYPE)
+
+
+def _flow_page(engine: Engine, exchange: Exchange) -> Response:
+    """A page of priority and fairness, to whatever method; there is none where requests do not take turns."""
+    if not isinstance(engine.limits, FlowControl):
+        raise no_path()
+    name = exchange.target.path.removeprefix(pages.FOLDER)
+    text = pages.page(engine.limits, name, details=bool(exchange.request.option("includeRequestDetails")))
+    if text is None:
+        raise no_path()
+    return Response(200, text.encode(), "text/plain; charset=utf-8")
 
 
 _FIXED: Final[Mapping[str, Callable[[Engine, Exchange], Response]]] = {

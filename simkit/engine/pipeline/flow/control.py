@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.flow.level import Flow, Level, Outcome, Ticket, shares_of
 from simkit.engine.pipeline.flow.schema import FlowSchema
 from simkit.engine.pipeline.limits import READING, Running, TooMany, is_long
 from simkit.engine.seams import Change, Store
+from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
 from simkit.meta.identity import AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of
 
+T = TypeVar("T")
 FLOW_GROUP: Final = api_group("flowcontrol.apiserver")
 SCHEMAS, LEVELS = (GroupResource(FLOW_GROUP, name) for name in ("flowschemas", "prioritylevelconfigurations"))
 _WIDEST: Final = 10
@@ -65,6 +67,8 @@ class FlowControl(Running):
         Where they are; what changes there counts from the next request on.
     seats
         How many there are.
+    clock
+        When requests arrive, and get room.
 
     Notes
     -----
@@ -77,9 +81,9 @@ class FlowControl(Running):
     KEP 1040 (priority and fairness), KEP 1040's borrowing between levels.
     """
 
-    def __init__(self, store: Store, seats: int) -> None:
+    def __init__(self, store: Store, seats: int, clock: Clock) -> None:
         super().__init__()
-        self._store, self.seats = store, seats
+        self._store, self.seats, self._clock = store, seats, clock
         self._stale = True
         self._schemas: Sequence[FlowSchema] = ()
         self.levels: dict[str, Level] = {}
@@ -110,7 +114,8 @@ class FlowControl(Running):
             flow = exchange.flow = self._flow(exchange)
             if target.verb == "watch":
                 return
-            ticket = Ticket(flow, 1 if target.verb != "list" else self._width(exchange, flow.level), self._give_up)
+            seats = 1 if target.verb != "list" else self._width(exchange, flow.level)
+            ticket = Ticket(exchange, flow, seats, self._clock.now(), self._give_up)
             outcome = self._asked(ticket)
             if outcome == "granted":
                 self._started(exchange, ticket)
@@ -140,11 +145,19 @@ class FlowControl(Running):
             return
         with self._lock:
             self._running[exchange.room] -= 1
-            self._take(ticket.flow.level, -ticket.seats, -1)
+            ticket.flow.level.running.discard(ticket)
+            self._take(ticket.flow.level, -ticket.seats)
             woken = self._next() if self._waiting else ()
         exchange.room = exchange.ticket = None
         for each in woken:
             each.tell()
+
+    def look(self, view: Callable[[Mapping[str, Level]], T]) -> T:
+        """What a function sees in the levels, by name, while nothing changes."""
+        with self._lock:
+            if self._stale:
+                self._configure()
+            return view(self.levels)
 
     def _give_up(self, ticket: Ticket, why: Outcome) -> None:
         with self._lock:
@@ -162,8 +175,7 @@ class FlowControl(Running):
     def _asked(self, ticket: Ticket) -> Outcome:
         level = ticket.flow.level
         if level.exempt or (not level.waiting and self._fits(level, ticket.seats)):
-            self._take(level, ticket.seats, 1)
-            ticket.settle("granted")
+            self._grant(ticket)
         elif level.queues is None:
             ticket.settle("concurrency-limit")
         elif level.queues.offer(ticket.flow.name, ticket, ticket.seats):
@@ -181,8 +193,13 @@ class FlowControl(Running):
             return False
         return self._claimed - max(level.executing, level.floor) + after <= self.seats
 
-    def _take(self, level: Level, seats: int, requests: int) -> None:
-        level.requests += requests
+    def _grant(self, ticket: Ticket) -> None:
+        self._take(ticket.flow.level, ticket.seats)
+        ticket.flow.level.running.add(ticket)
+        ticket.started = self._clock.now()
+        ticket.settle("granted")
+
+    def _take(self, level: Level, seats: int) -> None:
         if not level.exempt:
             self._claimed -= max(level.executing, level.floor)
             level.executing += seats
@@ -195,8 +212,7 @@ class FlowControl(Running):
             while level.queues and (found := level.queues.first()) and self._fits(level, found[1]):
                 ticket = level.queues.take()
                 self._waiting -= 1
-                self._take(level, ticket.seats, 1)
-                ticket.settle("granted")
+                self._grant(ticket)
                 woken.append(ticket)
         return woken
 
@@ -240,7 +256,7 @@ class FlowControl(Running):
             level.known = False
         for obj in levels:
             self.levels.setdefault(name_of(obj), Level(name_of(obj))).configure(obj, self.seats, shares)
-        idle = [each.name for each in self.levels.values() if not (each.known or each.requests or each.waiting)]
+        idle = [each.name for each in self.levels.values() if not (each.known or each.running or each.waiting)]
         for name in idle:
             del self.levels[name]
         self._claimed = sum(max(each.executing, each.floor) for each in self.levels.values())

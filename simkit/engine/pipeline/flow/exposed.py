@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _PREFIX: Final = "apiserver_flowcontrol_"
 _OF_LEVELS: Final[tuple[tuple[str, str, Callable[[Level], float]], ...]] = (
     ("nominal_limit_seats", "Seats that are a level's own part.", lambda level: level.nominal),
-    ("current_executing_requests", "Requests of a level that have room.", lambda level: level.requests),
+    ("current_executing_requests", "Requests of a level that have room.", lambda level: len(level.running)),
     ("current_executing_seats", "Seats that requests of a level take.", lambda level: level.executing),
     ("current_inqueue_requests", "Requests of a level that wait.", lambda level: level.waiting),
     ("request_concurrency_limit", "The older name of nominal_limit_seats.", lambda level: level.nominal),

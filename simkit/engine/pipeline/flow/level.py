@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil
 from threading import Event
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from simkit.engine.pipeline.flow.queues import FairQueues
 from simkit.engine.pipeline.flow.schema import FlowSchema
 from simkit.meta.objects import Object, at, metadata
+
+if TYPE_CHECKING:
+    from simkit.engine.pipeline.exchange import Exchange
 
 LONGEST_WAIT: Final = 15.0
 """Seconds that a request waits for room: a quarter of what a request may take."""
@@ -22,10 +25,16 @@ Outcome = Literal["", "granted", "queue-full", "concurrency-limit", "time-out", 
 class Ticket:
     """A request that wants room at a level. Its outcome is empty as long as it waits."""
 
-    __slots__ = ("_callback", "_event", "_leave", "flow", "outcome", "seats")
+    __slots__ = ("_callback", "_event", "_leave", "arrived", "exchange", "flow", "outcome", "seats", "started")
 
-    def __init__(self, flow: Flow, seats: int, leave: Callable[[Ticket, Outcome], None]) -> None:
-        self.flow, self.seats, self._leave = flow, seats, leave
+    def __init__(
+        self, exchange: Exchange, flow: Flow, seats: int, arrived: float, leave: Callable[[Ticket, Outcome], None]
+    ) -> None:
+        self.exchange, self.flow, self.seats, self._leave = exchange, flow, seats, leave
+        self.arrived = arrived
+        """Seconds since the epoch."""
+        self.started: float | None = None
+        """When it got room."""
         self.outcome: Outcome = ""
         self._event: Event | None = None
         self._callback: Callable[[], None] | None = None
@@ -74,7 +83,9 @@ class Level:
         self.exempt = False
         self.nominal = self.floor = 0
         self.ceiling: float = 0
-        self.executing = self.requests = 0
+        self.executing = 0
+        self.running: set[Ticket] = set()
+        """Those which have room."""
         self.queues: FairQueues[Ticket] | None = None
         self.known = True
         """Whether its object is still there; a level that is gone lets those finish who are in it."""
@@ -128,10 +139,10 @@ def shares_of(obj: Object) -> int:
 class Flow:
     """Requests that take turns as one: of one schema, and within it of one user or namespace."""
 
-    __slots__ = ("headers", "level", "name", "schema")
+    __slots__ = ("distinguisher", "headers", "level", "name", "schema")
 
     def __init__(self, schema: FlowSchema, level: Level, distinguisher: str) -> None:
-        self.schema, self.level = schema, level
+        self.schema, self.level, self.distinguisher = schema, level, distinguisher
         self.name = f"{schema.name}\n{distinguisher}"
         self.headers = (
             ("X-Kubernetes-PF-FlowSchema-UID", schema.uid),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -11,7 +12,9 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class _Queue(Generic[T]):
+class Queue(Generic[T]):
+    """One queue: who waits in it."""
+
     waiting: deque[tuple[float, int, T]] = field(default_factory=deque)
     """Virtual time at which each one's turn starts, its seats, and itself."""
     seats: int = 0
@@ -42,7 +45,7 @@ class FairQueues(Generic[T]):
 
     def __init__(self, queues: int, hand: int, longest: int) -> None:
         self.shape = (queues, hand, longest)
-        self._queues: dict[int, _Queue[T]] = {}
+        self._queues: dict[int, Queue[T]] = {}
         self._now = 0.0
         self._count = 0
 
@@ -52,7 +55,7 @@ class FairQueues(Generic[T]):
     def offer(self, flow: str, item: T, seats: int = 1) -> bool:
         """Let an item of a flow wait, unless its queue is full; gives back whether it waits."""
         _, _, longest = self.shape
-        empty = _Queue[T]()
+        empty = Queue[T]()
         number = min(self.dealt(flow), key=lambda each: self._queues.get(each, empty).seats)
         queue = self._queues.setdefault(number, empty)
         if len(queue.waiting) >= longest:
@@ -108,11 +111,16 @@ class FairQueues(Generic[T]):
                     self._left(queue, entry[1])
                     return
 
+    def each(self) -> Iterator[tuple[int, Queue[T]]]:
+        """All queues with their numbers, those in which nobody waits too."""
+        for number in range(self.shape[0]):
+            yield number, self._queues.get(number) or Queue()
+
     def _next(self) -> int | None:
         waiting = (number for number, queue in self._queues.items() if queue.waiting)
         return min(waiting, key=lambda each: self._queues[each].waiting[0][0], default=None)
 
-    def _left(self, queue: _Queue[T], seats: int) -> None:
+    def _left(self, queue: Queue[T], seats: int) -> None:
         queue.seats -= seats
         self._count -= 1
         if not self._count:  # whoever comes now finds all queues alike
