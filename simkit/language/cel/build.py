@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from simkit.language.cel import literals
 from simkit.language.cel.errors import CompileError, Issue
-from simkit.language.cel.macros import expand
+from simkit.language.cel.macros import expand, report
 from simkit.language.cel.tree import (
     Call,
     Entry,
@@ -150,7 +150,8 @@ class Builder:
         try:
             return Literal(token.start_pos, _READERS[token.type](token.value))
         except literals.LiteralError as error:
-            raise CompileError("", [Issue(token.start_pos, f"Syntax error: {error}")]) from None
+            report(token.start_pos, str(error))
+            return Literal(token.start_pos, None)
 
     def ident(self, children: Children) -> Node:
         return _ident(children[0], children[0].value)
@@ -205,20 +206,18 @@ class Builder:
         return "?", children[1]
 
     def exprlist(self, children: Children) -> Children:
-        return children[::2]
+        before: Children = children[0] if len(children) > 1 else []
+        before.append(children[-1])
+        return before
 
     def fieldinits(self, children: Children) -> list[Entry]:
-        pairs = zip(children[::4], children[2::4])
-        return [
-            Entry(key[1].value if type(key) is tuple else key.value, value, optional=type(key) is tuple)
-            for key, value in pairs
-        ]
+        *before, key, _, value = children
+        entry = Entry(key[1].value if type(key) is tuple else key.value, value, optional=type(key) is tuple)
+        return _extended(before, entry)
 
     def mapinits(self, children: Children) -> list[Entry]:
-        pairs = zip(children[::4], children[2::4])
-        return [
-            Entry(key[1] if type(key) is tuple else key, value, optional=type(key) is tuple) for key, value in pairs
-        ]
+        *before, key, _, value = children
+        return _extended(before, Entry(key[1] if type(key) is tuple else key, value, optional=type(key) is tuple))
 
     def list_lit(self, children: Children) -> Node:
         inside = children[1] if isinstance(children[1], list) else []
@@ -229,9 +228,17 @@ class Builder:
         return MapNode(children[0].start_pos, children[1] if isinstance(children[1], list) else [])
 
 
+def _extended(before: Children, entry: Entry) -> list[Entry]:
+    """The entries before, if there are any, and one more."""
+    entries: list[Entry] = before[0] if before else []
+    entries.append(entry)
+    return entries
+
+
 def _ident(token: Any, name: str) -> Node:
     if name in RESERVED:
-        raise CompileError("", [Issue(token.start_pos, f"Syntax error: reserved identifier: {name}")])
+        report(token.start_pos, f"reserved identifier: {name}")
+        return Literal(token.start_pos, None)
     return Ident(token.start_pos, name)
 
 
@@ -241,6 +248,5 @@ def _arguments(inside: Children) -> list[Node]:
         return []
     for each in inside[0]:
         if type(each) is tuple:
-            raise CompileError("", [Issue(each[1].position, "unsupported syntax '?'")])
-    found: list[Node] = inside[0]
-    return found
+            report(each[1].position, "unsupported syntax '?'")
+    return [each[1] if type(each) is tuple else each for each in inside[0]]

@@ -325,9 +325,15 @@ class Checker:
         return map_of(keys, values)
 
     def _struct(self, node: StructNode) -> Type:
-        for entry in node.entries:
-            self._check(entry.value)
-        return self._undeclared(node, node.name.lstrip("."))
+        """There are no message types. What a message of an unknown type holds is not looked at."""
+        found = self._lookup(node, node.name)
+        if found is None:
+            return self._undeclared(node, node.name.lstrip("."))
+        if found.kind == "type":
+            self._report(node, f"'{found.parameters[0]}' is not a message type")
+        else:
+            self._report(node, f"'{found}' is not a type")
+        return ERROR
 
     def _range(self, node: Node, *, keyed: bool) -> tuple[Type, Type]:
         """What a comprehension over the node visits: positions and elements; keys and values, or keys alone."""

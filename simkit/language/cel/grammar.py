@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from simkit.language.cel import syntax_errors
 from simkit.language.cel.build import Builder
 from simkit.language.cel.errors import NOWHERE, CompileError, Issue
-from simkit.language.cel.macros import KNOWN, macros_of
+from simkit.language.cel.macros import READING, Reading, macros_of
 from simkit.language.cel.tree import Node
 
 if TYPE_CHECKING:
@@ -39,16 +39,17 @@ _GROWN: Final = """
 member_optional_dot: member "." "?" IDENT
 member_optional_index: member "[" "?" expr "]"
 optional_expr: "?" expr
-%override exprlist: (expr | optional_expr) ("," (expr | optional_expr))*
+%override exprlist: (expr | optional_expr) | exprlist "," (expr | optional_expr)
 %override list_lit: "[" [exprlist] [","] "]"
-%override mapinits: (expr | optional_expr) ":" expr ("," (expr | optional_expr) ":" expr)*
+%override mapinits: (expr | optional_expr) ":" expr | mapinits "," (expr | optional_expr) ":" expr
 %override map_lit: "{" [mapinits] [","] "}"
 optional_field: "?" IDENT
-%override fieldinits: (IDENT | optional_field) ":" expr ("," (IDENT | optional_field) ":" expr)*
+%override fieldinits: (IDENT | optional_field) ":" expr | fieldinits "," (IDENT | optional_field) ":" expr
 %override member_object: member "{" [fieldinits] [","] "}"
 """
 
-_STRINGS: Final = {
+_TERMINALS: Final = {
+    "FLOAT_LIT": r"/-?(?:[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)/",
     "STRING_LIT": (
         r"""/(?:[rR]"[^"\n\r]*"|[rR]'[^'\n\r]*'|"""
         rf""""(?:{_ESCAPES}|[^"\n\r\\])*"|'(?:{_ESCAPES}|[^'\n\r\\])*')/"""
@@ -58,7 +59,8 @@ _STRINGS: Final = {
         rf"""\"\"\"(?:{_ESCAPES}|[^\\])*?\"\"\"|\'\'\'(?:{_ESCAPES}|[^\\])*?\'\'\')/"""
     ),
 }
-"""Terminals that celpy reads more loosely: it takes unknown escapes for letters."""
+"""Terminals that celpy reads more loosely: it takes unknown escapes for letters, and a dot may end a number."""
+_WORDS: Final = {"true": "BOOL_LIT", "false": "BOOL_LIT", "null": "NULL_LIT", "in": "IN"}
 
 
 def _grammar_text() -> str:
@@ -67,8 +69,8 @@ def _grammar_text() -> str:
     if found is None or found.origin is None:
         raise CompileError("", [Issue(0, "the distribution cel-python is not installed")])
     text = (Path(found.origin).parent / "cel.lark").read_text(encoding="utf-8")
-    kept = re.sub(rf"^(?:{'|'.join(_STRINGS)}) *:.*\n(?: +\|.*\n)*", "", text, flags=re.M)
-    return kept + _GROWN + "".join(f"{terminal}: {pattern}\n" for terminal, pattern in _STRINGS.items())
+    kept = re.sub(rf"^(?:{'|'.join(_TERMINALS)}) *:.*\n(?: +\|.*\n)*", "", text, flags=re.M)
+    return kept + _GROWN + "".join(f"{terminal}: {pattern}\n" for terminal, pattern in _TERMINALS.items())
 
 
 @cache
@@ -83,15 +85,16 @@ def parser() -> Lark:
         keep_all_tokens=True,
         maybe_placeholders=False,
         propagate_positions=False,
-        lexer_callbacks={"IDENT": _boolean},
+        lexer_callbacks={"IDENT": _word},
         transformer=Builder(),
     )
 
 
-def _boolean(token: Any) -> Any:
-    """celpy's grammar leaves it to a callback to tell true and false from names."""
-    if token == "true" or token == "false":
-        token.type = "BOOL_LIT"
+def _word(token: Any) -> Any:
+    """celpy's grammar leaves it to a callback to tell the words of the language from names."""
+    kind = _WORDS.get(token)
+    if kind is not None:
+        token.type = kind
     return token
 
 
@@ -110,11 +113,14 @@ def parse(source: str, version: tuple[int, int] = (1, 0)) -> Node:
         raise CompileError(source, [Issue(NOWHERE, text)])
     if _brackets(source) >= MAX_DEPTH:
         raise _too_deep(source)
-    known = KNOWN.set(macros_of(version))
+    reading = Reading(macros_of(version))
+    known = READING.set(reading)
     try:
         found: Any = parser().parse(source)
     except UnexpectedInput:
-        raise CompileError(source, syntax_errors.issues(source, parser())) from None
+        reading.issues.clear()
+        wrong = syntax_errors.issues(source, parser())
+        raise CompileError(source, [*wrong, *reading.issues]) from None
     except VisitError as error:
         if isinstance(error.orig_exc, CompileError):
             raise CompileError(source, error.orig_exc.issues) from None
@@ -122,7 +128,9 @@ def parse(source: str, version: tuple[int, int] = (1, 0)) -> Node:
     except CompileError as error:
         raise CompileError(source, error.issues) from None
     finally:
-        KNOWN.reset(known)
+        READING.reset(known)
+    if reading.issues:
+        raise CompileError(source, reading.issues)
     depth = _depth(found)
     if depth > MAX_DEPTH:
         raise _too_deep(source)

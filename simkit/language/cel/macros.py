@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-from simkit.language.cel.errors import CompileError, Issue
+from simkit.language.cel.errors import Issue
 from simkit.language.cel.tree import (
     Bind,
     Call,
@@ -21,29 +22,34 @@ from simkit.language.cel.tree import (
 )
 
 
-def _refuse(node: Node, text: str) -> CompileError:
-    return CompileError("", [Issue(node.position, text)])
+class _Refused(Exception):
+    """A call that has the form of a macro, but not its arguments."""
+
+    def __init__(self, node: Node, text: str) -> None:
+        super().__init__(text)
+        self.position = node.position
 
 
-def _variable(node: Node) -> str:
+def _variable(node: Node, *, told: str = "argument must be a simple name") -> str:
     if not isinstance(node, Ident) or node.name.startswith("."):
-        raise _refuse(node, "argument must be a simple name")
+        raise _Refused(node, told)
     if node.name == "__result__":
-        raise _refuse(node, "iteration variable overwrites accumulator variable")
+        raise _Refused(node, "iteration variable overwrites accumulator variable")
     return node.name
 
 
 def _has(call: Call) -> Node:
     operand = call.arguments[0]
     if not isinstance(operand, Select) or operand.test:
-        raise _refuse(operand, "invalid argument to has() macro")
+        raise _Refused(operand, "invalid argument to has() macro")
     return Select(call.position, operand.operand, operand.field, test=True)
 
 
 def _loop(call: Call) -> Node:
     assert call.target is not None
     variable, *rest = call.arguments
-    name = _variable(variable)
+    collects = call.function in ("map", "filter")
+    name = _variable(variable, told="argument is not an identifier") if collects else _variable(variable)
     if call.function == "map":
         condition = rest[0] if len(rest) == 2 else None
         return Comprehension(call.position, "map", call.target, name, condition, rest[-1])
@@ -55,7 +61,7 @@ def _optional(call: Call) -> Node:
     assert call.target is not None
     variable = call.arguments[0]
     if not isinstance(variable, Ident):
-        raise _refuse(variable, f"{call.function}() variable name must be a simple identifier")
+        raise _Refused(variable, f"{call.function}() variable name must be a simple identifier")
     at = call.position
     body: Node = Bind(at, variable.name, Call(at, "value", [], call.target), call.arguments[1])
     if call.function == "optMap":
@@ -69,7 +75,7 @@ def _loop_with_key(call: Call) -> Node:
     first, second, *rest = call.arguments
     key, name = _variable(first), _variable(second)
     if key == name:
-        raise _refuse(second, f"duplicate variable name: {key}")
+        raise _Refused(second, f"duplicate variable name: {key}")
     if not call.function.startswith("transform"):
         macro = "exists_one" if call.function == "existsOne" else call.function
         return Comprehension(call.position, macro, call.target, name, rest[0], None, key=key)
@@ -85,7 +91,7 @@ def _sorted_by(call: Call) -> Node:
     assert call.target is not None
     if isinstance(call.target, Literal | MapNode | StructNode):
         kinds = "a list, identifier, comprehension, call or select expression"
-        raise _refuse(call.target, f"sortBy can only be applied to {kinds}")
+        raise _Refused(call.target, f"sortBy can only be applied to {kinds}")
     at, (variable, key) = call.position, call.arguments
     keys = Comprehension(at, "map", Ident(at, _SORTED), _variable(variable), None, key)
     return Bind(at, _SORTED, call.target, Call(at, "@sortByAssociatedKeys", [Ident(at, _SORTED), keys]))
@@ -123,13 +129,30 @@ def macros_of(version: tuple[int, int]) -> Mapping[tuple[str, int, bool], Macro]
     return MACROS | {key: macro for since in brought for key, macro in LATER_MACROS[since].items()}
 
 
-KNOWN: Final[ContextVar[Mapping[tuple[str, int, bool], Macro]]] = ContextVar("macros", default=MACROS)
-"""The macros of the expression that is being parsed: there is one parser for all versions, since it is slow to make."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What goes with the reading of one expression: its macros, and what is wrong with its parts."""
+
+    macros: Mapping[tuple[str, int, bool], Macro] = field(default_factory=lambda: MACROS)
+    issues: list[Issue] = field(default_factory=list)
+
+
+READING: Final[ContextVar[Reading]] = ContextVar("reading")
+"""The reading under way: there is one parser for all of them, since it is slow to make."""
+
+
+def report(position: int, text: str) -> None:
+    """Note what is wrong with a part of the expression that is being read; the reading goes on."""
+    READING.get().issues.append(Issue(position, text))
 
 
 def expand(call: Call, start: int) -> Node:
     """What a call stands for: its macro's expansion, or the call itself. ``start`` is where its text begins."""
-    macro = KNOWN.get().get((call.function, len(call.arguments), call.target is not None))
-    found = call if macro is None else macro(call)
+    macro = READING.get().macros.get((call.function, len(call.arguments), call.target is not None))
+    found: Node = call
+    try:
+        found = call if macro is None else macro(call)
+    except _Refused as refused:
+        report(refused.position, str(refused))
     found.start = start
     return found

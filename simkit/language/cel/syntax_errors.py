@@ -1,12 +1,15 @@
 """Why a source is no expression, in the words of the real server's parser.
 
 The real parser drops what it cannot read as a token and goes on with the rest, so one source may have several errors.
+It leaves out a token where the next one fits, supplies one that is missing where the next one can follow it, and
+otherwise gives up the construct it is in.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.language.cel.errors import Issue
 
@@ -27,6 +30,7 @@ _ORDER: Final = (
     "NUM_FLOAT", "NUM_INT", "NUM_UINT", "STRING", "BYTES", "IDENTIFIER",
 )  # fmt: skip
 _ESCAPE = re.compile(r"\\(?:[abfnrtv\"'\\`?]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})")
+_BEGUN = re.compile(r"\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?")
 _BLANK = re.compile(r"(?:[\t\n\f\r ]+|//[^\n]*)+")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NUMBER = re.compile(
@@ -102,57 +106,185 @@ def _read_string(source: str, quote: re.Match[str]) -> tuple[int, str]:
         if source[position] == "\\" and not raw:
             escape = _ESCAPE.match(source, position)
             if escape is None:
-                return min(len(source), position + 2), ""
+                begun = _BEGUN.match(source, position)
+                assert begun is not None
+                return min(len(source), begun.end() + 1), ""
             position = escape.end()
         else:
             position += 1
     return len(source), ""
 
 
-def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: dict[str, str]) -> list[Issue]:
-    """The tokens that cannot stand where they stand: all that could be left out, and the first that could not."""
-    from lark import Token
-    from lark.exceptions import UnexpectedInput
+# -- what may stand where -------------------------------------------------------------------------------------------
 
-    reading: Any = parser.parse_interactive("")
+_CLOSING: Final = {"(": ")", "index": "]", "[": "]", "{": "}", "field": "}", "?": ":"}
+"""What ends each construct that can be open: a bracket or call, an index, a list, a map, a message, a choice."""
+_INSIDE: Final = frozenset({"[", "{", "field"})
+"""Constructs whose parts are set apart by commas, of which the last one may be followed by one too."""
+_STARTING: Final = frozenset({".", "[", "{", "("})
+"""What continues an operand, where the real parser does not go on after one that is missing."""
+
+
+class _Reading:
+    """A parser that is given one token after the other, and the constructs that are open.
+
+    Of a map or message, the construct is followed by ``:`` while one of its values is read.
+    """
+
+    def __init__(self, parser: Lark, texts: Mapping[str, str]) -> None:
+        self._parser: Any = parser.parse_interactive("")
+        self.texts, self._types = texts, {text: name for name, text in texts.items()}
+        self.open: list[str] = []
+        self.last = ""
+        self.negates = False
+        """Whether the last token is a minus sign in front of an operand."""
+
+    def accepted(self) -> set[str]:
+        found: set[str] = self._parser.accepts()
+        return found
+
+    def wants_operand(self) -> bool:
+        return {"INT_LIT", "STRING_LIT"} <= self.accepted()
+
+    def feed(self, text: str, type: str = "", position: int = 0) -> None:
+        """Read a token that is accepted."""
+        from lark import Token
+
+        operand = self.wants_operand()
+        self._parser.feed_token(Token(type or self._types[text], text, start_pos=position))
+        self._note(text, operand)
+        self.negates, self.last = operand and text == "-", text
+
+    def _note(self, text: str, operand: bool) -> None:
+        if text in ("(", "[", "{"):
+            self.open.append(text if operand or text == "(" else {"[": "index", "{": "field"}[text])
+        elif text == "?" and not operand and "IDENT" not in self.accepted() - self._operands():
+            self.open.append(text)
+        elif text == ":" and self.open and self.open[-1] != "?":
+            self.open.append(":")
+        elif text in (")", "]", "}", ":", ",") and self.open:
+            while self.open[-1] == ":":
+                self.open.pop()
+            if text != ",":
+                self.open.pop()
+
+    def _operands(self) -> set[str]:
+        return {"IDENT"} if self.wants_operand() else set()
+
+    def takes_after(self, closing: str, type: str) -> bool:
+        """Whether a token could follow, were the closing one there."""
+        from lark import Token
+
+        ahead = self._parser.copy()
+        ahead.feed_token(Token(self._types[closing], closing, start_pos=0))
+        return type in ahead.accepts()
+
+
+class _Fault(NamedTuple):
+    """What is told of a token that cannot stand where it stands, and how the reading goes on."""
+
+    text: str
+    dropped: bool = False
+    supplied: tuple[str, ...] = ()
+    """Tokens that are taken as read; ``x`` is an operand or name."""
+    skipping: bool = False
+    """Whether the tokens after them are skipped up to one that fits, and nothing is told until then."""
+    ends: bool = False
+
+
+def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: Mapping[str, str]) -> list[Issue]:
+    """The tokens that cannot stand where they stand, with the recovery of the real server's parser after each."""
+    reading, silent = _Reading(parser, texts), False
     wrong: list[Issue] = []
-    for index, token in enumerate(tokens):
-        try:
-            reading.feed_token(Token(token.type, token.text, start_pos=token.position))
-        except UnexpectedInput:
-            accepted = reading.accepts()
-            after = tokens[index + 1].type if index + 1 < len(tokens) else "$END"
-            wrong.append(_refused(token.text, token.position, accepted, texts, tokens[:index], after=after))
-            if after not in accepted:
+    rest = [*tokens, _Token("$END", "<EOF>", len(source))]
+    while True:
+        token = rest[0]
+        if token.type in reading.accepted():
+            if token.type == "$END":
                 return wrong
-    if "$END" not in reading.accepts():
-        wrong.append(_refused("<EOF>", len(source), reading.accepts(), texts, tokens))
-    return wrong
+            reading.feed(token.text, token.type, token.position)
+            rest, silent = rest[1:], False
+            continue
+        if reading.negates and not silent:
+            wrong.append(Issue(token.position, _nothing_fits("-", token)))
+        fault = _fault(reading, token, rest[1] if len(rest) > 1 else token)
+        if not silent:
+            wrong.append(Issue(token.position, f"Syntax error: {fault.text}"))
+        if fault.ends:
+            return wrong
+        for text in fault.supplied:
+            reading.feed(text, "IDENT" if text == "x" else "")
+        rest = rest[1:] if fault.dropped else _skipped(reading, rest) if fault.skipping else rest
+        silent = silent or fault.skipping
 
 
-def _refused(
-    text: str, position: int, accepted: set[str], texts: dict[str, str], before: list[_Token], *, after: str = ""
-) -> Issue:
-    operands = {"INT_LIT", "STRING_LIT"} <= accepted
-    if before and before[-1].text == "." and not operands:
-        shown = "." if text == "<EOF>" else f".{text}"
-        return Issue(position, f"Syntax error: no viable alternative at input '{shown}'")
-    extra = "extraneous" if after and after in accepted else "mismatched"
-    if operands:
-        return Issue(position, f"Syntax error: {extra} input '{text}' expecting {{{_expected(accepted, texts)}}}")
-    closing = [texts[name] for name in accepted if texts.get(name) in (")", "]", "}")]
-    if closing and text == "<EOF>":
-        return Issue(position, f"Syntax error: missing '{closing[0]}' at '<EOF>'")
-    if "$END" in accepted:
-        return Issue(position, f"Syntax error: {extra} input '{text}' expecting <EOF>")
-    return Issue(position, f"Syntax error: mismatched input '{text}' expecting {{{_expected(accepted, texts)}}}")
+def _nothing_fits(before: str, token: _Token) -> str:
+    shown = before if token.type == "$END" else f"{before}{token.text}"
+    return f"Syntax error: no viable alternative at input '{shown}'"
 
 
-def _expected(accepted: set[str], texts: dict[str, str]) -> str:
+def _skipped(reading: _Reading, rest: list[_Token]) -> list[_Token]:
+    """The tokens from the first one on that fits; the end of the source always does, since nothing is told there."""
+    for at, token in enumerate(rest[:-1]):
+        if token.type in reading.accepted() and token.text not in _STARTING:
+            return rest[at:]
+    return rest[-1:]
+
+
+def _fault(reading: _Reading, token: _Token, after: _Token) -> _Fault:
+    if reading.last == ".":
+        return _Fault(_nothing_fits(".", token).removeprefix("Syntax error: "), ends=True)
+    innermost = reading.open[-1] if reading.open else ""
+    complete = innermost in _INSIDE and reading.last == ","
+    if reading.wants_operand() and not complete:
+        return _missing_operand(reading, token, after, innermost)
+    if not reading.open:
+        kind = "extraneous" if after.type == "$END" != token.type else "mismatched"
+        return _Fault(f"{kind} input '{token.text}' expecting <EOF>", ends=True)
+    if innermost == "field" and reading.last in ("{", "?"):
+        return _missing_field(reading, token, after)
+    closing = ":" if innermost in ("{", "field") and not complete else _CLOSING.get(innermost, "}")
+    if innermost in (":", "[") and not complete:
+        wanted = f"{{'{closing}', ','}}"
+        if after.text in (closing, ",") and token.type != "$END":
+            return _Fault(f"extraneous input '{token.text}' expecting {wanted}", dropped=True)
+        return _ended(f"mismatched input '{token.text}' expecting {wanted}", token, closing)
+    if after.text == closing and token.type != "$END":
+        return _Fault(f"extraneous input '{token.text}' expecting '{closing}'", dropped=True)
+    if reading.takes_after(closing, token.type):
+        return _Fault(f"missing '{closing}' at '{token.text}'", supplied=(closing,))
+    return _ended(f"mismatched input '{token.text}' expecting '{closing}'", token, closing)
+
+
+def _ended(text: str, token: _Token, closing: str) -> _Fault:
+    supplied = (":", "x") if closing == ":" else (closing,)
+    return _Fault(text, supplied=supplied, skipping=True, ends=token.type == "$END")
+
+
+def _missing_operand(reading: _Reading, token: _Token, after: _Token, innermost: str) -> _Fault:
+    accepted = reading.accepted()
+    optional = innermost in ("[", "{", "index")
+    expecting = f"expecting {{{_expected(accepted, reading.texts, optional=optional)}}}"
+    if after.type in accepted and token.type != "$END":
+        return _Fault(f"extraneous input '{token.text}' {expecting}", dropped=True)
+    text = f"mismatched input '{token.text}' {expecting}"
+    return _Fault(text, supplied=("x",), skipping=True, ends=token.type == "$END")
+
+
+def _missing_field(reading: _Reading, token: _Token, after: _Token) -> _Fault:
+    accepted = reading.accepted()
+    names = _expected(accepted, reading.texts, optional=True)
+    expecting = f"expecting {{{names}}}" if ", " in names else f"expecting {names}"
+    if after.type in accepted and token.type != "$END":
+        return _Fault(f"extraneous input '{token.text}' {expecting}", dropped=True)
+    text = f"mismatched input '{token.text}' {expecting}"
+    return _Fault(text, supplied=("x", ":", "x"), skipping=True, ends=token.type == "$END")
+
+
+def _expected(accepted: set[str], texts: Mapping[str, str], *, optional: bool) -> str:
     named = {f"'{texts[name]}'" if name in texts else _NAMES.get(name, name) for name in accepted}
     if "BOOL_LIT" in accepted:
         named |= {"'true'", "'false'"}
     if "NULL_LIT" in accepted:
         named.add("'null'")
-    operand = "NUM_INT" in named
-    return ", ".join(name for name in _ORDER if name in named and not (operand and name == "'?'"))
+    return ", ".join(name for name in _ORDER if name in named and (optional or name != "'?'"))

@@ -78,7 +78,7 @@ def test_types(source: str, found: str, environment: Environment) -> None:
         ("timestamp('now')", "1:11: invalid timestamp argument"),
         ("Message{a: 1}", "1:8: undeclared reference to 'Message' (in container '')"),
         ("x.y.z()", "1:1: undeclared reference to 'x' (in container '')"),
-        ("9223372036854775808", "1:1: Syntax error: invalid int literal"),
+        ("9223372036854775808", "1:1: invalid int literal"),
         ("self.name == 'é' && self.nope", "1:25: undefined field 'nope'"),
     ],
 )
