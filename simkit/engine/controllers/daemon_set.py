@@ -102,16 +102,20 @@ class DaemonSets(Watching):
             if runs and len(live) > 1 and not self._surges(scene):
                 surplus = live[1:]
             for pod in (*ended, *surplus):
-                if pod in ended and at(pod, "status", "phase") == "Failed":
-                    found = f"Found failed daemon pod {metadata(pod)['namespace']}/{name_of(pod)} on node {name}"
-                    text = f"{found}, will try to kill it"
-                    self._events.tell(client, scene.owner, "FailedDaemonPod", text, warning=True)
+                if pod in ended:
+                    self._tell_end(client, scene.owner, pod, name)
                 self._pods.remove(client, scene.owner, pod)
                 acted = True
             if runs and not live and not any(map(going, present)):
                 self._create(client, scene, name)
                 acted = True
         return acted
+
+    def _tell_end(self, client: Client, owner: Object, pod: Object, node: str) -> None:
+        failed, which = at(pod, "status", "phase") == "Failed", f"{metadata(pod)['namespace']}/{name_of(pod)}"
+        word, wish = ("failed", "kill") if failed else ("succeeded", "delete")
+        text = f"Found {word} daemon pod {which} on node {node}, will try to {wish} it"
+        self._events.tell(client, owner, f"{word.capitalize()}DaemonPod", text, warning=failed)
 
     def _surges(self, scene: _Scene) -> bool:
         value = at(scene.owner, "spec", "updateStrategy", "rollingUpdate", "maxSurge")

@@ -15,7 +15,14 @@ from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import rollout
-from simkit.logic.workloads.deployment_status import deadline_of, is_complete, set_condition, status_of
+from simkit.logic.workloads.deployment_status import (
+    deadline_of,
+    has_deadline,
+    is_complete,
+    pause_conditions,
+    set_condition,
+    status_of,
+)
 from simkit.logic.workloads.naming import template_hash
 from simkit.logic.workloads.pods import is_active, owner_reference
 from simkit.meta.clock import Clock
@@ -59,6 +66,10 @@ class Deployments(Watching):
         new = rollout.newest(deployment, sets)
         if going(deployment):
             return self._tell(client, deployment, sets, new)
+        paused = pause_conditions(deployment, self._clock.now())
+        if paused is not None:
+            self._say(client, deployment, paused)
+            return None  # our own word brings us back here
         if self._act(client, view, deployment, reference, sets, new):
             return None  # the replica sets that change bring us back here
         return self._tell(client, deployment, sets, new)
@@ -155,7 +166,7 @@ class Deployments(Watching):
         revision = rollout.next_revision(sets)
         template = rollout.template_with(deployment, name)
         notes = {**rollout.copied_annotations(deployment), **self._sizes(deployment), rollout.REVISION: revision}
-        meta = {
+        meta: dict[str, Any] = {
             "name": f"{name_of(deployment)}-{name}",
             "labels": labels_of(template),
             "annotations": notes,
@@ -173,15 +184,34 @@ class Deployments(Watching):
             status = {**(deployment.get("status") or {}), "collisionCount": (collisions or 0) + 1}
             replace_status(client, DEPLOYMENTS, deployment, status)
         elif not response.succeeded:
-            self._failed(client, deployment, str(response.object.get("message")))
-        elif spec["replicas"]:
-            text = f"Scaled up replica set {meta['name']} to {spec['replicas']}"
-            self._events.tell(client, deployment, "ScalingReplicaSet", text)
+            why = f'Failed to create new replica set "{meta["name"]}": {response.object.get("message")}'
+            self._failed(client, deployment, why)
+        else:
+            self._started(client, deployment, meta["name"], revision)
+            if spec["replicas"]:
+                text = f"Scaled up replica set {meta['name']} to {spec['replicas']}"
+                self._events.tell(client, deployment, "ScalingReplicaSet", text)
+
+    def _started(self, client: Client, deployment: Object, name: str, revision: str) -> None:
+        """Note the number of the rollout that begins, and that it does."""
+        own = {**annotations_of(deployment), rollout.REVISION: revision}
+        noted = with_metadata(deployment, annotations=own)
+        if has_deadline(deployment):
+            present, text = at(deployment, "status", "conditions") or (), f'Created new replica set "{name}"'
+            conditions = set_condition(present, "Progressing", True, "NewReplicaSetCreated", text, self._clock.now())
+            noted = {**noted, "status": {**(deployment.get("status") or {}), "conditions": conditions}}
+        # Through the status, as the real controller does: there annotations do not raise the generation.
+        expect(replace(client, DEPLOYMENTS, noted, "status"), 404, 409)
+
+    def _say(self, client: Client, deployment: Object, conditions: Sequence[Mapping[str, Any]]) -> None:
+        status = {**(deployment.get("status") or {}), "conditions": conditions}
+        replace_status(client, DEPLOYMENTS, deployment, status)
 
     def _failed(self, client: Client, deployment: Object, message: str) -> None:
-        present = at(deployment, "status", "conditions") or ()
-        conditions = set_condition(present, "Progressing", False, "ReplicaSetCreateError", message, self._clock.now())
-        replace_status(client, DEPLOYMENTS, deployment, {**(deployment.get("status") or {}), "conditions": conditions})
+        if has_deadline(deployment):
+            present, now = at(deployment, "status", "conditions") or (), self._clock.now()
+            conditions = set_condition(present, "Progressing", False, "ReplicaSetCreateError", message, now)
+            self._say(client, deployment, conditions)
         self._events.tell(client, deployment, "ReplicaSetCreateError", message, warning=True)
         raise Unfinished(message)
 
@@ -201,7 +231,6 @@ class Deployments(Watching):
             changed = True
         if annotations_of(deployment).get(rollout.REVISION) != str(revision):
             own = {**annotations_of(deployment), rollout.REVISION: str(revision)}
-            # Through the status, as the real controller does: there annotations do not raise the generation.
             expect(replace(client, DEPLOYMENTS, with_metadata(deployment, annotations=own), "status"), 404, 409)
             changed = True
         return changed

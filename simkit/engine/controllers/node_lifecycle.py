@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import NODES, PODS
 from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import expect, keys_of, merge
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.conditions import find
@@ -20,6 +21,10 @@ from simkit.meta.objects import Object, at, labels_of, metadata
 
 _OLD_LABELS: Final[Mapping[str, str]] = {label(name): label(name, "beta") for name in ("os", "arch")}
 """Labels that have another name from before, which is kept."""
+_COMING_AND_GOING: Final = {
+    "ADDED": ("RegisteredNode", "Registered Node {} in Controller"),
+    "DELETED": ("RemovingNode", "Removing Node {} from Controller"),
+}
 
 
 class NodeLifecycle(Watching):
@@ -36,18 +41,28 @@ class NodeLifecycle(Watching):
     def __init__(self, clock: Clock) -> None:
         super().__init__(NODES, PODS)
         self._clock = clock
+        self._events = Events(clock, self.account)
+        self._news: dict[Key, tuple[str, str, Object]] = {}
+        """Nodes that have come or gone: reason and text of the event, and the node."""
+
+    def adopt(self, other: Any) -> None:
+        self._news = dict(other._news)
 
     def concerns(self, change: Change) -> bool:
         return change.entry.key.resource == NODES
 
     def affected(self, change: Change, view: View) -> Iterable[Key]:
-        return [change.entry.key]
+        key, told = change.entry.key, _COMING_AND_GOING.get(change.type)
+        if told is not None:
+            self._news[key] = (*told, change.entry.object)
+        return [key]
 
     def everything(self, view: View) -> Iterable[Key]:
         return keys_of(NODES, view.scan(NODES))
 
     def reconcile(self, client: Client, view: View, key: Key) -> None:
         node = view.get(key)
+        self._announce(client, key)
         if node is None or going(node):
             return
         self._label(client, node)
@@ -55,6 +70,13 @@ class NodeLifecycle(Watching):
         ready = find(at(node, "status", "conditions"), "Ready")
         if ready is not None and ready.get("status") != "True":
             self._unready_pods(client, view, key.name)
+
+    def _announce(self, client: Client, key: Key) -> None:
+        if key not in self._news:
+            return
+        reason, text, node = self._news.pop(key)
+        about = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": key.name, "uid": uid_of(node)}}
+        self._events.tell(client, about, reason, f"Node {key.name} event: {text.format(key.name)}")
 
     def _label(self, client: Client, node: Object) -> None:
         present = labels_of(node)

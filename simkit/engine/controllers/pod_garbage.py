@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 from simkit.engine.controllers.kinds import NODES, PODS
 from simkit.engine.controllers.runner import Client
-from simkit.engine.controllers.sending import expect, keys_of, path_to
+from simkit.engine.controllers.sending import expect, keys_of, merge, path_to
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.meta.clock import Clock
+from simkit.logic.workloads.conditions import Condition, with_condition
+from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
 
 _QUARANTINE: Final = 40.0
 """Seconds that a node has to be missing: it may be about to come back."""
+_ORPHANED: Final = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "DeletionByPodGC",
+    "message": "PodGC: node no longer exists",
+}
 
 
 class PodGarbage(Watching):
@@ -59,8 +66,17 @@ class PodGarbage(Watching):
         end = self._missing.setdefault(node, now) + _QUARANTINE
         if end > now:
             return end
+        self._fail(client, pod, with_condition(at(pod, "status", "conditions"), _ORPHANED, timestamp(now)))
         self._remove(client, pod)
         return None
+
+    def _fail(self, client: Client, pod: Object, conditions: Sequence[Condition]) -> None:
+        """A pod that nobody runs any more has failed, unless it had come to its end before."""
+        status: dict[str, Any] = {"conditions": conditions}
+        if at(pod, "status", "phase") not in ("Succeeded", "Failed"):
+            status["phase"] = "Failed"
+        # Older releases let this account only delete pods.
+        expect(merge(client, PODS, pod, {"status": status}, "status"), 403, 404, 409)
 
     def _remove(self, client: Client, pod: Object) -> None:
         options = {"preconditions": {"uid": uid_of(pod)}, "gracePeriodSeconds": 0}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from simkit.logic.workloads.conditions import Condition, find
 from simkit.logic.workloads.rollout import may_lack, wanted_replicas
 from simkit.meta.clock import moment, timestamp
 from simkit.meta.objects import Object, at, metadata
 
-_ENDLESS = 2**31 - 1
+_ENDLESS: Final = 2**31 - 1
+_PAUSED: Final = "DeploymentPaused"
+_LATE: Final = "ProgressDeadlineExceeded"
 
 
 def status_of(deployment: Object, sets: Sequence[Object], new: Object | None, now: float) -> dict[str, Any]:
@@ -23,7 +25,8 @@ def status_of(deployment: Object, sets: Sequence[Object], new: Object | None, no
     else:
         texts = "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
     conditions = set_condition(conditions, "Available", enough, *texts, now)
-    conditions = _progress(deployment, conditions, counts, new, now)
+    if not at(deployment, "spec", "paused"):
+        conditions = _progress(deployment, conditions, counts, new, now)
     conditions = _failures(conditions, sets, new)
     status = {name: number for name, number in counts.items() if number}
     if at(deployment, "status", "collisionCount"):
@@ -49,15 +52,18 @@ def _counts(deployment: Object, sets: Sequence[Object], new: Object | None) -> d
 def set_condition(
     conditions: Sequence[Condition],
     kind: str,
-    true: bool,
+    true: bool | None,
     reason: str,
     message: str,
     now: float,
     *,
     renew: bool = False,
 ) -> list[dict[str, Any]]:
-    """The conditions with one set, at the end unless it says the same as before (``renew``: even then)."""
-    present, status = find(conditions, kind), str(true)
+    """The conditions with one set, at the end unless it says the same as before (``renew``: even then).
+
+    ``true`` is None for what is not known.
+    """
+    present, status = find(conditions, kind), "Unknown" if true is None else str(true)
     if present is not None and present.get("status") == status and present.get("reason") == reason and not renew:
         return [dict(each) for each in conditions]
     since = timestamp(now)
@@ -78,6 +84,16 @@ def has_deadline(deployment: Object) -> bool:
     """Whether a rollout has to make progress within a time."""
     seconds = at(deployment, "spec", "progressDeadlineSeconds")
     return seconds is not None and seconds != _ENDLESS
+
+
+def pause_conditions(deployment: Object, now: float) -> list[dict[str, Any]] | None:
+    """The conditions of a deployment that was halted or goes on; None where that has been told already."""
+    present = at(deployment, "status", "conditions") or ()
+    reason, paused = (find(present, "Progressing") or {}).get("reason"), bool(at(deployment, "spec", "paused"))
+    if not has_deadline(deployment) or reason == _LATE or paused == (reason == _PAUSED):
+        return None
+    word = "paused" if paused else "resumed"
+    return set_condition(present, "Progressing", None, f"Deployment{word.title()}", f"Deployment is {word}", now)
 
 
 def is_complete(deployment: Object, counts: Mapping[str, int]) -> bool:
@@ -106,21 +122,21 @@ def _progress(
         text = f"{what} is progressing."
         return set_condition(conditions, "Progressing", True, "ReplicaSetUpdated", text, now, renew=True)
     if present is None and new is not None:
-        text = f'Created new replica set "{metadata(new)["name"]}"'
-        return set_condition(conditions, "Progressing", True, "NewReplicaSetCreated", text, now)
+        text = f'Found new replica set "{metadata(new)["name"]}"'
+        return set_condition(conditions, "Progressing", True, "FoundNewReplicaSet", text, now)
     deadline = deadline_of(deployment, conditions)
     if deadline is not None and deadline <= now:
         text = f"{what} has timed out progressing."
-        return set_condition(conditions, "Progressing", False, "ProgressDeadlineExceeded", text, now)
+        return set_condition(conditions, "Progressing", False, _LATE, text, now)
     return conditions
 
 
 def deadline_of(deployment: Object, conditions: Sequence[Condition]) -> float | None:
     """When a rollout that does not get on is said to have failed, None where it is not under way."""
     present = find(conditions, "Progressing")
-    if present is None or not has_deadline(deployment) or present.get("status") != "True":
+    if present is None or not has_deadline(deployment):
         return None
-    if present.get("reason") in ("NewReplicaSetAvailable", "DeploymentPaused"):
+    if present.get("reason") in ("NewReplicaSetAvailable", _PAUSED, _LATE):
         return None
     return moment(present["lastUpdateTime"]) + float(at(deployment, "spec", "progressDeadlineSeconds"))
 

@@ -49,6 +49,31 @@ def test_taints_follow_conditions(cluster: simkit.Cluster) -> None:
     assert found["annotations"] == {"node.alpha.kubernetes.io/ttl": "0"}
 
 
+def test_nodes_that_come_and_go_are_told(cluster: simkit.Cluster) -> None:
+    """Once each, in the namespace where events of the cluster are."""
+    cluster.create(obj("v1", "Node", "n"))
+    cluster.settle()
+    ready(cluster, "True")
+    cluster.delete("node", "n")
+    cluster.settle()
+    assert [each[1:] for each in told(cluster, "n")] == [
+        ("RegisteredNode", "Node n event: Registered Node n in Controller", 1),
+        ("RemovingNode", "Node n event: Removing Node n from Controller", 1),
+    ]
+
+
+def test_pods_that_something_holds_fail_with_their_node(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """They say that they were disrupted, which a job may ignore."""
+    cluster.create({**pod("p"), "metadata": {"name": "p", "finalizers": ["a.test/hold"]}})
+    cluster.settle()
+    clock.advance(41)
+    cluster.settle()
+    status = cluster.get("pod", "p")["status"]
+    [condition] = [each for each in status["conditions"] if each["type"] == "DisruptionTarget"]
+    assert (status["phase"], condition["reason"]) == ("Failed", "DeletionByPodGC")
+    assert condition["message"] == "PodGC: node no longer exists"
+
+
 def test_pods_of_a_node_in_trouble_are_not_ready(cluster: simkit.Cluster) -> None:
     """Services stop sending to them before they are removed."""
     cluster.create(obj("v1", "Node", "n"))

@@ -8,7 +8,7 @@ import pytest
 
 import simkit
 from simkit.meta.message import Request
-from tests.engine.controllers.worlds import all_ready, names, obj, patch, say, workload
+from tests.engine.controllers.worlds import all_ready, names, obj, patch, say, told, workload
 
 DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/d"
 
@@ -178,6 +178,52 @@ def test_a_rollout_that_does_not_get_on_is_told(cluster: simkit.Cluster, clock: 
     assert conditions(cluster.get("deploy", "d"))["Progressing"] == "ProgressDeadlineExceeded"
 
 
+def test_a_rollout_that_cannot_begin_is_told(cluster: simkit.Cluster, clock: simkit.SimulatedClock) -> None:
+    """A new replica set that gets no pods is news even after a complete rollout, and is late in the end."""
+    cluster.create(workload("Deployment", "d", replicas=1, progressDeadlineSeconds=60))
+    cluster.settle()
+    all_ready(cluster)
+    cluster.settle()
+    assert conditions(cluster.get("deploy", "d"))["Progressing"] == "NewReplicaSetAvailable"
+    cluster.create(obj("v1", "ResourceQuota", "q", spec={"hard": {"pods": "1"}}))
+    cluster.settle()
+    patch(cluster, DEPLOYMENT, {"spec": {"template": {"metadata": {"labels": {"v": "2"}}}}})
+    cluster.settle()
+    assert conditions(cluster.get("deploy", "d"))["Progressing"] == "NewReplicaSetCreated"
+    clock.advance(61)
+    cluster.settle()
+    assert conditions(cluster.get("deploy", "d"))["Progressing"] == "ProgressDeadlineExceeded"
+
+
+def test_a_replica_set_that_may_not_be_made_is_told(cluster: simkit.Cluster) -> None:
+    """In a condition and an event, with its name."""
+    cluster.create(obj("v1", "ResourceQuota", "q", spec={"hard": {"count/replicasets.apps": "0"}}))
+    cluster.settle()
+    cluster.create(workload("Deployment", "d", replicas=1))
+    cluster.settle()
+    [progress] = cluster.get("deploy", "d")["status"]["conditions"]
+    assert (progress["status"], progress["reason"]) == ("False", "ReplicaSetCreateError")
+    assert progress["message"].startswith('Failed to create new replica set "d-')
+    assert "is forbidden: exceeded quota: q, requested: count/replicasets.apps=1" in progress["message"]
+    assert told(cluster, "d")[0][1:3] == ("ReplicaSetCreateError", progress["message"])
+
+
+def test_pausing_and_resuming_are_told(cluster: simkit.Cluster) -> None:
+    """How far the rollout is is not known meanwhile; a finished one is finished again afterwards."""
+    cluster.create(workload("Deployment", "d", replicas=1))
+    cluster.settle()
+    all_ready(cluster)
+    cluster.settle()
+    patch(cluster, DEPLOYMENT, {"spec": {"paused": True}})
+    cluster.settle()
+    progress = cluster.get("deploy", "d")["status"]["conditions"][-1]
+    told_of = [progress[name] for name in ("type", "status", "reason", "message")]
+    assert told_of == ["Progressing", "Unknown", "DeploymentPaused", "Deployment is paused"]
+    patch(cluster, DEPLOYMENT, {"spec": {"paused": False}})
+    cluster.settle()
+    assert conditions(cluster.get("deploy", "d"))["Progressing"] == "NewReplicaSetAvailable"
+
+
 def test_a_paused_deployment_only_scales(cluster: simkit.Cluster) -> None:
     """Its template waits, its size does not."""
     cluster.create(workload("Deployment", "d", replicas=1))
@@ -301,6 +347,25 @@ def test_a_daemon_runs_on_every_node_that_fits(cluster: simkit.Cluster) -> None:
     assert {"key": "node.kubernetes.io/unschedulable", "operator": "Exists", "effect": "NoSchedule"} in pod["spec"][
         "tolerations"
     ]
+
+
+@pytest.mark.parametrize(
+    ("phase", "word", "wish", "kind"),
+    [("Failed", "failed", "kill", "Warning"), ("Succeeded", "succeeded", "delete", "Normal")],
+)
+def test_a_daemon_that_ended_is_told_and_made_anew(
+    cluster: simkit.Cluster, phase: str, word: str, wish: str, kind: str
+) -> None:
+    """A daemon has no end, be it a good one."""
+    node(cluster, "a")
+    cluster.create(workload("DaemonSet", "d"))
+    cluster.settle()
+    [name] = names(cluster, "pods")
+    say(cluster, name, phase, ready=False)
+    cluster.settle()
+    text = f"Found {word} daemon pod default/{name} on node a, will try to {wish} it"
+    assert (kind, f"{word.capitalize()}DaemonPod", text, 1) in told(cluster, "d")
+    assert names(cluster, "pods") != [name]
 
 
 def test_a_daemon_is_updated_node_by_node(cluster: simkit.Cluster) -> None:
