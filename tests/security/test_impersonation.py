@@ -52,6 +52,13 @@ def act(cluster: Cluster, headers: Mapping[str, str | tuple[str, ...]], who: Ide
     return response.object["status"]["userInfo"] if response.status == 201 else response.status
 
 
+def test_one_key_written_in_two_ways(cluster: Cluster) -> None:
+    """Values of one key of extra are all asked for and all taken, however the key is written."""
+    taken = {"Impersonate-User": "ann", "Impersonate-Extra-scopes": "view", "Impersonate-Extra-%73copes": "view"}
+    assert act(cluster, taken)["extra"] == {"scopes": ["view", "view"]}
+    assert act(cluster, {**taken, "Impersonate-Extra-%73copes": "edit"}) == 403
+
+
 def test_names_that_no_account_has(cluster: Cluster) -> None:
     """Whoever may act as the accounts of a namespace may not act as users who are only called like one."""
     ask = "/apis/authentication.k8s.io/v1/selfsubjectreviews"

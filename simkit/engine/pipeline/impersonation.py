@@ -97,8 +97,9 @@ def _become(headers: Mapping[str, Sequence[str]]) -> Identity:
         groups += [] if UNAUTHENTICATED in groups else [UNAUTHENTICATED]
     elif AUTHENTICATED not in groups and UNAUTHENTICATED not in groups:
         groups.append(AUTHENTICATED)
-    extra: dict[str, Sequence[str]] = {}
+    extra: dict[str, list[str]] = {}
     for name, values in headers.items():
         if name.startswith(_EXTRA):
-            extra[extra_key(name[len(_EXTRA) :].lower())] = tuple(values)
-    return Identity(user, tuple(groups), (headers.get(_UID) or ("",))[0], extra)
+            extra.setdefault(extra_key(name[len(_EXTRA) :].lower()), []).extend(values)
+    taken = {key: tuple(values) for key, values in extra.items()}
+    return Identity(user, tuple(groups), (headers.get(_UID) or ("",))[0], taken)

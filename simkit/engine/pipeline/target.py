@@ -20,6 +20,8 @@ from simkit.meta.names import GroupResource
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _NAMESPACE_PARTS: Final = frozenset({"status", "finalize"})
 _NAME: Final = "metadata.name"
+_LONGEST: Final = 16 * 1024
+"""Characters of selectors in which a name is looked for: nobody knows yet who sends them."""
 _NUMBERS: Final = ("limit", "timeoutSeconds")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
@@ -122,15 +124,15 @@ def is_true(query: Mapping[str, Sequence[str]], name: str) -> bool:
 
 def _name_selected(query: Mapping[str, Sequence[str]]) -> str:
     """The one name that a field selector asks for, if it can be one and the other parameters can be read."""
-    selector = query.get("fieldSelector")
-    if not selector or _NAME not in selector[0]:
+    selector, labelled = (query.get(name, ("",))[0] for name in ("fieldSelector", "labelSelector"))
+    if _NAME not in selector or len(selector) + len(labelled) > _LONGEST:
         return ""
     numbers = (query[name][0] for name in _NUMBERS if name in query)
     if not all(map(_NUMBER.fullmatch, numbers)):
         return ""
     try:
-        name = fields.parse(selector[0]).exact(_NAME)
-        labels.parse(query.get("labelSelector", ("",))[0])
+        name = fields.parse(selector).exact(_NAME)
+        labels.parse(labelled)
     except ValueError:
         return ""
     return "" if path_segment(name) else name

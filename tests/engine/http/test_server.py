@@ -44,6 +44,21 @@ def test_parts_of_a_request(secure: Client, shelf: Shelf) -> None:
     assert request.certificates == ()
 
 
+@pytest.mark.parametrize("path", ["/somewhere", "/blocking"])
+@pytest.mark.parametrize("ahead", ["", "Expect: 100-continue\r\n"])
+def test_bodies_in_pieces(plain: Client, shelf: Shelf, path: str, ahead: str) -> None:
+    """A body that comes in pieces arrives whole, wherever the request is answered, and the next request is read."""
+    sock = socket.create_connection((plain.host, plain.port), timeout=10)
+    head = f"PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n{ahead}\r\n"
+    for piece in (head, "ab", "cd", f"efGET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"):
+        sock.sendall(piece.encode())
+        time.sleep(0.02)
+    answers = b"".join(iter(lambda: sock.recv(65536), b""))
+    sock.close()
+    assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [*([b"100"] if ahead else []), b"200", b"200"]
+    assert [(request.method, request.body) for request in shelf.requests] == [("PUT", b"abcdef"), ("GET", b"")]
+
+
 def test_headers_of_an_answer(secure: Client) -> None:
     """Every answer has a length, a date, an audit identifier and forbids caching."""
     answer = secure.ask("GET", "/api")

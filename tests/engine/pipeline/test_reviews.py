@@ -50,6 +50,14 @@ def test_local_reviews(spec: dict[str, Any], why: str) -> None:
     assert refused("localsubjectaccessreviews", {"spec": spec}, "a") == why
 
 
+def test_questions_have_no_paths() -> None:
+    """A question that was asked is gone: there is no path of one, whatever is to be done to it."""
+    for kind in ("subjectaccessreviews", "selfsubjectrulesreviews"):
+        for method in ("GET", "POST", "PUT", "DELETE"):
+            assert CLUSTER.perform(Request.of(method, f"/apis/authorization.k8s.io/v1/{kind}/x")).status == 404
+    assert CLUSTER.perform(Request.of("POST", "/api/v1/componentstatuses/x", {})).status == 405
+
+
 def test_nothing_but_questions() -> None:
     """A review has no name; a local one has a namespace besides."""
     named = {"metadata": {"name": "x"}, "spec": {"resourceAttributes": POD, "user": "ann"}}
