@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.lookup import Lookup
-from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens, Verified
+from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
+from simkit.engine.authn.verified import Verified
 from simkit.engine.seams import Token
 from simkit.meta.clock import Clock
 from simkit.meta.identity import Identity

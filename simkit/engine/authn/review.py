@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from simkit.engine.authn.serviceaccount import InvalidToken, Verified
 from simkit.engine.authn.union import authenticated
+from simkit.engine.authn.verified import InvalidToken, Verified, Verifier
 from simkit.engine.seams import Authenticator
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
@@ -25,19 +24,14 @@ class TokenVerdict:
     error: str = ""
 
 
-class Verifier(Protocol):
-    """Knows tokens that name their audiences. None: not my kind of token. Raises InvalidToken: mine, and bad."""
-
-    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified | None: ...
-
-
 class TokenReviewer:
     """Judges bearer tokens that others were shown.
 
     Parameters
     ----------
     tokens
-        Authenticators of bearer tokens that name no audience: such a token is good for this server's audiences.
+        Authenticators of bearer tokens. Those of tokens that name no audience are good for this server's audiences;
+        some ask for whom a token is (a ``Verifier``).
     accounts
         The verifier of service account tokens, which name theirs.
     audiences
@@ -56,17 +50,24 @@ class TokenReviewer:
             return TokenVerdict(None, (), f"[{_UNKNOWN}, {refusal}]")
         if verified is not None:
             return TokenVerdict(authenticated(verified.identity), verified.audiences)
-        return self._by_others(token, tuple(audience for audience in wanted if audience in self._audiences))
+        return self._by_others(token, wanted)
 
-    def _by_others(self, token: str, common: tuple[str, ...]) -> TokenVerdict:
+    def _by_others(self, token: str, wanted: Sequence[str]) -> TokenVerdict:
         """Asked after our own tokens have been recognized, so that none of those is shown to a service outside."""
         error = ""
-        for authenticator in self._tokens if common else ():
+        for authenticator in self._tokens:
             try:
-                identity = authenticator.authenticate(Credentials(bearer=token))
-            except StatusError as refusal:
-                error = error or refusal.message
+                found = self._verified(authenticator, token, wanted)
+            except (StatusError, InvalidToken) as refusal:
+                error = error or str(refusal)
                 continue
-            if identity is not None:
-                return TokenVerdict(authenticated(identity), common)
+            if found is not None:
+                return TokenVerdict(authenticated(found.identity), found.audiences)
         return TokenVerdict(None, (), error or _UNKNOWN)
+
+    def _verified(self, authenticator: Authenticator, token: str, wanted: Sequence[str]) -> Verified | None:
+        if isinstance(authenticator, Verifier):
+            return authenticator.verify(token, wanted)
+        common = tuple(audience for audience in wanted if audience in self._audiences)
+        identity = authenticator.authenticate(Credentials(bearer=token)) if common else None
+        return None if identity is None else Verified(identity, common)

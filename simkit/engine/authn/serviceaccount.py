@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.authn.claims import DEFAULT_ISSUER, LEGACY_ISSUER, Bound, Subject, subject_of
 from simkit.engine.authn.lookup import Lookup, decoded
+from simkit.engine.authn.verified import InvalidToken, Verified
 from simkit.engine.seams import Token
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
@@ -49,18 +49,6 @@ class Issuer:
     def issue(self, claims: Mapping[str, Any]) -> Token:
         """The signed token that carries the claims."""
         return Token(self._signer.sign({"iss": self.issuer, **claims}))
-
-
-class InvalidToken(Exception):
-    """A service account token that is not good, or not for this audience; the text says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """Whose token it is, and those of the asked audiences that it is for."""
-
-    identity: Identity
-    audiences: tuple[str, ...]
 
 
 class ServiceAccountTokens:

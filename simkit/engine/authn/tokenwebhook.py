@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import orjson
 
+from simkit.engine.authn.verified import Verified
 from simkit.engine.outside.call import CallFailed, Poster, insist, review_status
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHENTICATION_GROUP
@@ -34,7 +35,7 @@ class WebhookTokens:
     version
         Of the review that is sent.
     audiences
-        For which a token must be good.
+        This server's own, for which a token must be good that is used here.
     ttl
         Seconds for which an answer is remembered, whatever it was.
 
@@ -58,47 +59,75 @@ class WebhookTokens:
     ) -> None:
         self._poster, self._clock, self._version = poster, clock, version
         self._audiences, self._ttl, self._backoff, self._sleep = tuple(audiences), ttl, backoff, sleep
-        self._kept: OrderedDict[bytes, tuple[float, Identity | None]] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[float, Verified | None]] = OrderedDict()
         self._lock = Lock()
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
         """The identity that the service knows, None for a token that it does not. Raises 401 where it fails."""
-        token = credentials.bearer
-        if not token:
-            return None
-        key, now = hashlib.sha256(token.encode()).digest(), self._clock.now()
+        verified = self.verify(credentials.bearer) if credentials.bearer else None
+        return None if verified is None else verified.identity
+
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified | None:
+        """Whose token it is and for which audiences, None where the service does not know it. Raises 401."""
+        wanted = tuple(audiences) or self._audiences
+        key, now = hashlib.sha256("\n".join((token, *wanted)).encode()).digest(), self._clock.now()
         known = self._kept.get(key)
         if known is not None and now < known[0]:
             return known[1]
         try:
-            identity = self._identity(self._asked(token))
+            verified = self._verified(self._asked(token, wanted), wanted)
         except CallFailed as error:
             _LOG.warning("the token webhook failed: %s", error)
             raise unauthorized() from error
         with self._lock:
             self._kept.pop(key, None)
-            self._kept[key] = (now + self._ttl, identity)
+            self._kept[key] = (now + self._ttl, verified)
             while len(self._kept) > REMEMBERED:
                 self._kept.popitem(last=False)
-        return identity
+        return verified
 
-    def _asked(self, token: str) -> Mapping[str, Any]:
+    def _asked(self, token: str, audiences: Sequence[str]) -> Mapping[str, Any]:
         spec: dict[str, Any] = {"token": token}
-        if self._audiences:
-            spec["audiences"] = list(self._audiences)
+        if audiences:
+            spec["audiences"] = list(audiences)
         head = {"kind": "TokenReview", "apiVersion": f"{AUTHENTICATION_GROUP}/{self._version}"}
         body = orjson.dumps(
             {**head, "metadata": {"creationTimestamp": None}, "spec": spec, "status": {"user": {}}},
         )
         return review_status(insist(self._poster, body, backoff=self._backoff, sleep=self._sleep), "TokenReview")
 
-    def _identity(self, status: Mapping[str, Any]) -> Identity | None:
+    def _verified(self, status: Mapping[str, Any], wanted: Sequence[str]) -> Verified | None:
         if status.get("authenticated") is not True:
             return None
-        named = status.get("audiences") or self._audiences
-        if self._audiences and not set(self._audiences).intersection(named):
+        named = _texts(status.get("audiences")) or self._audiences
+        meant = tuple(audience for audience in wanted if audience in named)
+        if wanted and not meant:
             return None
-        user = status.get("user") or {}
-        extra = {str(name): tuple(map(str, values)) for name, values in (user.get("extra") or {}).items()}
-        groups = tuple(map(str, user.get("groups") or ()))
-        return Identity(str(user.get("username") or ""), groups, str(user.get("uid") or ""), extra)
+        user = _mapping(status.get("user"))
+        extra = {name: _texts(values) for name, values in _mapping(user.get("extra")).items()}
+        name, uid = (_text(user.get(field)) for field in ("username", "uid"))
+        return Verified(Identity(name, _texts(user.get("groups")), uid, extra), meant)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise _unreadable()
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if value is not None and not isinstance(value, list):
+        raise _unreadable()
+    return tuple(map(_text, value or ()))
+
+
+def _text(value: Any) -> str:
+    if value is not None and not isinstance(value, str):
+        raise _unreadable()
+    return value or ""
+
+
+def _unreadable() -> CallFailed:
+    return CallFailed("the answer is a TokenReview whose status cannot be read")

@@ -16,6 +16,7 @@ from simkit.engine.authn.config import Settings, build
 from simkit.engine.authn.jwk import ALGORITHMS, BadKeySet, read_key_set
 from simkit.engine.authn.oidc import Provider, over_https
 from simkit.engine.authn.oidcflags import Flags, tokens_by_flags
+from simkit.engine.authn.review import TokenReviewer
 from simkit.engine.authn.structured import StructuredTokens, parse
 from simkit.engine.authn.tokenwebhook import WebhookTokens
 from simkit.engine.outside.call import Caller, CallFailed
@@ -483,3 +484,42 @@ def test_a_token_webhook_that_fails(tmp_path: Path) -> None:
         assert [who(tokens, "x") for _ in range(5)] == [401, 401, 401, None, None]
         assert service.requests[0][2]["apiVersion"] == "authentication.k8s.io/v1"
     assert who(tokens, "") is None
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"user": "ann"},
+        {"user": {"username": ["ann"]}},
+        {"user": {"username": "ann", "groups": "system:masters"}},
+        {"user": {"username": "ann", "groups": [1]}},
+        {"user": {"username": "ann", "extra": {"scopes": "all"}}},
+        {"user": {"username": "ann"}, "audiences": "own"},
+    ],
+)
+def test_a_token_webhook_that_answers_another_shape(tmp_path: Path, status: dict[str, Any]) -> None:
+    """What is no text where one belongs makes nobody: it is not guessed what was meant."""
+    answer = {"status": {"authenticated": True, **status}}
+    with serving(tmp_path, lambda path, body: (200, answer)) as service:
+        caller = Caller(read(service.kubeconfig(tmp_path / "config")))
+        assert who(WebhookTokens(caller, SimulatedClock()), "x") == 401
+
+
+def test_a_token_webhook_is_asked_for_audiences(tmp_path: Path) -> None:
+    """A review for other audiences reaches the service, which may know them; what it says of others counts not."""
+
+    def answer(path: str, body: Any) -> tuple[int, Any]:
+        named = {"silent": None, "other": ["other"]}.get(body["spec"]["token"], ["vault", "x"])
+        return 200, {"status": {"authenticated": True, "user": {"username": "ann"}, "audiences": named}}
+
+    with serving(tmp_path, answer) as service:
+        caller = Caller(read(service.kubeconfig(tmp_path / "config")))
+        tokens = WebhookTokens(caller, SimulatedClock(), audiences=("own",))
+        reviewer = TokenReviewer([tokens], None, ("own",))
+        assert reviewer.review("badge", ("vault", "own")).audiences == ("vault",)
+        assert service.requests[-1][2]["spec"]["audiences"] == ["vault", "own"]
+        assert reviewer.review("silent", ("vault", "own")).audiences == ("own",)
+        assert reviewer.review("silent", ("vault",)).identity is None
+        assert reviewer.review("other", ("vault",)).identity is None
+        assert who(tokens, "badge") is None
+        assert who(tokens, "silent") is not None

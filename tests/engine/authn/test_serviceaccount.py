@@ -27,13 +27,13 @@ from simkit.engine.authn.jws import (
 )
 from simkit.engine.authn.review import TokenReviewer
 from simkit.engine.authn.serviceaccount import (
-    InvalidToken,
     Issuer,
     ServiceAccountTokens,
     discovery_document,
     key_set,
 )
 from simkit.engine.authn.tokens import StaticTokens
+from simkit.engine.authn.verified import InvalidToken
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
