@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -35,13 +35,18 @@ class FieldLabels:
             raise BadFieldSelector(text % given)
         return Term(self.aliases.get(term.field, term.field), term.value, term.equal)
 
+    def with_labels(self, names: Collection[str]) -> FieldLabels:
+        """The labels with more of them."""
+        return replace(self, labels=self.labels | set(names)) if names else self
+
     def values(self, obj: Object) -> dict[str, str]:
         """The values of the labels that are simply paths into the object."""
         paths = (self.aliases.get(name, name) for name in self.labels)
-        return {path: _text(at(obj, *path.split("."))) for path in paths if path not in _IN_EVERY_OBJECT}
+        return {path: field_text(at(obj, *path.split("."))) for path in paths if path not in _IN_EVERY_OBJECT}
 
 
-def _text(value: Any) -> str:
+def field_text(value: Any) -> str:
+    """A value as field selectors see it; empty where there is none, or a structure."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None or isinstance(value, dict | list) else str(value)

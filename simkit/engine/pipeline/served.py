@@ -108,7 +108,7 @@ class Served:
 
     @cached_property
     def field_labels(self) -> FieldLabels:
-        return field_labels(self.resource)
+        return field_labels(self.resource).with_labels(self.custom.selectable if self.custom is not None else ())
 
     def to_storage(self, draft: Draft) -> Draft:
         """The object in the version that is stored; the draft is given away. A custom one stays as it was written:

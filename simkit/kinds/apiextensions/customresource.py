@@ -16,6 +16,7 @@ from simkit.schema.custom.contents import embedded, repeated
 from simkit.schema.custom.defaults import fill
 from simkit.schema.custom.values import ABSENT, Check
 from simkit.schema.custom.wording import NOWHERE, NULL
+from simkit.schema.fields import field_text
 
 _BLOCKING: Final = frozenset(
     {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
@@ -38,6 +39,7 @@ def rules_of(version: CustomVersion) -> KindRules:
         validate=judge.validate,
         generation=judge.raises_generation,
         row=judge.row,
+        fields=judge.fields,
         subresources={"status": Subresource(_status_alone, judge.validate_status)} if with_status else None,
         warnings=judge.warnings,
         plain_finalizers=True,
@@ -146,6 +148,14 @@ class _Judge:
 
     def row(self, obj: Object, now: float) -> Sequence[Any]:
         return [name_of(obj), *(cell(obj, column, now) for column in self._version.columns or (_AGE,))]
+
+    def fields(self, obj: Object) -> Mapping[str, str]:
+        """The values of the fields that selectors may name, as the object is in this version."""
+        paths = self._version.selectable
+        if not paths:
+            return {}
+        shown = self._version.read(obj)
+        return {path: field_text(at(shown, *path.split("."))) for path in paths}
 
     # Scale
 

@@ -52,7 +52,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         }
         return
     status = draft.get("status")
-    if status is not None:
+    if status is not None and status == old.get("status"):  # otherwise the status is what is written
         known = list(status.get("storedVersions") or ())
         draft["status"] = {**status, "storedVersions": known + [name for name in storage[:1] if name not in known]}
 
@@ -102,8 +102,8 @@ def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
 def _status_faults(obj: Object) -> Iterator[FieldError]:
     from simkit.kinds.parts.gotext import texts
 
+    yield from _accepted_names(obj)
     status: Mapping[str, Any] = obj.get("status") or {}
-    yield from name_faults(status.get("acceptedNames") or {}, "status.acceptedNames")
     path, stored = "status.storedVersions", status.get("storedVersions") or ()
     shown = texts(stored or None)
     if not stored:
@@ -118,8 +118,14 @@ def _status_faults(obj: Object) -> Iterator[FieldError]:
             yield invalid_value(f"{path}[{index}]", name, "must appear in spec.versions")
 
 
+def _accepted_names(obj: Object) -> Iterator[FieldError]:
+    names = at(obj, "status", "acceptedNames") or {}
+    yield from name_faults(names, "status.acceptedNames")
+
+
 def _status_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_status_faults(obj))
+    """Of a written status only the names are looked at: which versions are stored is the migrator's word."""
+    return list(_accepted_names(obj))
 
 
 # Groups of the project's own need an approval

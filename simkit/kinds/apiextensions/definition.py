@@ -189,6 +189,12 @@ class CustomVersion:
         return columns
 
     @cached_property
+    def selectable(self) -> Sequence[str]:
+        """The fields that selectors may name besides name and namespace, as they name them."""
+        rows = self._part("selectableFields") or ()
+        return [str(row.get("jsonPath") or "").removeprefix(".") for row in rows]
+
+    @cached_property
     def warning(self) -> str:
         """What users of a deprecated version are told; empty for others."""
         if not self.row.get("deprecated"):

@@ -13,7 +13,7 @@ _ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "
 
 
 class BadPath(ValueError):
-    """A path that leads to no field of the schema."""
+    """A path that leads to no field of the schema; ``str()`` says why."""
 
 
 def normalized(path: str, schema: Schema) -> str:
@@ -25,8 +25,13 @@ def normalized(path: str, schema: Schema) -> str:
     >>> normalized(".a['x.y']", node)
     'a[x.y]'
     """
+    return resolved(path, schema)[0]
+
+
+def resolved(path: str, schema: Schema, *, brackets: bool = True) -> tuple[str, Schema]:
+    """The path as errors show it, and the node that it leads to. ``brackets``: whether names may stand in them."""
     found, node = "", schema
-    for name in _names(path):
+    for name in _names(path, brackets):
         if node.row.get("fields") is not None:
             below = node.fields.get(name)
             found += f".{name}"
@@ -34,36 +39,46 @@ def normalized(path: str, schema: Schema) -> str:
             below = node.values
             found += f"[{name}]"
         if below is None:
-            raise BadPath(path)
+            raise BadPath("does not refer to a valid field")
         node = below
-    return found.removeprefix(".")
+    return found.removeprefix("."), node
 
 
-def _names(path: str) -> Iterator[str]:
+def _names(path: str, brackets: bool) -> Iterator[str]:
     tokens = iter(_TOKEN.findall(path))
     for token in tokens:
         if token == ".":
-            yield _next(tokens, path)
-        elif token == "[":
-            text = _next(tokens, path)
-            if len(text) < 2 or text[0] != "'" or text[-1] != "'" or _next(tokens, path) != "]":
-                raise BadPath(path)
-            yield _unescaped(text[1:-1], path)
+            yield _next(tokens)
+        elif token != "[":
+            raise BadPath(f"expected [ or . but got: {token}")
+        elif not brackets:
+            raise BadPath("array notation is not allowed")
         else:
-            raise BadPath(path)
+            yield _quoted(tokens)
 
 
-def _next(tokens: Iterator[str], path: str) -> str:
+def _quoted(tokens: Iterator[str]) -> str:
+    text = _next(tokens)
+    if len(text) < 2 or text[0] != "'" or text[-1] != "'":
+        raise BadPath(f"expected single quoted string but got {text}")
+    name = _unescaped(text[1:-1])
+    closing = _next(tokens)
+    if closing != "]":
+        raise BadPath(f"expected ] but got {closing}")
+    return name
+
+
+def _next(tokens: Iterator[str]) -> str:
     token = next(tokens, None)
     if token is None:
-        raise BadPath(path)
+        raise BadPath("unexpected end of JSON path")
     return token
 
 
-def _unescaped(text: str, path: str) -> str:
+def _unescaped(text: str) -> str:
     def letter(found: re.Match[str]) -> str:
         if found[1] not in _ESCAPES:
-            raise BadPath(path)
+            raise BadPath("invalid string literal: invalid syntax")
         return _ESCAPES[found[1]]
 
     return re.sub(r"\\(.)", letter, text)

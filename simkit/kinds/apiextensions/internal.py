@@ -14,7 +14,7 @@ from simkit.meta.fielderror import Shown, quoted
 from simkit.meta.objects import Object
 
 Properties = Mapping[str, Any]
-_PARTS: Final = ("schema", "subresources", "additionalPrinterColumns")
+_PARTS: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 _POINTED: Final = "0xc000000000"
 
 
@@ -41,6 +41,10 @@ class Version:
     def columns(self) -> Sequence[Properties]:
         return self.parts.get("additionalPrinterColumns") or ()
 
+    @property
+    def selectable(self) -> Sequence[Properties]:
+        return self.parts.get("selectableFields") or ()
+
     def printed(self) -> str:
         """The version as Go prints it."""
 
@@ -50,13 +54,16 @@ class Version:
         group = "apiextensions"
         columns = f"[]{group}.CustomResourceColumnDefinition"
         listed = "(nil)" if not self.columns else "{" + ", ".join(map(_column, self.columns)) + "}"
+        fields = f"[]{group}.SelectableField"
+        named = (f"{group}.SelectableField{{JSONPath:{quoted(row.get('jsonPath') or '')}}}" for row in self.selectable)
+        selected = f"{{{', '.join(named)}}}" if self.selectable else "(nil)"
         flags = f"Served:{_flag(self.served)}, Storage:{_flag(self.storage)}, Deprecated:{_flag(self.deprecated)}"
         return (
             f"{group}.CustomResourceDefinitionVersion{{Name:{quoted(self.name)}, {flags}, "
             f"DeprecationWarning:{pointer('string', self.warning)}, "
             f"Schema:{pointer(group + '.CustomResourceValidation', self.schema)}, "
             f"Subresources:{pointer(group + '.CustomResourceSubresources', self.subresources)}, "
-            f"AdditionalPrinterColumns:{columns}{listed}, SelectableFields:[]{group}.SelectableField(nil)}}"
+            f"AdditionalPrinterColumns:{columns}{listed}, SelectableFields:{fields}{selected}}}"
         )
 
 

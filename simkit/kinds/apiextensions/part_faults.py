@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.kinds.apiextensions.fieldpath import BadPath, resolved
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many
 from simkit.meta.format import dns1035_label
+from simkit.schema.structural import Schema
 
 Properties = Mapping[str, Any]
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
@@ -82,6 +84,46 @@ def subresource_faults(subresources: Properties | None, path: str) -> Iterator[F
             yield from _not_simple(text, where)
         elif not text.startswith(starts):
             yield invalid_value(where, text, f"should be a json path under {described}")
+
+
+_SELECTABLE: Final = frozenset({"string", "boolean", "integer"})
+_MOST_SELECTABLE: Final = 8
+
+
+def selectable_faults(
+    rows: Sequence[Properties], schema: Schema | None, path: str, unread: str
+) -> Iterator[FieldError]:
+    """What is wrong with the fields that selectors may name; ``unread`` is said where there is no schema beside."""
+    if not rows:
+        return
+    if schema is None:
+        yield invalid_value(path, "", f"selectableFields may only be set when {unread}")
+        return
+    seen: set[str] = set()
+    for index, row in enumerate(rows):
+        where, text = f"{path}[{index}].jsonPath", row.get("jsonPath") or ""
+        if not text:
+            yield required(where)
+            continue
+        try:
+            found, node = resolved(text, schema, brackets=False)
+        except BadPath as error:
+            yield invalid_value(where, text, f"is an invalid path: {error}")
+            continue
+        yield from _unselectable(found, node, where, text)
+        if found in seen:
+            yield duplicate(where, text)
+        seen.add(found)
+    if len(seen) > _MOST_SELECTABLE:
+        yield too_many(path, len(seen), _MOST_SELECTABLE)
+
+
+def _unselectable(found: str, node: Schema, where: str, text: str) -> Iterator[FieldError]:
+    if found.split(".")[0] == "metadata":
+        yield invalid_value(where, text, "must not point to fields in metadata")
+    if node.row.get("type") not in _SELECTABLE:
+        kinds = "Enum string fields and strings with formats are allowed."
+        yield invalid_value(where, text, f"must point to a field of type string, boolean or integer. {kinds}")
 
 
 def warning_faults(deprecated: bool, warning: str | None, path: str) -> Iterator[FieldError]:

@@ -9,7 +9,13 @@ from typing import Any, Final
 from simkit.kinds.apiextensions.conversion_faults import conversion_faults
 from simkit.kinds.apiextensions.default_faults import default_faults, unpruned_defaults
 from simkit.kinds.apiextensions.internal import Internal, Version, internal_of
-from simkit.kinds.apiextensions.part_faults import column_faults, name_faults, subresource_faults, warning_faults
+from simkit.kinds.apiextensions.part_faults import (
+    column_faults,
+    name_faults,
+    selectable_faults,
+    subresource_faults,
+    warning_faults,
+)
 from simkit.kinds.apiextensions.rule_faults import Costs
 from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_faults, map_key_faults, set_faults
 from simkit.kinds.apiextensions.structure import structure_faults, unreadable
@@ -17,7 +23,8 @@ from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_v
 from simkit.meta.format import dns1035_label, dns_subdomain
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.custom.rows import schema_of
+from simkit.schema.custom.rows import row_of, schema_of
+from simkit.schema.structural import Schema
 
 Properties = Mapping[str, Any]
 _SCOPES: Final = ("Cluster", "Namespaced")
@@ -88,6 +95,10 @@ def _version_faults(version: Version, path: str, internal: Internal, strictness:
     yield from subresource_faults(version.subresources, f"{path}.subresources")
     for index, column in enumerate(version.columns):
         yield from column_faults(column, f"{path}.additionalPrinterColumns[{index}]")
+    without = "version.schema.openAPIV3Schema is not included"
+    yield from selectable_faults(
+        version.selectable, _selected_from(version.schema), f"{path}.selectableFields", without
+    )
 
 
 def _set_of_versions(internal: Internal) -> Iterator[FieldError]:
@@ -113,6 +124,13 @@ def _shared_faults(internal: Internal, strictness: Strictness) -> Iterator[Field
     yield from subresource_faults(internal.shared.get("subresources"), "spec.subresources")
     for index, column in enumerate(internal.shared.get("additionalPrinterColumns") or ()):
         yield from column_faults(column, f"spec.additionalPrinterColumns[{index}]")
+    selectable, schema = internal.shared.get("selectableFields") or (), _selected_from(internal.shared.get("schema"))
+    yield from selectable_faults(selectable, schema, "spec.selectableFields", "validations.schema is included")
+
+
+def _selected_from(validation: Properties | None) -> Schema | None:
+    schema = (validation or {}).get("openAPIV3Schema")
+    return None if schema is None else Schema(row_of(schema), Catalogue.for_release("1.30").definition)
 
 
 def _validation_faults(
@@ -152,11 +170,16 @@ def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:
     if schema.get("type") and schema["type"] != "object":
         detail = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
         yield invalid_value(f"{path}.type", schema["type"], detail)
-    elif any(schema.get(name) for name in _WITHOUT_STATUS):
+    elif any(_is_set(schema.get(name)) for name in _WITHOUT_STATUS):
         detail = (
             f"only [{_WITH_STATUS}] fields are allowed at the root of the schema if the status subresource is enabled"
         )
         yield invalid_value(path, Shown("apiextensions.JSONSchemaProps{}"), detail)
+
+
+def _is_set(value: Any) -> bool:
+    """Whether the real server has a value there, also an empty one or 0."""
+    return value is not None and value is not False and value != ""
 
 
 # Updates

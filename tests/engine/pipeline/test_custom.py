@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import simkit
+from simkit.cluster.options import Options
 from simkit.meta.errors import StatusError, UnknownResource
 from simkit.meta.message import Request, Response
-from simkit.meta.objects import at
+from simkit.meta.objects import at, name_of
 from tests.shared import SHARED, needs_shared
 
 Body = dict[str, Any]
@@ -162,6 +163,32 @@ def test_objects_go_with_their_definition(cluster: simkit.Cluster) -> None:
     assert _ask(cluster, "GET", WIDGETS).status == 404
     with pytest.raises(UnknownResource):
         cluster.list("widgets")
+
+
+def test_selectors_name_fields_of_ones_own() -> None:
+    """With its gate a definition says which fields selectors may name, in the version that is asked for."""
+    spec = {"color": {"type": "string"}, "size": {"type": "integer"}, "on": {"type": "boolean"}}
+    paths = [{"jsonPath": f".spec.{name}"} for name in spec]
+    cluster = simkit.Cluster(seed=1, options=Options(feature_gates={"CustomResourceFieldSelectors": True}))
+    versions = _version(spec=spec, selectableFields=paths), _version("v2", storage=False)
+    assert _ask(cluster, "POST", CRDS, _definition(*versions)).status == 201
+    for widget in (_widget("a", color="red", size=1, on=True), _widget("b", color="blue", on=False)):
+        assert _ask(cluster, "POST", WIDGETS, widget).status == 201
+
+    def found(selector: str, path: str = WIDGETS) -> Any:
+        answer = _ask(cluster, "GET", f"{path}?fieldSelector={selector}")
+        body = answer.object
+        return [name_of(item) for item in body["items"]] if answer.status == 200 else body["message"]
+
+    assert [found(f"spec.{each}") for each in ("color=red", "color!=red", "size=1", "size=", "on=false")] == [
+        ["a"], ["b"], ["a"], ["b"], ["b"],
+    ]  # fmt: skip
+    assert found("spec.on=true,metadata.name=b") == []
+    assert found("spec.other=1") == "field label not supported: spec.other"
+    assert found("spec.color=red", WIDGETS.replace("v1", "v2")) == "field label not supported: spec.color"
+    plain = simkit.Cluster(seed=1)
+    answer = _ask(plain, "POST", CRDS, _definition(versions[0]))
+    assert "selectableFields" not in answer.object["spec"]["versions"][0]
 
 
 def test_the_status_is_written_alone(cluster: simkit.Cluster) -> None:

@@ -295,6 +295,75 @@ def test_stored_versions_stay_until_they_are_taken_away() -> None:
     assert _errors(new, old) == ['status.storedVersions[0]: Invalid value: "v1": must appear in spec.versions']
 
 
+def test_a_written_status_is_not_held_against_the_versions() -> None:
+    """Who migrates objects says which versions are stored; only the names in the status are looked at."""
+    assert RULES.subresources is not None
+    check, old = RULES.subresources["status"].validate, _definition()
+    new = copied(old)
+    new["status"]["storedVersions"] = ["v9"]
+    RULES.prepare(new, old)
+    assert new["status"]["storedVersions"] == ["v9"]
+    assert list(check(new, old)) == []
+    new["status"]["acceptedNames"] = {"plural": "A"}
+    assert [error.field for error in check(new, old)] == ["status.acceptedNames.plural"]
+
+
+@pytest.mark.parametrize("empty", [{"additionalProperties": {}}, {"maxProperties": 0}, {"not": {}}, {"allOf": []}])
+def test_what_may_not_stand_beside_a_status_may_not_be_empty_either(empty: dict[str, Any]) -> None:
+    """At the root of a schema with a status of its own also an empty alternative or a 0 is refused."""
+    version = {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}}
+    schema = {"openAPIV3Schema": {"type": "object", **empty}}
+    assert any(
+        "fields are allowed at the root" in text
+        for text in _errors(_definition(versions=[version | {"schema": schema}]))
+    )
+
+
+_DEFINED = {
+    "type": "object",
+    "properties": {
+        "metadata": {"type": "object", "properties": {"name": {"type": "string"}}},
+        "spec": {
+            "type": "object",
+            "properties": {"a": {"type": "string"}, "l": {"type": "array", "items": {"type": "string"}}},
+        },
+        "map": {"type": "object", "additionalProperties": {"type": "integer"}},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("paths", "told"),
+    [
+        ([".spec.a", ".map.x"], []),
+        ([""], ["[0].jsonPath: Required value"]),
+        ([".spec.b"], ['[0].jsonPath: Invalid value: ".spec.b": is an invalid path: does not refer to a valid field']),
+        (["spec.a"], ['[0].jsonPath: Invalid value: "spec.a": is an invalid path: expected [ or . but got: spec']),
+        (
+            [".spec['a']"],
+            ["[0].jsonPath: Invalid value: \".spec['a']\": is an invalid path: array notation is not allowed"],
+        ),
+        ([".spec."], ['[0].jsonPath: Invalid value: ".spec.": is an invalid path: unexpected end of JSON path']),
+        ([".metadata.name"], ['[0].jsonPath: Invalid value: ".metadata.name": must not point to fields in metadata']),
+        (
+            [".spec.l"],
+            [
+                '[0].jsonPath: Invalid value: ".spec.l": must point to a field of type string, boolean or integer. '
+                "Enum string fields and strings with formats are allowed."
+            ],
+        ),
+        ([".spec.a", ".spec.a"], ['[1].jsonPath: Duplicate value: ".spec.a"']),
+        ([f".map.x{number}" for number in range(9)], [": Too many: 9: must have at most 8 items"]),
+    ],
+)
+def test_fields_that_selectors_may_name(paths: list[str], told: list[str]) -> None:
+    """They lead to scalars outside of the metadata, once each, and there are at most eight."""
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": _DEFINED}}
+    rows = [{"jsonPath": path} for path in paths]
+    found = _errors(_definition(versions=[version | {"selectableFields": rows}]))
+    assert found == [f"spec.selectableFields{text}" for text in told]
+
+
 def test_groups_of_the_project_need_an_approval() -> None:
     """The annotation holds an address, or says that there is no approval."""
     body = _definition(group="things.k8s.io")
