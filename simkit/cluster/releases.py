@@ -37,7 +37,11 @@ _LIMITS: Final = (
         "objects are kept in the newest stable version of their kind, whatever the release stored; which one discovery "
         "names is exact at 1.20, elsewhere the one that the release before preferred too",
     ),
-    Limit("validation", "1.30's rules for all releases"),
+    Limit(
+        "validation",
+        "1.30's rules for all releases; what is written through beta versions of definitions, webhooks, signing "
+        "requests, endpoint slices and events is held to what those demanded",
+    ),
     Limit("controllers", "1.30's, with the labels and fields that they write; pods get tokens as in 1.22 and later"),
     Limit("protocol", "1.30's: list semantics, watches, server-side apply, status messages"),
 )

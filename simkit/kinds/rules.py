@@ -149,12 +149,8 @@ class KindRules:
     """Whether a status given on create is kept (the kind has a status field but resets nothing)."""
     deletion: Deletion = Deletion()
     """How its objects go away."""
-    to_storage: Mapping[str, Callable[[Object], Object]] | None = None
-    """For kinds served in several versions: how to come from another version to the storage version."""
-    from_storage: Mapping[str, Callable[[Object], Object]] | None = None
-    """... and how to go back."""
-    default_version: Mapping[str, Callable[[Draft], None]] | None = None
-    """Defaults of the other versions, applied before ``to_storage``."""
+    older: Mapping[str, KindRules] | None = None
+    """Rules of what is written through an older version, by ``apiVersion``, where that demanded something else."""
     seen: Callable[[Object], Object] = _same
     """A stored object as a write through a version sees it, for kinds whose writes stay in the version they are made
     in until the end: custom ones."""

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
+from simkit.kinds.parts.event import NEWER, OLDER, renamed
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object
 
-CORE_TO_GROUP: Final = {
-    "message": "note",
-    "involvedObject": "regarding",
-    "reportingComponent": "reportingController",
-    "source": "deprecatedSource",
-    "firstTimestamp": "deprecatedFirstTimestamp",
-    "lastTimestamp": "deprecatedLastTimestamp",
-    "count": "deprecatedCount",
-}
-"""Field names that differ; all others are the same in both."""
-GROUP_TO_CORE: Final = {there: here for here, there in CORE_TO_GROUP.items()}
 GROUP_VERSION: Final = f"{EVENTS_GROUP}/v1"
 
 
@@ -26,15 +17,15 @@ def core_event(event: Object) -> Object:
     """The event as the core group shows it."""
     if GroupVersion.parse(event["apiVersion"]).group != EVENTS_GROUP:
         return event
-    return _renamed(event, GROUP_TO_CORE, "v1")
+    return _in_words(event, OLDER, "v1")
 
 
 def group_event(event: Object) -> Object:
     """The event as the events group shows it."""
     if GroupVersion.parse(event["apiVersion"]).group == EVENTS_GROUP:
         return event
-    return _renamed(event, CORE_TO_GROUP, GROUP_VERSION)
+    return _in_words(event, NEWER, GROUP_VERSION)
 
 
-def _renamed(event: Object, names: dict[str, str], api_version: str) -> dict[str, Any]:
-    return {names.get(field, field): value for field, value in event.items()} | {"apiVersion": api_version}
+def _in_words(event: Object, names: Mapping[str, str], api_version: str) -> Object:
+    return renamed(event, names) | {"apiVersion": api_version}

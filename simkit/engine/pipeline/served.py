@@ -11,14 +11,16 @@ import orjson
 from simkit.engine.registry.write import Place
 from simkit.engine.seams import Entry
 from simkit.kinds.apiextensions.definition import Conversion, CustomVersion, Provider, uncalled
-from simkit.kinds.conversions.convert import form_of
-from simkit.kinds.conversions.family import ConversionError, Form
+from simkit.kinds.conversions.convert import kept_in
+from simkit.kinds.conversions.family import PLAIN as SAME
+from simkit.kinds.conversions.family import ConversionError, Family, Form
 from simkit.kinds.index import rules_of
 from simkit.kinds.rules import PLAIN, KindRules
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft, Object, copied
 from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.decoding import normalise
 from simkit.schema.fields import FieldLabels, field_labels
 from simkit.schema.history import life
 from simkit.schema.structural import Schema
@@ -49,7 +51,7 @@ class Served:
         self.catalogue, self.resource, self._gates, self._conversion = catalogue, resource, gates, conversion
         self.custom = _custom_version(catalogue, resource, conversion)
         """What the definition of a custom kind says; None for built-in kinds."""
-        self.rules: KindRules = self._custom_rules() if resource.custom else rules_of(resource.group_kind)
+        self.rules: KindRules = self._custom_rules() if resource.custom else self._rules()
         stored = GroupKind(resource.storage.group, resource.kind)
         self.place = Place(
             resource.storage, stored, resource.namespaced, self.rules, resource.has_status, self._withhold
@@ -76,6 +78,13 @@ class Served:
 
         return custom_rules(self.custom)
 
+    def _rules(self) -> KindRules:
+        """The rules of a built-in kind: of its group or of the one that keeps it, or those of the version itself."""
+        resource, rules = self.resource, rules_of(self.resource.group_kind)
+        if rules is PLAIN:
+            rules = rules_of(GroupKind(resource.storage.group, resource.kind))
+        return (rules.older or {}).get(resource.api_version, rules)
+
     @cached_property
     def schema(self) -> Schema:
         return self.catalogue.schema(self.resource.gvk)
@@ -100,11 +109,21 @@ class Served:
         return (text, found.announced or found.end) if found is not None and text else None
 
     @cached_property
-    def form(self) -> Form | None:
-        """How to come to the stored version and back; None where there is no such way, or the kind is custom."""
+    def _family(self) -> Family | None:
+        """The versions that are kept as one; None where there is no way between them, or the kind is custom."""
         if self.resource.custom or not self.resource.stored:
             return None
-        return form_of(self.resource.api_version, self.resource.kind, self.resource.storage_gvk.api_version)
+        return kept_in(self.resource.storage_gvk.api_version, self.resource.api_version, self.resource.kind)
+
+    @cached_property
+    def form(self) -> Form:
+        """How to come to the stored version and back."""
+        return (self._family.form(self.resource.api_version) if self._family is not None else None) or SAME
+
+    @cached_property
+    def has_shapes(self) -> bool:
+        """Whether objects look different in some version of the kind."""
+        return self.custom is not None or (self._family is not None and self._family.reshapes)
 
     @cached_property
     def field_labels(self) -> FieldLabels:
@@ -113,22 +132,22 @@ class Served:
     def to_storage(self, draft: Draft) -> Draft:
         """The object in the version that is stored; the draft is given away. A custom one stays as it was written:
         it is converted when it has been checked."""
-        if self.is_storage_version or self.custom is not None:
+        if self.custom is not None:
             return draft
-        convert = (self.rules.to_storage or {}).get(self.resource.api_version)
-        converted: dict[str, Any] = dict(convert(draft)) if convert else self._through_form(draft)
+        try:
+            self.form.to_hub(draft)
+        except ConversionError as error:
+            kind, version = self.resource.kind, self.resource.version
+            raise bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {error}') from None
+        if self.is_storage_version:
+            return draft
         gvk = self.resource.storage_gvk
-        return {**converted, "apiVersion": gvk.api_version, "kind": gvk.kind}
+        kept = normalise(draft, self.catalogue.schema(gvk)) if self.form.reshapes else draft
+        return {**kept, "apiVersion": gvk.api_version, "kind": gvk.kind}
 
-    def _through_form(self, draft: Draft) -> Draft:
-        if self.form is not None:
-            try:
-                self.form.to_hub(draft)
-            except ConversionError as error:
-                kind, version = self.resource.kind, self.resource.version
-                text = f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
-                raise bad_request(text) from None
-        return draft
+    def as_stored(self, obj: Object) -> Object:
+        """An object of this version in the shape of the stored one."""
+        return self.to_storage(copied(obj)) if self.form.reshapes else obj
 
     def from_storage(self, obj: Object) -> Object:
         """The stored object in this version."""
@@ -138,13 +157,11 @@ class Served:
             obj = self.withheld.without(obj)
         if self.is_storage_version:
             return obj
-        convert = (self.rules.from_storage or {}).get(self.resource.api_version)
-        if convert is None and self.form is not None:
+        if self.form.reshapes:
             draft: Draft = copied(obj)
             self.form.from_hub(draft)
-            obj = draft
-        converted = convert(obj) if convert else obj
-        return {**converted, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
+            obj = normalise(draft, self.schema)
+        return {**obj, "apiVersion": self.resource.api_version, "kind": self.resource.kind}
 
     def as_written(self, wanted: Object) -> Object:
         """An object on its way to the store, in this version: of a custom kind whole, with what the store drops."""

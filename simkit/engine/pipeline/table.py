@@ -26,17 +26,20 @@ def of(
     include: str = "",
     columns: bool = True,
 ) -> dict[str, Any]:
-    """The Table of some objects. ``include`` is None, Metadata (the default) or Object: what each row carries."""
+    """The Table of some objects. ``include`` is None, Metadata (the default) or Object: what each row carries.
+
+    Cells of built-in kinds tell of what is stored: they are the same in all versions.
+    """
     api_version = f"{META_GROUP}/{version}"
     row = served.rules.row
     cells = row if row is not None else default_row
     definitions = _definitions(served) if columns else None
     if served.rules.row_order is not None:
         objects = sorted(objects, key=served.rules.row_order)
-    told = served.rules.row_conditions
+    conditions = served.rules.row_conditions
     rows = [
-        {"cells": list(cells(obj, now)), **_conditions(told(obj)), **_carried(obj, api_version, include)}
-        for obj in objects
+        {"cells": list(cells(told, now)), **_conditions(conditions(told)), **_carried(obj, api_version, include)}
+        for obj, told in zip(objects, map(served.as_stored, objects), strict=True)
     ]
     return {
         "kind": "Table",

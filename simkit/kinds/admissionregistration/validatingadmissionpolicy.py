@@ -114,5 +114,4 @@ RULES = KindRules(
     row=_row,
     subresources={"status": Subresource(kept_status, _status_faults)},
     needs_version=True,
-    default_version={f"{_GROUP}/{version}": _default for version in ("v1alpha1", "v1beta1")},
 )

@@ -104,5 +104,4 @@ RULES = KindRules(
     generation=spec_differs,
     row=_row,
     needs_version=True,
-    default_version={f"{_GROUP}/{version}": _default for version in ("v1alpha1", "v1beta1")},
 )

@@ -35,7 +35,6 @@ def rules_of(version: CustomVersion) -> KindRules:
     with_status = version.resource.has_status
     return KindRules(
         default=judge.default,
-        default_version={version.api_version: judge.default},
         validate=judge.validate,
         generation=judge.raises_generation,
         row=judge.row,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.conditions import (
@@ -14,7 +15,7 @@ from simkit.kinds.apiextensions.conditions import (
 )
 from simkit.kinds.apiextensions.part_faults import name_faults
 from simkit.kinds.rules import Deletion, KindRules, Subresource, spec_differs
-from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
+from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, metadata
 
@@ -77,6 +78,15 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         )
         errors.append(invalid_value("spec.preserveUnknownFields", True, detail))
     return errors
+
+
+def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    from simkit.kinds.apiextensions.spec_faults import demands_of_beta, spec_faults
+
+    spec, before = obj["spec"], None if old is None else old["spec"]
+    errors = [] if spec == before else list(spec_faults(spec, demands_of_beta(spec, before)))
+    around = _own_name(obj) if old is None else _fixed(spec, old)
+    return [*around, *errors, *_status_faults(obj)]
 
 
 def _own_name(obj: Object) -> Iterator[FieldError]:
@@ -188,7 +198,7 @@ def _keep_all_but_status(draft: Draft, live: Object) -> None:
     draft.update({name: value for name, value in live.items() if name not in ("status", "metadata")})
 
 
-RULES = KindRules(
+_STABLE: Final = KindRules(
     default=_default,
     prepare=_prepare,
     validate=_validate,
@@ -198,3 +208,4 @@ RULES = KindRules(
     needs_version=True,
     deletion=Deletion(held=_held, mark=_mark, plain_mark=True),
 )
+RULES = replace(_STABLE, older={f"{EXTENSIONS_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})

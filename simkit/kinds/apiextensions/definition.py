@@ -87,6 +87,11 @@ class Definition:
         """Whether versions are converted by a webhook."""
         return bool(at(self.spec, "conversion", "strategy") == "Webhook")
 
+    @property
+    def loose(self) -> bool:
+        """Whether its objects keep what no schema knows, as the first definitions did."""
+        return self.spec.get("preserveUnknownFields") is True
+
     @cached_property
     def rows(self) -> Sequence[Object]:
         """The versions as they are written; the oldest form names one only."""
@@ -126,7 +131,7 @@ class Definition:
         """The schema of a version as nodes, made once for the same definition on all servers."""
         if self._twin is not None:
             return self._twin.versions[version.name].schema
-        return schema_of(version.properties, self.resolve)
+        return schema_of(version.properties, self.resolve, loose=self.loose)
 
     def converted(self, objects: Sequence[Object], wanted: CustomVersion) -> Sequence[Object] | None:
         """Objects in a version; None where that needs a call and none may be made.
@@ -165,9 +170,8 @@ class CustomVersion:
         """The root of its OpenAPI schema."""
         own = at(self.row, "schema", "openAPIV3Schema")
         shared = at(self.definition.spec, "validation", "openAPIV3Schema")
-        loose = self.definition.spec.get("preserveUnknownFields") is True
         known = own if isinstance(own, Mapping) else shared if isinstance(shared, Mapping) else ANYTHING
-        return {**known, "x-kubernetes-preserve-unknown-fields": True} if loose else known
+        return {**known, "x-kubernetes-preserve-unknown-fields": True} if self.definition.loose else known
 
     @cached_property
     def schema(self) -> Schema:

@@ -31,6 +31,8 @@ class Strictness:
     map_keys: bool = True
     types: bool = True
     schemas: bool = True
+    defaults: bool = True
+    """Whether a schema may give values to what is left out."""
     review_versions: bool = True
     known: frozenset[str] = frozenset()
     """Expressions that are stored already."""

@@ -62,7 +62,7 @@ def spec_faults(spec: Object, strictness: Strictness) -> Iterator[FieldError]:
                 yield required(f"spec.versions[{index}].schema.openAPIV3Schema", detail)
     if not spec.get("preserveUnknownFields") or any(map(_needs_structure, _schemas(spec))):
         strictness = replace(strictness, structural=True)
-    if spec.get("preserveUnknownFields") and any(map(_has_default, _schemas(spec))):
+    if strictness.defaults and spec.get("preserveUnknownFields") and any(map(_has_default, _schemas(spec))):
         detail = "must be false in order to use defaults in the schema"
         yield invalid_value("spec.preserveUnknownFields", True, detail)
     for index, version in enumerate(internal.versions):
@@ -158,7 +158,8 @@ def _schema_faults(schema: Properties, path: str, strictness: Strictness) -> Ite
     costs = None
     if structural and not broken:
         costs = Costs(strictness.known, strictness.costs_each)
-    visit = Visit(strictness, costs, root=True, node=schema_of(schema, resolve))
+    no_default = None if strictness.defaults else ""
+    visit = Visit(strictness, costs, root=True, no_default=no_default, node=schema_of(schema, resolve))
     found = level_faults(schema, path, visit)
     yield from found.schema
     yield from found.rules
@@ -206,6 +207,13 @@ def demands_on(spec: Object, old: Object) -> Strictness:
         ),
         unchanged=_unchanged(spec, old),
     )
+
+
+def demands_of_beta(spec: Object, old: Object | None) -> Strictness:
+    """What the beta version demanded: a schema may be missing or have no structure, and gives no values by itself."""
+    known = Strictness() if old is None else demands_on(spec, old)
+    defaults = any(map(_has_default, _schemas(old or {})))
+    return replace(known, structural=False, types=False, schemas=False, defaults=defaults)
 
 
 def _schemas(spec: Object) -> Iterator[Properties]:

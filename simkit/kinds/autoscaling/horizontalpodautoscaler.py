@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.autoscaler_versions import first_version, second_version
 from simkit.kinds.parts.bounds import below_zero
 from simkit.kinds.parts.cells import NONE, UNKNOWN, UNSET, created
 from simkit.kinds.parts.drafts import kept_status, owned
@@ -15,7 +14,6 @@ from simkit.kinds.rules import KindRules, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
 
-_V1: Final = "autoscaling/v1"
 _LONGEST_WINDOW, _LONGEST_PERIOD = 3600, 1800
 _SELECT: Final = ("Disabled", "Max", "Min")
 _POLICIES: Final = ("Percent", "Pods")
@@ -41,10 +39,6 @@ def _default(draft: Draft) -> None:
         behavior = owned(spec, "behavior")
         behavior["scaleUp"] = {**_UP, **(behavior.get("scaleUp") or {})}
         behavior["scaleDown"] = {**_DOWN, **(behavior.get("scaleDown") or {})}
-
-
-def _default_first(draft: Draft) -> None:
-    owned(draft, "spec").setdefault("minReplicas", 1)
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -109,8 +103,6 @@ def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
-    if obj.get("apiVersion") == _V1:
-        obj = second_version(obj)
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     target = spec.get("scaleTargetRef") or {}
     return [
@@ -162,7 +154,4 @@ RULES = KindRules(
     validate=_validate,
     row=_row,
     subresources={"status": Subresource(kept_status, _status_faults)},
-    to_storage={_V1: second_version},
-    from_storage={_V1: first_version},
-    default_version={_V1: _default_first},
 )

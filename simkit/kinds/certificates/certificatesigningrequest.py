@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import NONE, created, duration
@@ -11,7 +12,7 @@ from simkit.kinds.parts.pem import certificates_fault, octets, request_fault
 from simkit.kinds.parts.signer_name import signer_name_faults
 from simkit.kinds.rules import Circumstances, KindRules, Subresource
 from simkit.meta.clock import timestamp
-from simkit.meta.domain import label
+from simkit.meta.domain import CERTIFICATES_GROUP, label
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.format import path_segment
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -77,22 +78,36 @@ def _stamp_conditions(draft: Draft, old: Object, now: str) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_faults(obj.get("spec") or {}), *_status_only_faults(obj, old)]
+    spec = obj.get("spec") or {}
+    return [*_request_faults(spec), *_usage_faults(spec), *_signer_faults(spec), *_status_only_faults(obj, old)]
 
 
-def _faults(spec: Object) -> Iterator[FieldError]:
+def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """The beta version took any usage, any number of times, and knew a signer for requests that name none."""
+    spec = obj.get("spec") or {}
+    signer = () if spec.get("signerName") == _LEGACY else _signer_faults(spec)
+    return [*_request_faults(spec), *signer, *_status_only_faults(obj, old)]
+
+
+def _request_faults(spec: Object) -> Iterator[FieldError]:
     why = request_fault(spec.get("request"))
     if why:
         yield invalid_value("spec.request", octets(spec.get("request")), why)
-    usages = spec.get("usages") or ()
-    if not usages:
+    if not spec.get("usages"):
         yield required("spec.usages")
+
+
+def _usage_faults(spec: Object) -> Iterator[FieldError]:
+    usages = spec.get("usages") or ()
     for index, usage in enumerate(usages):
         if usage not in _USAGES:
             yield unsupported(f"spec.usages[{index}]", usage, _USAGES)
     for index, usage in enumerate(usages):
         if usage in usages[:index]:
             yield duplicate(f"spec.usages[{index}]", usage)
+
+
+def _signer_faults(spec: Object) -> Iterator[FieldError]:
     signer = spec.get("signerName") or ""
     if signer == _LEGACY:
         yield invalid_value("spec.signerName", signer, "the legacy signerName is not allowed via this API version")
@@ -183,7 +198,7 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"spec.signerName": at(obj, "spec", "signerName") or ""}
 
 
-RULES = KindRules(
+_STABLE: Final = KindRules(
     name=path_segment,
     prepare=_prepare,
     stamp=_stamp,
@@ -196,3 +211,4 @@ RULES = KindRules(
     },
     unwritten={"": ("spec", "status"), "status": ("spec",), "approval": ("spec", "status.certificate")},
 )
+RULES = replace(_STABLE, older={f"{CERTIFICATES_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})

@@ -54,10 +54,10 @@ def family_of(api_version: str, kind: str) -> Family | None:
     return _relabelled().get((api_version, kind))
 
 
-def form_of(api_version: str, kind: str, hub: str) -> Form | None:
-    """The way between a version and the one that objects are kept in, None where that is not the family's hub."""
+def kept_in(hub: str, api_version: str, kind: str) -> Family | None:
+    """The family of a version whose objects are kept in another one, None where that is not the family's hub."""
     family = family_of(api_version, kind)
-    return family.form(api_version) if family is not None and family.hub == hub else None
+    return family if family is not None and family.hub == hub else None
 
 
 @cache

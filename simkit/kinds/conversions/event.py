@@ -6,28 +6,18 @@ from typing import Final
 
 from simkit.kinds.conversions.editing import rename
 from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.parts.event import NEWER
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.objects import Draft
 
-NAMES: Final = (
-    ("involvedObject", "regarding"),
-    ("message", "note"),
-    ("source", "deprecatedSource"),
-    ("firstTimestamp", "deprecatedFirstTimestamp"),
-    ("lastTimestamp", "deprecatedLastTimestamp"),
-    ("count", "deprecatedCount"),
-    ("reportingComponent", "reportingController"),
-)
-"""The name in the core version, the name in the events group."""
-
 
 def _to_core(draft: Draft) -> None:
-    for core, new in NAMES:
+    for core, new in NEWER.items():
         rename(draft, new, core)
 
 
 def _from_core(draft: Draft) -> None:
-    for core, new in NAMES:
+    for core, new in NEWER.items():
         rename(draft, core, new)
 
 

@@ -33,6 +33,11 @@ class Form:
     """Whether the version also has the hub's defaults."""
 
     @property
+    def reshapes(self) -> bool:
+        """Whether more changes on the way to the hub or back than ``apiVersion``."""
+        return self.to_hub is not _as_it_is or self.from_hub is not _as_it_is
+
+    @property
     def has_own_defaults(self) -> bool:
         """Whether leaving something out may mean something else here than in the hub."""
         return self.default is not _as_it_is or not self.hub_defaults
@@ -53,6 +58,11 @@ class Family:
     """The other versions by ``apiVersion``."""
     hub_steps: Form = PLAIN
     """What the hub itself does when it is read (``to_hub``) and written."""
+
+    @property
+    def reshapes(self) -> bool:
+        """Whether some version differs from the hub in more than its name."""
+        return any(form.reshapes for form in self.forms.values())
 
     def form(self, api_version: str) -> Form | None:
         return self.hub_steps if api_version == self.hub else self.forms.get(api_version)

@@ -79,9 +79,10 @@ def _flat_from_hub(draft: Draft) -> None:
 
 
 def _default_v1(draft: Draft) -> None:
-    """A processor target where there is no other metric either."""
+    """A processor target where nothing speaks of other metrics."""
     spec = section(draft, "spec")
-    if not _read((peek(draft, "metadata", "annotations") or {}).get(METRICS), list):
+    spec.setdefault("minReplicas", 1)
+    if METRICS not in peek(draft, "metadata", "annotations"):
         spec.setdefault("targetCPUUtilizationPercentage", _CPU_ONLY)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from simkit.kinds.parts.bounds import changed, qualified_domain_faults, text_fau
 from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.drafts import null_where_empty, owned_items
 from simkit.kinds.rules import KindRules
+from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many, unsupported
 from simkit.meta.format import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, labels_of, name_of
@@ -27,8 +29,13 @@ def _default(draft: Draft) -> None:
         port.setdefault("protocol", "TCP")
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
+def _prepare_older(draft: Draft, old: Object | None) -> None:
+    """The beta version has a topology of its own, which the first stable one only shows."""
     null_where_empty(draft, "endpoints", "ports")
+
+
+def _prepare(draft: Draft, old: Object | None) -> None:
+    _prepare_older(draft, old)
     if old is not None and draft["endpoints"] == old.get("endpoints"):
         return
     for endpoint in owned_items(draft, "endpoints"):
@@ -140,4 +147,7 @@ def _some(texts: Sequence[str]) -> str:
     return (",".join(texts[:3]) or UNSET) + (f" + {more} more..." if more > 0 else "")
 
 
-RULES = KindRules(default=_default, prepare=_prepare, validate=_validate, generation=_raises_generation, row=_row)
+_STABLE: Final = KindRules(
+    default=_default, prepare=_prepare, validate=_validate, generation=_raises_generation, row=_row
+)
+RULES = replace(_STABLE, older={f"{api_group('discovery')}/v1beta1": replace(_STABLE, prepare=_prepare_older)})

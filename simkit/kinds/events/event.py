@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Final
 
 from simkit.kinds.parts.event import (
     event_faults,
     event_fields,
     event_row,
-    newer,
-    older,
     strict_changes,
     strict_faults,
 )
@@ -20,24 +19,17 @@ from simkit.meta.fielderror import FieldError
 from simkit.meta.format import path_segment
 from simkit.meta.objects import Object
 
-_VERSION = f"{EVENTS_GROUP}/v1"
+_BEFORE: Final = f"{EVENTS_GROUP}/v1beta1"
+
+
+def _lenient(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """The beta version demands no more than the core group does."""
+    return list(event_faults(obj, field="reportingController"))
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(event_faults(obj, field="reportingController"))
-    return [*faults, *(strict_faults(obj) if old is None else strict_changes(obj, old))]
+    return [*_lenient(obj, old), *(strict_faults(obj) if old is None else strict_changes(obj, old))]
 
 
-def _row(obj: Object, now: float) -> Sequence[Any]:
-    return event_row(older(obj), now)
-
-
-RULES = KindRules(
-    name=path_segment,
-    validate=_validate,
-    fields=event_fields,
-    row=_row,
-    put_creates=True,
-    to_storage={_VERSION: older},
-    from_storage={_VERSION: newer},
-)
+_LENIENT: Final = KindRules(name=path_segment, validate=_lenient, fields=event_fields, row=event_row, put_creates=True)
+RULES = replace(_LENIENT, validate=_validate, older={_BEFORE: _LENIENT})

@@ -15,12 +15,10 @@ from simkit.kinds.parts.flow_rules import flow_rule_faults
 from simkit.kinds.parts.gotext import printed, struct
 from simkit.kinds.parts.structure_text import structure
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
-from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
 
-_OLDER: Final = f"{api_group('flowcontrol.apiserver')}/v1beta3"
 _LAST: Final = 10000
 _METHODS: Final = ("ByNamespace", "ByUser")
 _LISTS: Final = {"resourceRules": ("apiGroups", "resources", "verbs"), "nonResourceRules": ("nonResourceURLs", "verbs")}
@@ -105,5 +103,4 @@ RULES = KindRules(
     row=_row,
     row_order=_order,
     subresources={"status": Subresource(kept_status, _status_faults)},
-    default_version={_OLDER: _default},
 )

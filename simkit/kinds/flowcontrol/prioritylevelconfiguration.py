@@ -1,7 +1,4 @@
-"""PriorityLevelConfiguration: how many requests of a level are served at once, and what becomes of the others.
-
-The older version cannot tell zero shares from none, and so keeps a zero in an annotation.
-"""
+"""PriorityLevelConfiguration: how many requests of a level are served at once, and what becomes of the others."""
 
 from __future__ import annotations
 
@@ -15,12 +12,9 @@ from simkit.kinds.parts.flow_conditions import flow_condition_faults
 from simkit.kinds.parts.flow_mandatory import mandatory_spec, same
 from simkit.kinds.parts.structure_text import structure
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
-from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
+from simkit.meta.objects import Draft, Object, at, name_of
 
-_OLDER: Final = f"{api_group('flowcontrol.apiserver')}/v1beta3"
-_KEEP_ZERO: Final = f"{api_group('flowcontrol')}/v1beta3-preserve-zero-concurrency-shares"
 _SHARES: Final = "nominalConcurrencyShares"
 _QUEUING: Final = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
 _MOST_QUEUES: Final = 10_000_000
@@ -40,33 +34,6 @@ def _default(draft: Draft) -> None:
         if at(limited, "limitResponse", "queuing") is not None:
             queuing = owned(limited, "limitResponse", "queuing")
             queuing.update({name: value for name, value in _QUEUING.items() if not queuing.get(name)})
-
-
-def _default_older(draft: Draft) -> None:
-    """Zero is what the older version writes for nothing, unless an annotation says that it is meant."""
-    if at(draft, "spec", "limited") is not None:
-        limited = owned(draft, "spec", "limited")
-        if not limited.get(_SHARES) and _KEEP_ZERO not in annotations_of(draft):
-            limited[_SHARES] = 30
-    _default(draft)
-
-
-def _newer(obj: Object) -> Draft:
-    """The object of the older version as it is stored: without the annotation."""
-    return _annotated(obj, keep=False)
-
-
-def _older(obj: Object) -> Draft:
-    """The stored object as the older version shows it: a zero is told to be meant."""
-    return _annotated(obj, keep=at(obj, "spec", "limited", _SHARES) == 0)
-
-
-def _annotated(obj: Object, *, keep: bool) -> Draft:
-    notes = {key: text for key, text in annotations_of(obj).items() if key != _KEEP_ZERO}
-    if keep:
-        notes[_KEEP_ZERO] = ""
-    metadata = {key: value for key, value in (obj.get("metadata") or {}).items() if key != "annotations"}
-    return {**obj, "metadata": {**metadata, "annotations": notes} if notes else metadata}
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -185,7 +152,4 @@ RULES = KindRules(
     generation=spec_differs,
     row=_row,
     subresources={"status": Subresource(kept_status, _status_faults)},
-    to_storage={_OLDER: _newer},
-    from_storage={_OLDER: _older},
-    default_version={_OLDER: _default_older},
 )

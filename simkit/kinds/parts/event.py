@@ -12,7 +12,7 @@ from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.format import dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of
 
-_NEWER: Final[Mapping[str, str]] = {
+NEWER: Final[Mapping[str, str]] = {
     "involvedObject": "regarding",
     "message": "note",
     "reportingComponent": "reportingController",
@@ -21,20 +21,8 @@ _NEWER: Final[Mapping[str, str]] = {
     "lastTimestamp": "deprecatedLastTimestamp",
     "count": "deprecatedCount",
 }
-"""Names of the core group and what the newer group calls them."""
-_OLDER: Final[Mapping[str, str]] = {newer: older for older, newer in _NEWER.items()}
-_ALWAYS: Final[Mapping[str, Any]] = {
-    "involvedObject": {},
-    "source": {},
-    "firstTimestamp": None,
-    "lastTimestamp": None,
-    "eventTime": None,
-    "reportingComponent": "",
-    "reportingInstance": "",
-}
-"""Fields that the core group writes when nothing is in them."""
-_DROPPED: Final = ("reportingController", "reportingInstance")
-"""Fields that the newer group leaves out when nothing is in them."""
+"""Names of the core group and what the newer group calls them; all other fields have one name."""
+OLDER: Final[Mapping[str, str]] = {newer: older for older, newer in NEWER.items()}
 _LONGEST: Final = 128
 _LONGEST_NOTE: Final = 1024
 _MOMENTS: Final = ("firstTimestamp", "lastTimestamp")
@@ -55,23 +43,9 @@ _FIXED: Final = (
 )
 
 
-def older(event: Object) -> Draft:
-    """An event of the newer group as the core group has it."""
-    made = {_OLDER.get(name, name): value for name, value in event.items()}
-    if made.get("series") is not None and not made["series"].get("count"):
-        made["series"] = {name: value for name, value in made["series"].items() if name != "count"}
-    return {**_ALWAYS, **made}
-
-
-def newer(event: Object) -> Draft:
-    """An event of the core group as the newer group has it."""
-    made = {_NEWER.get(name, name): value for name, value in event.items()}
-    for name in _DROPPED:
-        if name in made and not made[name]:
-            del made[name]
-    if made.get("series") is not None:
-        made["series"] = {"count": 0, **made["series"]}
-    return made
+def renamed(event: Object, names: Mapping[str, str]) -> Draft:
+    """An event with its fields in the words of the other group (``NEWER``, ``OLDER``)."""
+    return {names.get(name, name): value for name, value in event.items()}
 
 
 def event_faults(event: Object, *, field: str) -> Iterator[FieldError]:
@@ -124,7 +98,7 @@ def strict_changes(event: Object, old: Object) -> Iterator[FieldError]:
     if event.get("series") != old.get("series"):
         yield from _series_faults(event)
     for name in _FIXED:
-        stored = _OLDER.get(name, name)
+        stored = OLDER.get(name, name)
         if (event.get(stored) or None) != (old.get(stored) or None):
             yield invalid_value(name, event.get(stored), FIXED)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from simkit.kinds.parts.admission_rules import FAILURE_POLICIES, MATCH_POLICIES, default_rules, rule_faults
@@ -15,10 +15,12 @@ from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.policy_expressions import match_condition_faults, written
 from simkit.kinds.parts.webhook_client import client_faults
 from simkit.kinds.rules import KindRules
+from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
 from simkit.meta.format import dns1035_label
 from simkit.meta.objects import Draft, Object, name_of
 
+_BETA: Final = f"{api_group('admissionregistration')}/v1beta1"
 _VERSIONS: Final = ("v1", "v1beta1")
 _EFFECTS: Final = ("None", "NoneOnDryRun")
 _ALL_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
@@ -28,7 +30,7 @@ _REINVOCATIONS: Final = ("IfNeeded", "Never")
 
 def webhook_rules(*, reinvoked: bool) -> KindRules:
     """The rules of one of the two kinds; webhooks that change objects may be invoked again."""
-    return KindRules(
+    rules = KindRules(
         default=lambda draft: _default(draft, reinvoked=reinvoked),
         prepare=_prepare,
         validate=_validate,
@@ -36,6 +38,7 @@ def webhook_rules(*, reinvoked: bool) -> KindRules:
         row=_row,
         needs_version=True,
     )
+    return replace(rules, older={_BETA: replace(rules, validate=_validate_older)})
 
 
 def _default(draft: Draft, *, reinvoked: bool) -> None:
@@ -92,7 +95,16 @@ class _Leniency:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """What is wrong with all webhooks; what the old ones have wrong already is let pass where the real server does."""
-    leniency, webhooks = _Leniency.towards(old), obj.get("webhooks") or ()
+    return _webhook_faults(obj, old, _Leniency.towards(old))
+
+
+def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """The beta version took webhooks with side effects of any kind, and several of one name."""
+    return _webhook_faults(obj, old, replace(_Leniency.towards(old), effects=_ALL_EFFECTS, same_names=True))
+
+
+def _webhook_faults(obj: Object, old: Object | None, leniency: _Leniency) -> Sequence[FieldError]:
+    webhooks = obj.get("webhooks") or ()
     known = {text for webhook in (old or {}).get("webhooks") or () for text in written(webhook, "matchConditions")}
     unchanged = leniency.conditions == [one.get("matchConditions") for one in webhooks]
     faults: list[FieldError] = []

@@ -53,8 +53,13 @@ _CHECKS: Final = (
 _IMPLIED: Final[Row] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"ref": OBJECT_META}}
 
 
-def row_of(properties: Properties) -> Row:
+def row_of(properties: Properties, *, loose: bool = False) -> Row:
     """The row of one level and of all below it. Linear in the size of the schema.
+
+    Parameters
+    ----------
+    loose
+        Whether unknown fields are kept at every level.
 
     Examples
     --------
@@ -69,22 +74,24 @@ def row_of(properties: Properties) -> Row:
         row["default"] = properties["default"]
     fields = properties.get("properties")
     if fields or row.get("embedded"):
-        row["fields"] = {name: row_of(inner) for name, inner in (fields or {}).items()}
+        row["fields"] = {name: row_of(inner, loose=loose) for name, inner in (fields or {}).items()}
         if row.get("embedded"):
             row["fields"].update(_IMPLIED)
     items, values = properties.get("items"), properties.get("additionalProperties")
     if isinstance(items, Mapping):
-        row["items"] = row_of(items)
+        row["items"] = row_of(items, loose=loose)
     if isinstance(values, Mapping):
-        row["values"] = row_of(values)
+        row["values"] = row_of(values, loose=loose)
     elif isinstance(values, bool):
         row["values"] = {}
+    if loose:
+        row["preserveUnknown"] = True
     return row
 
 
-def schema_of(properties: Properties, resolve: Resolver) -> Schema:
+def schema_of(properties: Properties, resolve: Resolver, *, loose: bool = False) -> Schema:
     """The schema of a custom kind whose root has these properties; metadata is the built-in type."""
-    row = row_of(properties)
+    row = row_of(properties, loose=loose)
     return Schema({"type": "object", **row, "fields": {**row.get("fields", {}), **_IMPLIED}}, resolve)
 
 

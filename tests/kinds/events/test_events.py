@@ -5,9 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from simkit.kinds.index import rules_of
-from simkit.kinds.parts.event import newer, older
+from simkit.kinds.parts.event import NEWER as NEW_WORDS
+from simkit.kinds.parts.event import OLDER as OLD_WORDS
+from simkit.kinds.parts.event import renamed
 from simkit.meta.names import GroupKind, GroupVersionKind
-from simkit.meta.objects import Draft
+from simkit.meta.objects import Draft, Object
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import normalise
 from tests.kinds.conversions.generated import objects
@@ -15,6 +17,16 @@ from tests.kinds.conversions.generated import objects
 CATALOGUE = Catalogue.for_release("1.30")
 CORE, NEWER = GroupVersionKind("", "v1", "Event"), GroupVersionKind("events.k8s.io", "v1", "Event")
 SCHEMAS = {gvk: CATALOGUE.schema(gvk) for gvk in (CORE, NEWER)}
+
+
+def newer(event: Object) -> Draft:
+    """An event of the core group as a server shows it in the newer one."""
+    return normalise(renamed(event, NEW_WORDS), SCHEMAS[NEWER])
+
+
+def older(event: Object) -> Draft:
+    """An event of the newer group as a server keeps it."""
+    return normalise(renamed(event, OLD_WORDS), SCHEMAS[CORE])
 
 
 @settings(max_examples=100, deadline=None)

@@ -6,12 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simkit.kinds.conversions import convert
 from simkit.kinds.index import rules_of
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft
 
 GROUP = "flowcontrol.apiserver.k8s.io"
-OLDER = f"{GROUP}/v1beta3"
+OLDER, STORED = f"{GROUP}/v1beta3", f"{GROUP}/v1"
 KEY = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"
 RULES = rules_of(GroupKind(GROUP, "PriorityLevelConfiguration"))
 
@@ -19,21 +20,18 @@ RULES = rules_of(GroupKind(GROUP, "PriorityLevelConfiguration"))
 def level(shares: int | None, notes: dict[str, str] | None = None) -> Draft:
     limited = {"limitResponse": {"type": "Reject"}, **({} if shares is None else {"nominalConcurrencyShares": shares})}
     metadata = {"name": "a", **({"annotations": notes} if notes else {})}
-    return {"metadata": metadata, "spec": {"type": "Limited", "limited": limited}}
+    head = {"apiVersion": STORED, "kind": "PriorityLevelConfiguration"}
+    return {**head, "metadata": metadata, "spec": {"type": "Limited", "limited": limited}}
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 50), st.dictionaries(st.sampled_from(["a", KEY]), st.just(""), max_size=2))
 def test_there_and_back(shares: int, notes: dict[str, str]) -> None:
     """What is read in the older version and written back is the same object, but for the annotation itself."""
-    assert RULES.to_storage is not None
-    assert RULES.from_storage is not None
-    assert RULES.default_version is not None
     stored = level(shares, notes)
     RULES.default(stored)
-    shown = dict(RULES.from_storage[OLDER](stored))
-    RULES.default_version[OLDER](shown)
-    back = RULES.to_storage[OLDER](shown)
+    shown = convert(stored, OLDER)
+    back = convert(shown, STORED)
     assert back["spec"] == stored["spec"]
     kept = {key: text for key, text in notes.items() if key != KEY}
     assert (back["metadata"].get("annotations") or {}) == kept
@@ -42,9 +40,7 @@ def test_there_and_back(shares: int, notes: dict[str, str]) -> None:
 @pytest.mark.parametrize(("notes", "expected"), [({}, 30), ({KEY: ""}, 0)])
 def test_zero_written_in_the_older_version(notes: dict[str, str], expected: int) -> None:
     """A zero is nothing, unless the annotation says that it is meant."""
-    assert RULES.default_version is not None
-    draft = level(0, notes)
-    RULES.default_version[OLDER](draft)
+    draft = convert({**level(0, notes), "apiVersion": OLDER}, STORED)
     assert draft["spec"]["limited"]["nominalConcurrencyShares"] == expected
 
 

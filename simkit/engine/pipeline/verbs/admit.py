@@ -115,7 +115,7 @@ def reset_fields(served: Served, subresource: str) -> Fields:
 
 def converter(served: Served) -> Converter | None:
     """How owners that used other versions of the kind are compared; None where there is one version only."""
-    if not served.rules.to_storage and served.custom is None:
+    if not served.has_shapes:
         return None
 
     def convert(obj: Object, api_version: str) -> tuple[Object, Schema | None] | None:

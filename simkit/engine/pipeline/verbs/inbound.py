@@ -114,13 +114,10 @@ def report(exchange: Exchange, gvk: GroupVersionKind, validation: str, faults: S
 
 def default(served: Served, draft: Draft) -> Draft:
     """The draft with what was left out, as the version of the path defaults it."""
-    special = (served.rules.default_version or {}).get(served.resource.api_version)
-    if special is not None:
-        special(draft)
-    elif served.is_storage_version:
+    form = served.form
+    form.default(draft)
+    if served.is_storage_version or not form.reshapes:
         served.rules.default(draft)
-    elif served.form is not None:
-        served.form.default(draft)
     return draft
 
 
