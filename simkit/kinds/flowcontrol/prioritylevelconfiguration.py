@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.conversions.prioritylevelconfiguration import KEEP_ZERO
 from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.flow_conditions import flow_condition_faults
@@ -13,7 +14,7 @@ from simkit.kinds.parts.flow_mandatory import mandatory_spec, same
 from simkit.kinds.parts.structure_text import structure
 from simkit.kinds.rules import KindRules, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.objects import Draft, Object, at, name_of
+from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
 _SHARES: Final = "nominalConcurrencyShares"
 _QUEUING: Final = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
@@ -47,8 +48,8 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 def _note_faults(obj: Object) -> Iterator[FieldError]:
     """The annotation is for the older version alone, which has taken it away by now."""
-    if _KEEP_ZERO in annotations_of(obj):
-        yield forbidden_field("metadata.annotations", f"annotation '{_KEEP_ZERO}' is forbidden")
+    if KEEP_ZERO in annotations_of(obj):
+        yield forbidden_field("metadata.annotations", f"annotation '{KEEP_ZERO}' is forbidden")
 
 
 def _fixed_faults(spec: Object, name: str) -> Iterator[FieldError]:
