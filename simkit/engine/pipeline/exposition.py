@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.pipeline import health
+from simkit.engine.pipeline import health, version
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.flow.exposed import families as flow_families
 from simkit.engine.pipeline.metrics import BYTES, SECONDS, Labels, Metrics, Sums
@@ -108,15 +107,21 @@ class Collector:
         running.add_metric(("readOnly",), engine.limits.reading)
         running.add_metric(("mutating",), engine.limits.mutating)
         yield running
+        lasting = GaugeMetricFamily(
+            "apiserver_longrunning_requests", "Requests that last and are under way, by route.", labels=_ANSWER
+        )
+        for way, count in list(engine.metrics.lasting.items()):
+            lasting.add_metric((way.verb, *way[2:], COMPONENT), count)
+        yield lasting
         stored = GaugeMetricFamily("apiserver_storage_objects", "Objects that are stored.", labels=("resource",))
         for resource in engine.catalogue.stored():
             stored.add_metric((str(resource.storage),), engine.store.count(resource.storage))
         yield stored
         labels = ("major", "minor", "git_version", "git_commit", "build_date", "go_version", "platform")
         build = GaugeMetricFamily("kubernetes_build_info", "The release that is served.", labels=labels)
-        major, minor = engine.catalogue.release.split(".")[:2]
-        machine = f"{platform.system().lower()}/{platform.machine()}"
-        build.add_metric((major, minor, f"v{engine.catalogue.release}", "", "", "", machine), 1)
+        told = version.of_release(engine.catalogue.release)
+        fields = ("major", "minor", "gitVersion", "gitCommit", "buildDate", "goVersion", "platform")
+        build.add_metric([told[name] for name in fields], 1)
         yield build
 
 

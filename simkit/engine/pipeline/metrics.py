@@ -71,6 +71,8 @@ class Metrics:
         """Other counters, by family and label values."""
         self.gauges: dict[str, dict[Labels, float]] = defaultdict(dict)
         """Values that are set, by family and label values."""
+        self.lasting: dict[Route, int] = {}
+        """How many requests that last are under way, by route."""
         self._lock = Lock()
 
     def observe(self, exchange: Exchange, response: Response, seconds: float) -> None:
@@ -93,6 +95,11 @@ class Metrics:
         """Add one to another counter."""
         with self._lock:
             self.counts[family][labels] += 1
+
+    def last(self, route: Route, change: int) -> None:
+        """Count a request that lasts, such as a watch, in or out."""
+        with self._lock:
+            self.lasting[route] = self.lasting.get(route, 0) + change
 
     def set(self, family: str, *labels: str, value: float) -> None:
         """Set a gauge."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.engine.pipeline import described, exposition, grouplist, health, relying, represent
+from simkit.engine.pipeline import described, exposition, grouplist, health, relying, represent, version
 from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
@@ -17,7 +17,6 @@ from simkit.meta.domain import api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route
 from simkit.meta.message import Response
 from simkit.schema import discovery
-from simkit.schema.releases import release
 
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")
 _READING: Final = ("GET", "HEAD")
@@ -55,20 +54,9 @@ def _index(engine: Engine, exchange: Exchange) -> Response:
     return represent.document({"paths": list(engine.parts.paths or engine.catalogue.paths)}, exchange.wanted)
 
 
-VERSION: Final[Mapping[str, str]] = {
-    "gitTreeState": "clean",
-    "compiler": "cpython",
-    "platform": "linux/amd64",
-}
-
-
 def _version(engine: Engine, exchange: Exchange) -> Response:
-    name = engine.catalogue.release
-    major, minor = name.split(".")[:2]
-    patch = release(name).last_patch or f"{name}.0"
-    info = {"major": major, "minor": minor, "gitVersion": f"v{patch}", "gitCommit": "", "buildDate": ""}
     described.needs_json(exchange)
-    return represent.document({**info, **VERSION, "goVersion": ""}, exchange.wanted)
+    return represent.document(version.of_release(engine.catalogue.release), exchange.wanted)
 
 
 def _root(engine: Engine, exchange: Exchange) -> Response:

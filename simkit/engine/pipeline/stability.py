@@ -29,6 +29,7 @@ STABILITY: Final[Mapping[str, Stability]] = {
     **dict.fromkeys(
         (
             "apiserver_current_inflight_requests",
+            "apiserver_longrunning_requests",
             "apiserver_request_duration_seconds",
             "apiserver_request_total",
             "apiserver_requested_deprecated_apis",

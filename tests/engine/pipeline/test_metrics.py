@@ -100,6 +100,18 @@ def test_state(cluster: Cluster) -> None:
     assert value(samples, "apiserver_authorization_decisions_total", type="RBAC", decision="allowed") >= 0
 
 
+def test_what_lasts(cluster: Cluster) -> None:
+    """A watch counts as long as it is under way, by its route; the release is the one that the server tells."""
+    streams = [cluster.perform(Request.of("GET", f"/api/v1/{path}?watch=1")).stream for path in ("pods", "pods")]
+    labels = {"verb": "WATCH", "version": "v1", "resource": "pods", "scope": "cluster", "component": "apiserver"}
+    assert value(scraped(cluster), "apiserver_longrunning_requests", **labels) == 2
+    for _ in range(2):
+        streams[0].close()
+    assert value(scraped(cluster), "apiserver_longrunning_requests", **labels) == 1
+    told = cluster.perform(Request.of("GET", "/version")).object["gitVersion"]
+    assert value(scraped(cluster), "kubernetes_build_info", git_version=told) == 1
+
+
 def test_forks_count_for_themselves(cluster: Cluster) -> None:
     """A fork starts to count anew."""
     cluster.perform(Request.of("GET", "/api/v1/pods"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -17,6 +18,7 @@ from simkit.engine.pipeline import binary, represent
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.metrics import route
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, STREAMS, YAML, Wanted
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.select import Selection, selection
@@ -47,6 +49,9 @@ def watch(engine: Engine, exchange: Exchange, served: Served) -> Response:
     shape = Shape(engine, served, exchange.wanted)
     namespace = target.namespace if served.resource.namespaced else ""
     stream = WatchStream(engine, served, namespace or None, chosen, options, requested, exchange.wanted, shape)
+    way = route(exchange)
+    engine.metrics.last(way, 1)
+    stream.ended = partial(engine.metrics.last, way, -1)
     media = f"{PROTOBUF};stream=watch" if exchange.wanted.media == PROTOBUF else JSON
     return Response(200, content_type=media, stream=stream)
 
@@ -112,6 +117,8 @@ class WatchStream:
         self.blocks = served.calls_out
         """Whether taking frames may wait for a webhook."""
         self.closed = False
+        self.ended: Callable[[], None] | None = None
+        """Called once, when the stream ends."""
         self._first: Iterator[bytes] | None = None
         """What comes before the changes, made as it is taken: many may begin to watch many objects, and not read."""
         start = Revision(requested)
@@ -247,6 +254,9 @@ class WatchStream:
     def close(self) -> None:
         """End the stream."""
         self.closed = True
+        ended, self.ended = self.ended, None
+        if ended is not None:
+            ended()
         if self._cursor is not None:
             self._cursor.close()
 

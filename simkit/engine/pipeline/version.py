@@ -1,0 +1,29 @@
+"""Which release the server says it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from simkit.schema.releases import release
+
+
+def of_release(name: str) -> Mapping[str, str]:
+    """What ``/version`` tells of a release, such as ``1.30``; what nobody built has no commit and no date.
+
+    Examples
+    --------
+    >>> of_release("1.30")["gitVersion"]
+    'v1.30.14'
+    """
+    major, minor = name.split(".")[:2]
+    return {
+        "major": major,
+        "minor": minor,
+        "gitVersion": f"v{release(name).last_patch or f'{name}.0'}",
+        "gitCommit": "",
+        "buildDate": "",
+        "gitTreeState": "clean",
+        "compiler": "cpython",
+        "platform": "linux/amd64",
+        "goVersion": "",
+    }
