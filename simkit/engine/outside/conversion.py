@@ -118,8 +118,7 @@ def _check_object(given: Any) -> None:
 def _shown(objects: Sequence[Object], api_version: str) -> str:
     first = objects[0]
     place = f"{namespace_of(first)}/" if namespace_of(first) else ""
-    more = f" and {len(objects) - 1} more" if len(objects) > 1 else ""
-    return f"{first.get('kind')} {place}{name_of(first)}{more} to {api_version}"
+    return f"{first.get('kind')} {place}{name_of(first)} to {api_version}"
 
 
 def _asked(function: Converting, objects: Sequence[Object], api_version: str) -> Sequence[Any]:

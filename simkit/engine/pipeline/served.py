@@ -190,7 +190,7 @@ class Served:
         return made
 
     def tails(self, entries: Sequence[Entry]) -> list[bytes]:
-        """The same of several entries; a webhook that converts some of them is asked anew, about all at once."""
+        """The same of several entries; a webhook that converts some of them is asked anew, one after the other."""
         asked = [entry for entry in entries if self._asks(entry)] if self.calls_out else []
         if not asked:
             return list(map(self.kept_tail, entries))

@@ -136,23 +136,26 @@ class Definition:
     def converted(self, objects: Sequence[Object], wanted: CustomVersion) -> Sequence[Object] | None:
         """Objects in a version; None where that needs a call and none may be made.
 
-        With the strategy None only the apiVersion changes. A webhook is asked about all that are in another version
-        at once. Raises a StatusError of 500 where it fails.
+        With the strategy None only the apiVersion changes. A webhook is asked about one object after the other that
+        is in another version, as the real server does it. Raises a StatusError of 500 where it fails.
         """
         version = wanted.api_version
         if not self.calls_out:
             return [{**obj, "apiVersion": version} for obj in objects]
-        sent = [obj for obj in objects if obj.get("apiVersion") != version]
-        if not sent:
-            return objects
-        try:
-            answered = self._conversion(self, sent, version)
-            if answered is None:
+        found: list[Object] = []
+        for obj in objects:
+            made = [obj] if obj.get("apiVersion") == version else self._asked(obj, version)
+            if made is None:
                 return None
-            made = iter(taken(sent, answered, version))
+            found += made
+        return found
+
+    def _asked(self, obj: Object, version: str) -> Sequence[Object] | None:
+        try:
+            answered = self._conversion(self, [obj], version)
+            return None if answered is None else taken([obj], answered, version)
         except ConversionFailed as error:
             raise unexplained(str(error)) from None
-        return [obj if obj.get("apiVersion") == version else next(made) for obj in objects]
 
 
 class CustomVersion:
@@ -260,7 +263,7 @@ class CustomVersion:
         return self.coerced(stored) if self.is_of(stored) else self.read_all([stored])[0]
 
     def read_all(self, stored: Sequence[Object]) -> Sequence[Object]:
-        """Stored objects in this version, those of other versions converted together.
+        """Stored objects in this version.
 
         An object gets the defaults of the version that it is stored in, and of no other: as on the real server.
         """

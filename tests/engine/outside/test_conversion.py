@@ -106,7 +106,8 @@ def test_objects_are_converted_both_ways(tmp_path: Path, review: str) -> None:
     assert (path, headers["content-type"]) == ("/convert?timeout=30s", "application/json")
     assert (body["apiVersion"], body["kind"]) == (f"apiextensions.k8s.io/{review}", "ConversionReview")
     assert body["request"]["desiredAPIVersion"] == "example.com/v2"
-    assert [obj["metadata"]["name"] for obj in service.requests[-1][2]["request"]["objects"]] == ["w", "x", "y"]
+    asked = [sent["request"]["objects"] for _, _, sent in service.requests[-3:]]
+    assert [[obj["metadata"]["name"] for obj in objects] for objects in asked] == [["w"], ["x"], ["y"]]
 
 
 def test_a_dry_run_is_converted_and_not_stored(tmp_path: Path) -> None:
