@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.amounts import shown
-from simkit.kinds.parts.bounds import FIXED, text_faults
+from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.parts.cells import UNSET, created
-from simkit.kinds.parts.claim_spec import (
-    VOLUME_MODES,
-    access_mode_faults,
-    modes_text,
-    positive_faults,
-    whole_negative_faults,
-)
+from simkit.kinds.parts.claim_spec import modes_text
 from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.gotext import pointer, printed, struct
+from simkit.kinds.parts.gotext import pointer, struct
 from simkit.kinds.parts.old_labels import expression_warnings, newer_label
-from simkit.kinds.parts.pod.scheduling import node_selector_faults
-from simkit.kinds.parts.pod.volume_defaults import defaulted_source
-from simkit.kinds.parts.pod.volume_sources import CHECKED_AT, REFUSED_AT
 from simkit.kinds.parts.volume_kinds import SOURCES
+from simkit.kinds.parts.volume_spec import default_sources, volume_spec_faults
 from simkit.kinds.parts.volume_text import source_difference
 from simkit.kinds.rules import Circumstances, KindRules, Subresource
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
-from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.format import dns_subdomain
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of
 
 _CLASS: Final = label("storage-class", "volume.beta")
-_POLICIES: Final = ("Delete", "Recycle", "Retain")
 _OPTIONS: Final = label("mount-options", "volume.beta")
 _WITH_OPTIONS: Final = (
     "gcePersistentDisk",
@@ -59,9 +47,7 @@ def _default(draft: Draft) -> None:
     spec = owned(draft, "spec")
     spec["persistentVolumeReclaimPolicy"] = spec.get("persistentVolumeReclaimPolicy") or "Retain"
     spec["volumeMode"] = spec.get("volumeMode") or "Filesystem"
-    for name in SOURCES:
-        if spec.get(name) is not None:
-            spec[name] = defaulted_source(name, spec[name])
+    default_sources(spec)
 
 
 def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> None:
@@ -78,7 +64,7 @@ def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> No
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_faults(obj["spec"]))
+    faults = list(volume_spec_faults("spec", obj["spec"]))
     first = [*faults, *_mount_faults(obj)]
     # The real server looks twice at what an update leaves behind.
     return first if old is None else [*first, *faults, *_changes(obj["spec"], old["spec"])]
@@ -89,65 +75,6 @@ def _mount_faults(obj: Object) -> Iterator[FieldError]:
     if _OPTIONS in annotations_of(obj) and not any(obj["spec"].get(name) is not None for name in _WITH_OPTIONS):
         text = "may not specify mount options for this volume type"
         yield forbidden_field(f"metadata.annotations.{_OPTIONS}", text)
-
-
-def _faults(spec: Object) -> Iterator[FieldError]:
-    modes = spec.get("accessModes") or ()
-    if not modes:
-        yield required("spec.accessModes")
-    yield from access_mode_faults("spec.accessModes", modes)
-    yield from _capacity_faults(spec.get("capacity") or {})
-    policy = spec["persistentVolumeReclaimPolicy"]
-    if policy not in _POLICIES:
-        yield unsupported("spec.persistentVolumeReclaimPolicy", policy, _POLICIES)
-    if spec.get("nodeAffinity") is not None:
-        yield from _affinity_faults(spec["nodeAffinity"])
-    yield from _source_faults(spec)
-    path = at(spec, "hostPath", "path")
-    if path and not posixpath.normpath(path).strip("/") and policy == "Recycle":
-        text = "may not be 'recycle' for a hostPath mount of '/'"
-        yield forbidden_field("spec.persistentVolumeReclaimPolicy", text)
-    if spec.get("storageClassName"):
-        yield from text_faults("spec.storageClassName", spec["storageClassName"], dns_subdomain)
-    if spec["volumeMode"] not in VOLUME_MODES:
-        yield unsupported("spec.volumeMode", spec["volumeMode"], VOLUME_MODES)
-
-
-def _capacity_faults(capacity: Object) -> Iterator[FieldError]:
-    path = "spec.capacity"
-    if not capacity:
-        yield required(path)
-    if set(capacity) != {"storage"}:
-        yield unsupported(path, _amounts(capacity), ("storage",))
-    for name in sorted(capacity):
-        yield from whole_negative_faults(f"{path}[{name}]", capacity[name])
-        yield from positive_faults(f"{path}[{name}]", capacity[name])
-
-
-def _amounts(capacity: Object) -> Shown:
-    listed = ", ".join(f"{printed(name)}:{shown(capacity[name]).text}" for name in sorted(capacity))
-    return Shown(f"core.ResourceList{{{listed}}}" if capacity else "core.ResourceList(nil)")
-
-
-def _affinity_faults(affinity: Object) -> Iterator[FieldError]:
-    path = "spec.nodeAffinity.required"
-    if affinity.get("required") is None:
-        yield required(path, "must specify required node constraints")
-    else:
-        yield from node_selector_faults(path, affinity["required"])
-
-
-def _source_faults(spec: Object) -> Iterator[FieldError]:
-    present = [name for name in SOURCES if spec.get(name) is not None]
-    for index, name in enumerate(present):
-        if index and name != "flexVolume":
-            yield forbidden_field(f"spec.{REFUSED_AT.get(name, name)}", "may not specify more than 1 volume type")
-        else:
-            yield from SOURCES[name](f"spec.{CHECKED_AT.get(name, name)}", spec[name])
-    if not present:
-        yield required("spec", "must specify a volume type")
-    if present[:1] == ["local"] and spec.get("nodeAffinity") is None:
-        yield required("spec.nodeAffinity", "Local volume requires node affinity")
 
 
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:

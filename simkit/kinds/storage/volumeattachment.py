@@ -7,9 +7,10 @@ from typing import Any, Final
 
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.drafts import kept_status
+from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.pod.volume_sources import driver_faults
+from simkit.kinds.parts.volume_spec import default_sources, inline_volume_faults
 from simkit.kinds.rules import KindRules, Subresource
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, too_long
 from simkit.meta.format import dns_subdomain
@@ -18,6 +19,11 @@ from simkit.meta.objects import Draft, Object, at, name_of
 _ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
 _LARGEST: Final = 256 * 1024
 _LONGEST_MESSAGE: Final = 1024
+
+
+def _default(draft: Draft) -> None:
+    if at(draft, "spec", "source", "inlineVolumeSpec") is not None:
+        default_sources(owned(draft, "spec", "source", "inlineVolumeSpec"))
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -44,7 +50,9 @@ def _faults(spec: Object) -> Iterator[FieldError]:
         yield required("spec.source", _ONE_SOURCE)
     elif name is not None and inline is not None:
         yield forbidden_field("spec.source", _ONE_SOURCE)
-    elif inline is None and not name:
+    elif inline is not None:
+        yield from inline_volume_faults("spec.source.inlineVolumeSpec", inline)
+    elif not name:
         yield required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName")
     yield from text_faults("spec.nodeName", spec.get("nodeName") or "", dns_subdomain)
 
@@ -94,6 +102,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 RULES = KindRules(
+    default=_default,
     prepare=_prepare,
     validate=_validate,
     row=_row,

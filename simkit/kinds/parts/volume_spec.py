@@ -1,0 +1,111 @@
+"""What a volume is: its spec in a PersistentVolume, or inside of an attachment."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.kinds.parts.amounts import shown
+from simkit.kinds.parts.bounds import text_faults
+from simkit.kinds.parts.claim_spec import VOLUME_MODES, access_mode_faults, positive_faults, whole_negative_faults
+from simkit.kinds.parts.gotext import printed
+from simkit.kinds.parts.pod.scheduling import node_selector_faults
+from simkit.kinds.parts.pod.volume_defaults import defaulted_source
+from simkit.kinds.parts.pod.volume_sources import CHECKED_AT, REFUSED_AT
+from simkit.kinds.parts.volume_kinds import SOURCES
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, required, unsupported
+from simkit.meta.format import dns_subdomain
+from simkit.meta.objects import Draft, Object, at
+
+_POLICIES: Final = ("Delete", "Recycle", "Retain")
+_INLINE: Final = "in the context of inline volumes"
+
+
+def default_sources(spec: Draft) -> None:
+    """Fill in what the sources of a volume leave out."""
+    for name in SOURCES:
+        if spec.get(name) is not None:
+            spec[name] = defaulted_source(name, spec[name])
+
+
+def volume_spec_faults(path: str, spec: Object) -> Iterator[FieldError]:
+    """What is wrong with the spec of a PersistentVolume."""
+    yield from _mode_faults(path, spec)
+    yield from _capacity_faults(f"{path}.capacity", spec.get("capacity") or {})
+    policy = spec["persistentVolumeReclaimPolicy"]
+    if policy not in _POLICIES:
+        yield unsupported(f"{path}.persistentVolumeReclaimPolicy", policy, _POLICIES)
+    if spec.get("nodeAffinity") is not None:
+        yield from _affinity_faults(f"{path}.nodeAffinity.required", spec["nodeAffinity"])
+    yield from _source_faults(path, spec, affine=spec.get("nodeAffinity") is not None)
+    if spec.get("storageClassName"):
+        yield from text_faults(f"{path}.storageClassName", spec["storageClassName"], dns_subdomain)
+    if spec["volumeMode"] not in VOLUME_MODES:
+        yield unsupported(f"{path}.volumeMode", spec["volumeMode"], VOLUME_MODES)
+
+
+def inline_volume_faults(path: str, spec: Object) -> Iterator[FieldError]:
+    """What is wrong with the spec of a volume that stands in an attachment: a driver's volume, and nothing about it."""
+    for name in ("claimRef", "capacity"):
+        if spec.get(name):
+            yield forbidden_field(f"{path}.{name}", f"may not be specified {_INLINE}")
+    if spec.get("csi") is None:
+        yield required(f"{path}.csi", f"has to be specified {_INLINE}")
+    yield from _mode_faults(path, spec)
+    if spec.get("persistentVolumeReclaimPolicy") not in (None, "", "Retain"):
+        yield forbidden_field(f"{path}.persistentVolumeReclaimPolicy", f"may only be Retain {_INLINE}")
+    if spec.get("nodeAffinity") is not None:
+        yield forbidden_field(f"{path}.nodeAffinity", f"may not be specified {_INLINE}")
+    yield from _source_faults(path, spec, affine=False)
+    if spec.get("storageClassName"):
+        yield forbidden_field(f"{path}.storageClassName", f"may not be specified {_INLINE}")
+    if spec.get("volumeMode") not in (None, "Filesystem"):
+        yield forbidden_field(f"{path}.volumeMode", f"may not specify volumeMode other than Filesystem {_INLINE}")
+
+
+def _mode_faults(path: str, spec: Object) -> Iterator[FieldError]:
+    modes = spec.get("accessModes") or ()
+    if not modes:
+        yield required(f"{path}.accessModes")
+    yield from access_mode_faults(f"{path}.accessModes", modes)
+
+
+def _capacity_faults(path: str, capacity: Object) -> Iterator[FieldError]:
+    if not capacity:
+        yield required(path)
+    if set(capacity) != {"storage"}:
+        yield unsupported(path, _amounts(capacity), ("storage",))
+    for name in sorted(capacity):
+        yield from whole_negative_faults(f"{path}[{name}]", capacity[name])
+        yield from positive_faults(f"{path}[{name}]", capacity[name])
+
+
+def _amounts(capacity: Object) -> Shown:
+    listed = ", ".join(f"{printed(name)}:{shown(capacity[name]).text}" for name in sorted(capacity))
+    return Shown(f"core.ResourceList{{{listed}}}" if capacity else "core.ResourceList(nil)")
+
+
+def _affinity_faults(path: str, affinity: Object) -> Iterator[FieldError]:
+    if affinity.get("required") is None:
+        yield required(path, "must specify required node constraints")
+    else:
+        yield from node_selector_faults(path, affinity["required"])
+
+
+def _source_faults(path: str, spec: Object, *, affine: bool) -> Iterator[FieldError]:
+    """What is wrong with the sources; ``affine`` says whether nodes are told that a local one needs."""
+    present = [name for name in SOURCES if spec.get(name) is not None]
+    for index, name in enumerate(present):
+        if index and name != "flexVolume":
+            yield forbidden_field(f"{path}.{REFUSED_AT.get(name, name)}", "may not specify more than 1 volume type")
+        else:
+            yield from SOURCES[name](f"{path}.{CHECKED_AT.get(name, name)}", spec[name])
+    if not present:
+        yield required(path, "must specify a volume type")
+    if present[:1] == ["local"] and not affine:
+        yield required(f"{path}.nodeAffinity", "Local volume requires node affinity")
+    host, policy = at(spec, "hostPath", "path"), spec.get("persistentVolumeReclaimPolicy")
+    if host and not posixpath.normpath(host).strip("/") and policy == "Recycle":
+        text = "may not be 'recycle' for a hostPath mount of '/'"
+        yield forbidden_field(f"{path}.persistentVolumeReclaimPolicy", text)
