@@ -11,6 +11,8 @@ from typing import Final, NamedTuple
 from simkit.meta.errors import SimkitError
 from simkit.schema.releases import dated
 
+_MAJOR: Final = re.compile(r"v?(\d{1,3})\.\d+")
+"""Names whose first number is that of a major version; years are none."""
 _NUMBERED: Final = re.compile(r"(.*?)(\d+)")
 CADENCE: Final = 4
 """Months between releases where a history does not say: three releases a year."""
@@ -34,7 +36,7 @@ class Span(NamedTuple):
     months: int
 
     def __str__(self) -> str:
-        return f"{self.releases} releases and {self.months} months"
+        return f"{self.releases} release{'' if self.releases == 1 else 's'} and {self.months} months"
 
 
 class Calendar:
@@ -86,6 +88,18 @@ class Calendar:
 
     def release(self, name: str) -> Release:
         return self.at(self.place(name))
+
+    def major(self, name: str) -> int | None:
+        """The major version that a release belongs to; None where names do not tell.
+
+        Examples
+        --------
+        >>> calendar = Calendar([Release("1.9", date(2024, 1, 1)), Release("2.0", date(2024, 5, 1))])
+        >>> calendar.major("1.9"), calendar.major("2.1")
+        (1, 2)
+        """
+        match = _MAJOR.match(self.release(name).name)
+        return int(match.group(1)) if match else None
 
     def after(self, name: str, span: Span) -> Release:
         """The earliest release by which both parts of a span have passed since a release."""

@@ -50,7 +50,8 @@ def plan(history: History, group: str, target: str, *, start: str = "") -> Plan:
     Raises
     ------
     SimkitError
-        For a group that the history does not have, and for a target that is less stable than what it would replace.
+        For a group that the history does not have, and for a target that is less stable than what it would replace, or
+        older than what is stored.
 
     Notes
     -----
@@ -92,7 +93,10 @@ def _steps(group: Group, target: str, first: int, calendar: Calendar) -> Iterato
         yield Step(calendar.at(first), "introduce", target, "1")
     served_since = calendar.place(there[0].introduced) if there and there[0].introduced else ready
     moves = max(first, served_since + 1)
-    if _current(group, calendar) != target:
+    current = _current(group, calendar)
+    if current and age_order(target) < age_order(current):
+        raise SimkitError(f"{target} is older than {current}, which the group stores already: plan for a newer one")
+    if current != target:
         yield Step(calendar.at(moves), "prefer and store", target, "4b")
     for version in group.versions:
         if version.name != target and not version.removed and _older(version, target):

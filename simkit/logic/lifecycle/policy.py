@@ -13,11 +13,14 @@ from simkit.logic.lifecycle.vintage import Vintage
 from simkit.meta.errors import SimkitError
 
 VINTAGES: Final = {
-    "A": Vintage("A", stable_stays=False, beta_must_end=False),
-    "B": Vintage("B", stable_stays=True, beta_must_end=False),
-    "C": Vintage("C", stable_stays=True, beta_must_end=True),
+    "A": Vintage("A", stable_stays=False, beta_must_end=False, replaced_as_stable=False),
+    "B": Vintage("B", stable_stays=True, beta_must_end=False, replaced_as_stable=False),
+    "C": Vintage("C", stable_stays=True, beta_must_end=True, replaced_as_stable=True),
 }
-"""Editions of the policy: until January 2022, from then on, and the present one, which also limits betas upwards."""
+"""Editions of the policy: until January 2022, from then on, and the present one.
+
+The present one also limits betas upwards and brought rules 5c and 8: what only it forbids is a notice under the others.
+"""
 
 Rule = Callable[[History, Calendar, Vintage], Iterator[Finding]]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import Element, Group, History, Version
@@ -36,12 +36,16 @@ def _is_alpha_annotation(element: Element) -> bool:
 def _version_went(groups: Mapping[str, Group], element: Element, calendar: Calendar) -> bool:
     """Whether the element went with its version or after it."""
     versions = groups[element.group].versions if element.group in groups else ()
-    ends = [version.removed for version in versions if version.name == element.version and _about(version, element)]
-    return any(end and calendar.place(end) <= calendar.place(element.removed) for end in ends)
+    ends = [version.removed for version in _about(versions, element)]
+    return bool(ends) and all(end and calendar.place(end) <= calendar.place(element.removed) for end in ends)
 
 
-def _about(version: Version, element: Element) -> bool:
-    return not version.kinds or element.name.partition(".")[0] in version.kinds
+def _about(versions: Sequence[Version], element: Element) -> list[Version]:
+    """The versions that an element is part of: those of its kind, where its name begins with one."""
+    named = [version for version in versions if version.name == element.version]
+    kind = element.name.partition(".")[0]
+    of_kind = [version for version in named if kind in version.kinds]
+    return of_kind or named
 
 
 def numbers_are_not_reused(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:

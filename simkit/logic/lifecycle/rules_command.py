@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from simkit.logic.lifecycle.calendar import Calendar, Span, add_months
 from simkit.logic.lifecycle.document import History
-from simkit.logic.lifecycle.findings import Finding
+from simkit.logic.lifecycle.findings import Finding, Weight
 from simkit.logic.lifecycle.stability import Track
 from simkit.logic.lifecycle.vintage import COMMANDS, Vintage
 
@@ -21,7 +21,8 @@ def flags_work_long_enough(history: History, calendar: Calendar, vintage: Vintag
             continue
         rule, name = "5a" if flag.audience == "user" else "5b", f"flag {flag.name}"
         if not flag.deprecated:
-            yield Finding(rule, name, f"removed in {flag.removed} without being deprecated before")
+            text = f"removed in {flag.removed} without being deprecated before"
+            yield Finding(rule, name, text, earliest=calendar.after(flag.removed, span))
         elif not calendar.passed(flag.deprecated, flag.removed, span):
             lasted = calendar.describe(flag.deprecated, flag.removed)
             text = f"removed {lasted} after its deprecation in {flag.deprecated}, where {span} are due"
@@ -30,11 +31,12 @@ def flags_work_long_enough(history: History, calendar: Calendar, vintage: Vintag
 
 def flags_have_stable_replacements(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
     """Rule 5c: not deprecated in favour of something less stable."""
+    weight: Weight = "breach" if vintage.replaced_as_stable else "notice"
     for flag in history.flags:
         instead = flag.replacement
         if flag.deprecated and instead and Track.named(instead.stability) < Track.named(flag.stability):
             text = f"deprecated in {flag.deprecated} in favour of {instead.name}, which is {instead.stability}"
-            yield Finding("5c", f"flag {flag.name}", text)
+            yield Finding("5c", f"flag {flag.name}", text, weight)
 
 
 def flags_warn(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
@@ -51,7 +53,8 @@ def behaviors_work_for_a_year(history: History, calendar: Calendar, vintage: Vin
             continue
         name = f"behaviour {behavior.name}"
         if not behavior.deprecated:
-            yield Finding("7", name, f"removed in {behavior.removed} without an announcement")
+            text = f"removed in {behavior.removed} without an announcement"
+            yield Finding("7", name, text, earliest=calendar.after(behavior.removed, Span(0, _YEAR)))
             continue
         announced = calendar.release(behavior.deprecated).day
         if calendar.release(behavior.removed).day < add_months(announced, _YEAR):
@@ -62,13 +65,14 @@ def behaviors_work_for_a_year(history: History, calendar: Calendar, vintage: Vin
 
 def features_have_stable_replacements(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
     """Rule 8: not deprecated in favour of something less stable that is ours; what is not ours needs a way there."""
+    weight: Weight = "breach" if vintage.replaced_as_stable else "notice"
     for behavior in history.behaviors:
         instead, name = behavior.replacement, f"behaviour {behavior.name}"
         if not behavior.deprecated or instead is None:
             continue
         if instead.ours and Track.named(instead.stability) < Track.named(behavior.stability):
             text = f"deprecated in {behavior.deprecated} in favour of {instead.name}, which is {instead.stability}"
-            yield Finding("8", name, text)
+            yield Finding("8", name, text, weight)
         elif not instead.ours and not instead.transition:
             text = f"deprecated in favour of {instead.name} of others, with no way there described"
-            yield Finding("8", name, text)
+            yield Finding("8", name, text, weight)

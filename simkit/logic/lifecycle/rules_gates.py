@@ -23,7 +23,8 @@ def gates_work_long_enough(history: History, calendar: Calendar, vintage: Vintag
         name = f"feature gate {gate.name}"
         if end is None:
             if was_beta:
-                yield Finding("9", name, f"removed in {gate.removed} without being deprecated before")
+                text = f"removed in {gate.removed} without being deprecated before"
+                yield Finding("9", name, text, earliest=calendar.after(gate.removed, GATE_TO_END))
             continue
         if end.stage == "deprecated" and not was_beta:
             continue

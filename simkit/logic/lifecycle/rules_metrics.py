@@ -16,17 +16,12 @@ Visibility = Literal["shown", "deprecated", "hidden", "gone"]
 
 
 def metrics_live_long_enough(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
-    """Rule 11a: counted from the introduction."""
+    """Rule 11a: counted from the introduction, until the metric is hidden or gone, whichever is first."""
     for metric in history.metrics:
-        span = METRIC_LIFE.get(Track.named(metric.stability))
-        if (
-            metric.removed
-            and metric.introduced
-            and span
-            and not calendar.passed(metric.introduced, metric.removed, span)
-        ):
-            lasted = calendar.describe(metric.introduced, metric.removed)
-            text = f"removed {lasted} after its introduction in {metric.introduced}, where {span} are due"
+        span, end = METRIC_LIFE.get(Track.named(metric.stability)), metric.hidden or metric.removed
+        if end and metric.introduced and span and not calendar.passed(metric.introduced, end, span):
+            lasted = calendar.describe(metric.introduced, end)
+            text = f"gone {lasted} after its introduction in {metric.introduced}, where {span} are due"
             yield Finding("11a", f"metric {metric.name}", text, earliest=calendar.after(metric.introduced, span))
 
 
@@ -38,7 +33,8 @@ def deprecated_metrics_stay_long_enough(history: History, calendar: Calendar, vi
         if not end or span is None:
             continue
         if not metric.deprecated:
-            yield Finding("11b", name, f"gone in {end} without being deprecated before")
+            text = f"gone in {end} without being deprecated before"
+            yield Finding("11b", name, text, earliest=calendar.after(end, span))
         elif not calendar.passed(metric.deprecated, end, span):
             lasted = calendar.describe(metric.deprecated, end)
             text = f"gone {lasted} after its deprecation in {metric.deprecated}, where {span} are due"

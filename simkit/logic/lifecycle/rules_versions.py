@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
-from simkit.logic.lifecycle.calendar import Calendar, Release
+from simkit.logic.lifecycle.calendar import Calendar, Release, Span
 from simkit.logic.lifecycle.document import Group, History, Version
 from simkit.logic.lifecycle.findings import Finding, Weight
 from simkit.logic.lifecycle.stability import Track, track_of
@@ -67,17 +67,34 @@ def _versions(history: History, group: str, name: str, of: Version) -> list[Vers
 
 
 def stable_versions_stay(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
-    """Rule 4a, stable: may be deprecated, never removed; the first edition wanted a year and three releases."""
+    """Rule 4a, stable: may be deprecated, never removed within a major version of the project.
+
+    The first edition wanted a year and three releases instead.
+    """
     for group, version in _each(history):
         if version.track is not Track.GA or not version.removed:
             continue
         if vintage.stable_stays:
-            text = f"a stable version, removed in {version.removed}"
-            yield Finding("4a", _name(group, version), text)
+            if not _outlived_its_major(version, calendar):
+                text = f"a stable version, removed in {version.removed}"
+                yield Finding("4a", _name(group, version), text)
         elif not version.deprecated:
-            yield Finding("4a", _name(group, version), f"removed in {version.removed} without being deprecated before")
+            yield _without_warning(_name(group, version), version, calendar, STABLE_ONCE)
         elif not calendar.passed(version.deprecated, version.removed, STABLE_ONCE):
             yield _too_early("4a", _name(group, version), version, calendar)
+
+
+def _outlived_its_major(version: Version, calendar: Calendar) -> bool:
+    """Whether a version was removed in a later major version than the one that brought it."""
+    start = calendar.major(version.introduced or calendar.releases[0].name)
+    end = calendar.major(version.removed)
+    return start is not None and end is not None and start < end
+
+
+def _without_warning(name: str, version: Version, calendar: Calendar, span: Span) -> Finding:
+    """A removal that nothing announced: it would have had to be deprecated in that release, to go later."""
+    text = f"removed in {version.removed} without being deprecated before"
+    return Finding("4a", name, text, earliest=calendar.after(version.removed, span))
 
 
 def betas_are_deprecated_in_time(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
@@ -86,7 +103,7 @@ def betas_are_deprecated_in_time(history: History, calendar: Calendar, vintage: 
     for group, version in _each(history):
         if version.track is not Track.BETA or not version.introduced:
             continue
-        end = version.deprecated or calendar.last.name
+        end = version.deprecated or version.removed or calendar.last.name
         if calendar.within(version.introduced, end, BETA):
             continue
         due, lasted = calendar.after(version.introduced, BETA), calendar.describe(version.introduced, end)
@@ -102,7 +119,7 @@ def betas_are_served_long_enough(history: History, calendar: Calendar, vintage: 
             continue
         name = _name(group, version)
         if version.removed and not version.deprecated:
-            yield Finding("4a", name, f"removed in {version.removed} without being deprecated before")
+            yield _without_warning(name, version, calendar, BETA)
         elif version.removed and not calendar.passed(version.deprecated, version.removed, BETA):
             yield _too_early("4a", name, version, calendar)
         elif version.deprecated and vintage.beta_must_end:
@@ -162,7 +179,10 @@ def _moves(group: Group, what: str, moves: Mapping[str, str], calendar: Calendar
 
 
 def _overlap(group: Group, old: str, new: str, calendar: Calendar) -> Release | None:
-    """The first release whose predecessor serves both versions, as it does itself; None where there is none."""
+    """The first release whose predecessor serves both versions, as it does itself.
+
+    Where there is none, it would be the one after the introduction of the new version, had the old one been kept.
+    """
     for place in range(1, len(calendar.releases)):
         both = all(
             any(serves(version, each, calendar) for version in group.versions if version.name == name)
@@ -171,4 +191,5 @@ def _overlap(group: Group, old: str, new: str, calendar: Calendar) -> Release | 
         )
         if both:
             return calendar.at(place)
-    return None
+    starts = [calendar.place(each.introduced) for each in group.versions if each.name == new and each.introduced]
+    return calendar.at(min(starts) + 1) if starts else None

@@ -36,3 +36,5 @@ class Vintage:
     """Whether a stable version may never go within the major version of the project."""
     beta_must_end: bool
     """Whether betas must be deprecated in time, and go in time."""
+    replaced_as_stable: bool
+    """Whether flags and features may only give way to something as stable, as versions always did."""

@@ -84,6 +84,12 @@ def test_a_less_stable_target_is_refused() -> None:
         plan(history("v1"), "g", "v2alpha1", start="r1")
 
 
+def test_a_target_that_is_behind_is_refused() -> None:
+    """Nothing goes back from a stable version to one of its betas."""
+    with pytest.raises(SimkitError, match="v1beta1 is older than v1"):
+        plan(history("v1"), "g", "v1beta1", start="r1")
+
+
 def test_calendars_go_on_after_the_last_release() -> None:
     """Names are counted up, days follow the pace, and both parts of a span count."""
     calendar = Calendar([Release("1.8", date(2024, 1, 31)), Release("1.9", date(2024, 5, 31))], cadence=3)

@@ -102,7 +102,7 @@ def test_rule_3(replacement: str, breaks: bool) -> None:
         ("{name: v1, introduced: r0, removed: r4}", "A", [("4a", "breach")]),
         ("{name: v1beta1, introduced: r0, deprecated: r2, removed: r5}", "C", []),
         ("{name: v1beta1, introduced: r0, deprecated: r2, removed: r4}", "C", [("4a", "breach")]),
-        ("{name: v1beta1, introduced: r0, removed: r2}", "B", [("4a", "breach"), ("4a", "notice")]),
+        ("{name: v1beta1, introduced: r0, removed: r2}", "B", [("4a", "breach")]),
         ("{name: v1beta1, introduced: r0, deprecated: r4}", "C", [("4a", "breach")]),
         ("{name: v1beta1, introduced: r0, deprecated: r4}", "B", [("4a", "notice")]),
         ("{name: v1beta1, introduced: r0, deprecated: r1, removed: r5}", "C", [("4a", "overrun")]),
@@ -113,6 +113,69 @@ def test_rule_3(replacement: str, breaks: bool) -> None:
 def test_rule_4a_in_its_editions(version: str, vintage: str, expected: list[tuple[str, str]]) -> None:
     """Stable ones stay, betas come to their end in time and not before, alphas go when they like."""
     assert sorted(found(GROUP % version, vintage)) == sorted(expected)
+
+
+MAJORS = (
+    "releases: [{name: '1.8', date: 2023-01-01}, {name: '1.9', date: 2023-09-01}, {name: '2.0', date: 2024-09-01},"
+    " {name: '2.1', date: 2025-09-01}]\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("introduced", "removed", "breaks"),
+    [("1.8", "1.9", True), ("1.8", "2.0", False), ("1.9", "2.1", False), ("2.0", "2.1", True), ("2.0", "2.2", True)],
+)
+def test_stable_versions_may_go_with_a_major_version(introduced: str, removed: str, breaks: bool) -> None:
+    """Within one they stay, whatever was said before."""
+    version = f"{{name: v1, introduced: '{introduced}', deprecated: '{introduced}', removed: '{removed}'}}"
+    history = read_history(MAJORS + GROUP % version + "\n")
+    assert bool(check(history)) is breaks
+
+
+def test_a_move_without_overlap_says_when_it_could_have_been() -> None:
+    """A release after the new version came, with the old one kept until then."""
+    versions = "{name: v1beta1, introduced: r0, deprecated: r1, removed: r4}, {name: v1, introduced: r4}"
+    document = f"groups: [{{name: g, versions: [{versions}], storage: {{r0: v1beta1, r4: v1}}}}]"
+    (finding,) = check(read_history(RELEASES + document + "\n"))
+    assert (finding.rule, finding.earliest and finding.earliest.name) == ("4b", "r5")
+
+
+def test_removals_without_a_word_say_when_they_could_be() -> None:
+    """As if they were announced in the release in which they came."""
+    broken = {
+        GROUP % "{name: v1beta1, introduced: r0, removed: r1}": "r4",
+        "flags: [{name: --a, introduced: r0, removed: r1}]": "r4",
+        "behaviors: [{name: a, introduced: r0, removed: r1}]": "r4",
+        "gates: [{name: A, stages: [{release: r0, stage: beta, default: true}], removed: r1}]": "r2",
+        "metrics: [{name: a, stability: stable, introduced: r0, removed: r5}]": "r8",
+    }
+    for document, release in broken.items():
+        (finding,) = check(read_history(RELEASES + document + "\n"))
+        assert finding.earliest is not None
+        assert finding.earliest.name == release, document
+
+
+def test_elements_that_are_of_no_kind_go_with_all_of_their_version() -> None:
+    """Annotations and resources are not named by kinds; fields of one kind may go with it alone."""
+    versions = (
+        "{name: v1beta1, kinds: [Shop], introduced: r0, deprecated: r1, removed: r4},"
+        " {name: v1beta1, kinds: [Till], introduced: r0, deprecated: r1, removed: %s}, {name: v1, introduced: r1}"
+    )
+    went = "elements: [{sort: %s, name: %s, group: g, version: v1beta1, introduced: r0, removed: r4}]"
+    for sort, name in (("annotation", "g.example.com/size"), ("resource", "shops")):
+        assert found(f"{GROUP % (versions % 'r4')}\n{went % (sort, name)}") == []
+        assert ("1", "breach") in found(f"{GROUP % (versions % 'r5')}\n{went % (sort, name)}")
+    assert ("1", "breach") not in found(f"{GROUP % (versions % 'r5')}\n{went % ('field', 'Shop.size')}")
+
+
+@pytest.mark.parametrize("vintage", ["A", "B"])
+def test_replacements_were_free_in_the_first_editions(vintage: str) -> None:
+    """Rules 5c and 8 came with the present one."""
+    less = "replacement: {name: other, stability: beta}"
+    document = f"flags: [{{name: --a, introduced: r0, deprecated: r1, {less}}}]"
+    document += f"\nbehaviors: [{{name: a, introduced: r0, deprecated: r1, {less}}}]"
+    assert found(document, vintage) == [("5c", "notice"), ("8", "notice")]
+    assert found(document) == [("5c", "breach"), ("8", "breach")]
 
 
 def test_what_was_stored_stays_readable() -> None:
@@ -214,7 +277,7 @@ def test_rules_9_and_10(gate: str, expected: list[str]) -> None:
         ("{name: m, stability: beta, introduced: r0, deprecated: r0, removed: r1}", ["11a"]),
         ("{name: m, stability: alpha, introduced: r0, removed: r1}", []),
         ("{name: m, stability: stable, introduced: r0, deprecated: r1, hidden: r4, removed: r5}", []),
-        ("{name: m, stability: stable, introduced: r0, deprecated: r1, hidden: r3, removed: r5}", ["11b"]),
+        ("{name: m, stability: stable, introduced: r0, deprecated: r1, hidden: r3, removed: r5}", ["11a", "11b"]),
         ("{name: m, stability: stable, introduced: r0, deprecated: r1, hidden: r5, removed: r5}", ["11b"]),
         ("{name: m, introduced: r0, deprecated: r1, help: (Deprecated from r1) Counts.}", []),
         ("{name: m, introduced: r0, deprecated: r1, help: Counts.}", ["11b"]),
