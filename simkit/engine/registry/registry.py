@@ -146,9 +146,13 @@ class Registry:
             raise conflict(place.resource, key.name, precondition_failed(key, write.uid, actual))
         given = draft["metadata"].pop("resourceVersion", "")
         self._confine(write, draft, seen)
-        draft = write.mutate(write.track(seen, draft), seen)
+        tracked = dict(write.track(seen, draft))
+        if given:  # admission sees what the client gave
+            tracked["metadata"] = {**tracked["metadata"], "resourceVersion": given}
+        draft = write.mutate(tracked, seen)
         self._check_version(write, given, live)
         draft["metadata"] = dict(draft["metadata"])
+        draft["metadata"].pop("resourceVersion", None)
         meta.keep_owned(draft, seen)
         write.place.withhold(draft, seen)
         with self._allocated(write, draft, seen):

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from simkit.cluster.cluster import Cluster
 from simkit.engine.authz.guard import RoleGuard
 from simkit.engine.authz.privileged import PrivilegedGroups
 from simkit.engine.authz.rbac import RoleAuthorizer
@@ -14,6 +15,7 @@ from simkit.engine.authz.union import UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity, administrator
+from simkit.meta.message import Request
 from simkit.meta.objects import Object
 from tests.logic.rbac.worlds import World, binding, recorded_objects, role, rule
 from tests.shared import SHARED, needs_shared
@@ -124,6 +126,30 @@ def test_collector_fields_of_bindings() -> None:
     owned = {**old, "metadata": {**old["metadata"], "ownerReferences": [{"uid": "1"}]}}
     holding().check_binding(ANN, owned, old)
     assert refusal(holding().check_binding, ANN, {**old, "subjects": []}, old).code == 403
+
+
+@pytest.mark.parametrize("kind", ["clusterroles", "clusterrolebindings"])
+def test_requests_for_the_collector(kind: str) -> None:
+    """Whoever may not write the object may put it under a finalizer or an owner, by a patch or by all of it."""
+    cluster = Cluster(seed=1)
+    rules = [{"apiGroups": [GROUP], "resources": [kind], "verbs": ["patch", "update"]}]
+    cluster.create({**role("writer", *rules), "apiVersion": f"{GROUP}/v1", "kind": "ClusterRole"})
+    bound = binding("writer", "clusterrole writer", "user ann")
+    cluster.create({**bound, "apiVersion": f"{GROUP}/v1", "kind": "ClusterRoleBinding"})
+    path, patch = f"/apis/{GROUP}/v1/{kind}/cluster-admin", "application/merge-patch+json"
+
+    def change(**fields: Any) -> int:
+        request = Request.of("PATCH", path, {"metadata": fields}, content_type=patch)
+        return cluster.perform(request, identity=ANN).status
+
+    assert change(finalizers=["example.com/hold"]) == 200
+    assert change(ownerReferences=[{"apiVersion": "v1", "kind": "Pod", "name": "a", "uid": "1"}]) == 200
+    assert change(labels={"a": "b"}) == 403
+    whole = cluster.perform(Request.of("GET", path)).object
+    released = {**whole, "metadata": {**whole["metadata"], "finalizers": []}}
+    assert cluster.perform(Request.of("PUT", path, released), identity=ANN).status == 200
+    del whole["metadata"]["resourceVersion"]
+    assert cluster.perform(Request.of("PUT", path, whole), identity=ANN).status == 403
 
 
 def test_aggregation_needs_everything() -> None:
