@@ -13,7 +13,7 @@ from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 from simkit.schema.custom.contents import embedded, repeated
-from simkit.schema.custom.defaults import fill
+from simkit.schema.custom.defaults import fill, write_whole
 from simkit.schema.custom.values import ABSENT, Check
 from simkit.schema.custom.wording import NOWHERE, NULL
 from simkit.schema.fields import field_text
@@ -93,6 +93,7 @@ class _Judge:
     def default(self, draft: Draft) -> None:
         noted = draft.pop("metadata", None)
         fill(draft, self._version.schema)
+        write_whole(draft)
         if noted is not None:
             draft["metadata"] = noted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -29,6 +30,30 @@ def drop_nulls(value: Any, schema: Schema) -> None:
 def _typed(node: Schema) -> bool:
     """Whether the node says anything: below a map that takes any value, nulls stay."""
     return bool(node.row)
+
+
+_LARGEST: Final = 2.0**63
+
+
+def write_whole(value: Any) -> None:
+    """Write the numbers of a map or list that have no fraction as whole ones, in place.
+
+    So Go writes them, whose clients read no ``1.0`` as an int.
+
+    Examples
+    --------
+    >>> value = {"a": [1.0, 1.5, 1e300]}
+    >>> write_whole(value)
+    >>> value
+    {'a': [1, 1.5, 1e+300]}
+    """
+    places: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
+    for place, item in places:
+        if isinstance(item, float):
+            if item.is_integer() and -_LARGEST <= item < _LARGEST:
+                value[place] = int(item)
+        elif isinstance(item, dict | list):
+            write_whole(item)
 
 
 def fill(value: Any, schema: Schema) -> None:

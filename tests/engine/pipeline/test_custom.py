@@ -265,6 +265,17 @@ def test_bodies_say_what_they_are(cluster: simkit.Cluster) -> None:
         raise _refused(_ask(cluster, "PUT", f"{WIDGETS}/w", _widget()))
 
 
+def test_numbers_without_a_fraction_are_whole(cluster: simkit.Cluster) -> None:
+    """As Go writes them: a client that wants an int reads what another wrote as 2.0, and defaults of 1.0."""
+    number = {"type": "number", "default": 1.0}
+    cluster.create(_definition(_version(spec={"a": number, "b": number, "l": {"type": "array", "items": number}})))
+    made = _ask(cluster, "POST", WIDGETS, _widget(a=2.0, l=[3.0, 0.5, -1e300]))
+    assert b'"spec":{"a":2,"l":[3,0.5,-1e+300],"b":1}' in made.body
+    patched = _ask(cluster, "PATCH", f"{WIDGETS}/w", {"spec": {"a": 1e3}}, MERGE)
+    assert patched.object["spec"]["a"] == 1000
+    assert isinstance(patched.object["spec"]["a"], int)
+
+
 def _refused(response: Response) -> StatusError:
     return StatusError(response.status, "", response.object["message"])
 
