@@ -40,6 +40,7 @@ from simkit.engine.admission.policy import ValidatingAdmissionPolicy
 from simkit.engine.admission.priority import Priority
 from simkit.engine.admission.resource_quota import Charge, ResourceQuota
 from simkit.engine.admission.runtime_class import RuntimeClass
+from simkit.engine.admission.security_context_deny import SecurityContextDeny
 from simkit.engine.admission.service_account import ServiceAccount
 from simkit.engine.admission.storage_object_in_use_protection import StorageObjectInUseProtection
 from simkit.engine.admission.taint_nodes_by_condition import TaintNodesByCondition
@@ -141,6 +142,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "NamespaceAutoProvision": lambda needs: NamespaceAutoProvision(needs.store, needs.provide),
     "NamespaceLifecycle": lambda needs: NamespaceLifecycle(needs.store),
     "NamespaceExists": lambda needs: NamespaceExists(needs.store),
+    "SecurityContextDeny": lambda _: SecurityContextDeny(),
     "LimitPodHardAntiAffinityTopology": lambda _: LimitPodHardAntiAffinityTopology(),
     "LimitRanger": lambda needs: LimitRanger(needs.store),
     "ServiceAccount": lambda needs: ServiceAccount(needs.store, needs.chance),
@@ -197,12 +199,21 @@ def plugins(
     return made
 
 
+def _instead(name: str) -> str:
+    """What becomes of the objects of a plugin that is missing."""
+    if name != "PodSecurityPolicy":
+        return ""
+    return ": its policies are kept and shown, and no pod is held to them; PodSecurity comes with 1.22"
+
+
 def _check(flag: str, name: str, release: str) -> None:
     known = plugins_of(release)
     if name in known and (name in PLUGINS or flag == "disable"):
         return
     if name in known:
-        raise SimkitError(f'--{flag}-admission-plugins: plugin "{name}" is known, but simkit does not have it')
+        raise SimkitError(
+            f'--{flag}-admission-plugins: plugin "{name}" is known, but simkit does not have it{_instead(name)}'
+        )
     first, last = span(name)
     near = difflib.get_close_matches(name, known, n=2)
     if first or last:

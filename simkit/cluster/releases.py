@@ -65,7 +65,12 @@ def _roles(release: str) -> Limit:
 
 def _plugins(release: str) -> Limit:
     missing = [name for name in plugins_of(release) if name not in PLUGINS]
-    return Limit("admission plugins", f"the release's, on and off as there; missing are {', '.join(missing)}")
+    text = "the release's, on and off as there"
+    if missing:
+        text += f"; missing are {', '.join(missing)}"
+    if "PodSecurityPolicy" in missing:
+        text += " (its objects are kept, and no pod is held to them)"
+    return Limit("admission plugins", text)
 
 
 def _gates(release: str) -> Limit:

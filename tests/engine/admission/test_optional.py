@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
-from simkit.meta.errors import SimkitError
+from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 from tests.engine.admission.objects import change, container, obj, pod, refusal
@@ -53,6 +55,27 @@ def test_images_are_always_pulled(making: Any) -> None:
     """Every container pulls, whatever its policy said."""
     made = making("AlwaysPullImages").create(pod(containers=[container(imagePullPolicy="Never")]))
     assert made["spec"]["containers"][0]["imagePullPolicy"] == "Always"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ({"securityContext": {"fsGroup": 1}}, "pod.Spec.SecurityContext.FSGroup"),
+        ({"securityContext": {"supplementalGroups": [1]}}, "pod.Spec.SecurityContext.SupplementalGroups"),
+        ({"containers": [container(securityContext={"runAsUser": 1})]}, "SecurityContext.RunAsUser"),
+        (
+            {"initContainers": [container(name="i", securityContext={"seLinuxOptions": {}})]},
+            "SecurityContext.SELinuxOptions",
+        ),
+    ],
+)
+def test_security_contexts_are_denied(spec: dict[str, Any], said: str) -> None:
+    """Up to 1.29 a plugin refuses pods that say who they run as; what it does not look at is free."""
+    options = Options(release="1.29", seed=1, enable_admission_plugins=("SecurityContextDeny",))
+    cluster = Cluster(options=options)
+    cluster.create(pod(containers=[container(securityContext={"runAsNonRoot": True})], name="free"))
+    with pytest.raises(StatusError, match=f": {said} is forbidden"):
+        cluster.create(pod(**spec))
 
 
 def test_external_addresses_are_denied(making: Any) -> None:

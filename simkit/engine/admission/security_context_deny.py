@@ -1,0 +1,46 @@
+"""SecurityContextDeny: pods say nothing of users, groups and labels; releases up to 1.29 have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.engine.admission.asked import PODS, WRITES, refusal, written
+from simkit.engine.seams import Operation, Review
+from simkit.meta.objects import Object, at
+
+_OF_POD: Final = ("supplementalGroups", "seLinuxOptions", "runAsUser", "fsGroup")
+_OF_CONTAINER: Final = ("seLinuxOptions", "runAsUser")
+_CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
+
+
+class SecurityContextDeny:
+    """Looks at the security contexts of pods and of their containers."""
+
+    name = "SecurityContextDeny"
+    resources = frozenset({PODS})
+
+    def handles(self, operation: Operation) -> bool:
+        return operation in WRITES
+
+    def validate(self, review: Review) -> None:
+        """Raises 403 for the first thing that is said."""
+        said = next(_said(written(review)), "") if not review.subresource else ""
+        if said:
+            raise refusal(review, f"{said} is forbidden")
+
+
+def _said(pod: Object) -> Iterator[str]:
+    context = at(pod, "spec", "securityContext") or {}
+    yield from (f"pod.Spec.SecurityContext.{_go(name)}" for name in _OF_POD if context.get(name) is not None)
+    for kind in _CONTAINERS:
+        for container in at(pod, "spec", kind) or ():
+            own = container.get("securityContext") or {}
+            yield from (f"SecurityContext.{_go(name)}" for name in _OF_CONTAINER if own.get(name) is not None)
+
+
+def _go(name: str) -> str:
+    """The field as Go calls it."""
+    return (
+        "SELinuxOptions" if name == "seLinuxOptions" else "FSGroup" if name == "fsGroup" else name[0].upper() + name[1:]
+    )
