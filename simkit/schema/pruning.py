@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from simkit.meta.jsonread import go_kind
 from simkit.schema.decoders import struct
 from simkit.schema.jsontext import plain, repeated_fields
 from simkit.schema.reading import DecodeError, Reading
@@ -69,6 +70,8 @@ class _Pruner:
     def metadata(self, value: Any, path: tuple[str, ...]) -> Any:
         """Metadata as the built-in type reads it; at the root a wrong type is an error."""
         if not isinstance(value, Mapping):
+            if value is not None and not path:
+                raise DecodeError(f"json: cannot unmarshal {go_kind(value)} into Go value of type v1.ObjectMeta")
             return value
         reading = Reading()
         reading.path += [*path, "metadata"]

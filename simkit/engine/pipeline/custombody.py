@@ -6,7 +6,7 @@ from typing import Any
 
 from simkit.engine.pipeline import bodies
 from simkit.kinds.apiextensions.definition import CustomVersion, Provider
-from simkit.meta.errors import StatusError, bad_request, invalid
+from simkit.meta.errors import bad_request, invalid
 from simkit.meta.fielderror import invalid_value
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import name_of
@@ -22,15 +22,20 @@ def custom_version(catalogue: Catalogue, gvk: GroupVersionKind) -> CustomVersion
 
 def check_header(custom: CustomVersion, value: Any, body: bytes) -> None:
     """Raises 400 for a body that does not say its kind."""
-    kind = custom.definition.kind
+    fault = header_fault(value, body)
+    if fault:
+        raise bodies.unrecognized(custom.definition.kind, fault, body)
+
+
+def header_fault(value: Any, body: bytes) -> str:
+    """Why a value does not say what it is, or the empty string where it does; ``body`` is its text."""
     fault = bodies.header_fault(value)
     if fault:
-        raise bodies.unrecognized(kind, fault, body)
+        return fault
     if not (value or {}).get("kind"):
-        raise bodies.unrecognized(kind, f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'", body)
+        return f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
     given = value.get("apiVersion") or ""
-    if given.count("/") > 1:
-        raise bodies.unrecognized(kind, f"unexpected GroupVersion string: {given}", body)
+    return f"unexpected GroupVersion string: {given}" if given.count("/") > 1 else ""
 
 
 def body_schema(custom: CustomVersion, value: Any) -> Schema:
@@ -42,17 +47,21 @@ def body_schema(custom: CustomVersion, value: Any) -> Schema:
 
 def check_kind(custom: CustomVersion, value: Any) -> None:
     """Raises 400 for a body of another version than the path's, 422 for one of another kind."""
-    given, definition = value.get("apiVersion") or "", custom.definition
+    given = value.get("apiVersion") or ""
     if given != custom.api_version:
         raise bad_request(
             f"the API version in the data ({given}) does not match the expected API version ({custom.api_version})"
         )
-    if value["kind"] != definition.kind:
-        raise other_kind(custom, value)
+    check_same(custom, value)
 
 
-def other_kind(custom: CustomVersion, value: Any) -> StatusError:
-    """422 of a body of another kind."""
-    kind = value["kind"]
-    fault = invalid_value("kind", kind, f"must be {custom.definition.kind}")
-    return invalid(GroupKind(custom.definition.group, kind), name_of(value), [fault])
+def check_same(custom: CustomVersion, value: Any) -> None:
+    """Raises 422 for an object of another kind or version."""
+    wanted = {"kind": custom.definition.kind, "apiVersion": custom.api_version}
+    given = {name: value.get(name) or "" for name in wanted}
+    faults = [
+        invalid_value(name, given[name], f"must be {word}") for name, word in wanted.items() if given[name] != word
+    ]
+    if faults:
+        group, _ = GroupVersion.parse(given["apiVersion"])
+        raise invalid(GroupKind(group, given["kind"]), name_of(value), faults)

@@ -61,6 +61,8 @@ def dispatch(engine: Engine, exchange: Exchange) -> Response:
     exchange.routed = ""
     if served.deprecation is not None:
         _tell_of_its_end(engine, exchange, *served.deprecation)
+    if target.verb == "patch":
+        patch.check_media(exchange, served)
     accept, listed = exchange.request.header("accept"), target.verb in ("list", "watch")
     exchange.wanted = negotiate(accept, watchable=listed, binary=PROTOBUF not in accept or _has_binary(served, target))
     if exchange.wanted.transform == "Table" and exchange.request.query:

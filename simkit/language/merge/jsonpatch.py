@@ -1,8 +1,9 @@
 """JSON Patch (RFC 6902) as the real server applies it.
 
 Where it departs from the RFC: a path may lack its leading slash (then its first part is ignored), the document itself
-is no target, ``replace`` and ``copy`` take a missing key for null, ``-1`` is the last place of a list, and ``test``
-takes null and a missing key for the same.
+is a target for ``replace`` and ``test`` alone, and nothing but an object or a list replaces it, ``replace`` and
+``copy`` take a missing key for null, ``-1`` is the last place of a list, and ``test`` takes null and a missing key for
+the same.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ MAX_COPIED: Final = 3 * 1024 * 1024
 """Bytes, as JSON, that the ``copy`` operations of one patch may copy together."""
 
 Operation = Mapping[str, Any]
+Root = dict[str, Any]
+"""What holds the document, under ``_ROOT``: an operation may replace it."""
+_ROOT: Final = ""
 
+_FIELDS: Final = frozenset({"op", "path", "from", "value"})
 _INDEX: Final = re.compile(r"[+-]?[0-9]+")
 _ESCAPE: Final = re.compile("~[01]")
 
@@ -42,10 +47,36 @@ def checked_json_patch(patch: Any) -> Sequence[Operation]:
     for operation in patch:
         if operation is not None:
             _check_operation(operation)
+    _check_length(patch)
+    return [operation or {} for operation in patch]
+
+
+def loosely_checked(patch: Any) -> Sequence[Operation]:
+    """The same where nobody wants to know of fields that operations do not have; the words are others."""
+    if patch is not None and not isinstance(patch, list):
+        raise malformed(f"json: cannot unmarshal {json_type(patch)} into Go value of type jsonpatch.Patch")
+    operations = [operation if operation is not None else {} for operation in patch or ()]
+    for operation in operations:
+        if not isinstance(operation, dict):
+            raise malformed(f"json: cannot unmarshal {json_type(operation)} into Go value of type jsonpatch.Operation")
+    _check_length(operations)
+    return [{name: _text(name, value) for name, value in operation.items()} for operation in operations]
+
+
+def _text(name: str, value: Any) -> Any:
+    """A field of an operation, none where it is not the text that it must be."""
+    return value if name == "value" or isinstance(value, str) else None
+
+
+def unknown_fields(patch: Sequence[Operation]) -> list[str]:
+    """The paths of fields that operations do not have: ``[0].values``."""
+    return [f"[{index}].{name}" for index, given in enumerate(patch) for name in given if name not in _FIELDS]
+
+
+def _check_length(patch: Sequence[Any]) -> None:
     if len(patch) > MAX_OPERATIONS:
         message = f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(patch)}"
         raise PatchError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
-    return [operation or {} for operation in patch]
 
 
 def _check_operation(operation: Any) -> None:
@@ -86,19 +117,19 @@ def json_patch(document: Any, operations: Sequence[Operation]) -> Any:
     """
     if not operations:
         return document
-    draft, bytes_copied = copied(document), 0
+    root, bytes_copied = {_ROOT: copied(document)}, 0
     for operation in operations:
         kind = operation.get("op") or ("unknown" if operation.get("op") is None else "")
         perform = _OPERATIONS.get(kind)
         if perform is None:
             raise unfitting(f"Unexpected kind: {kind}")
-        bytes_copied += perform(draft, operation) or 0
+        bytes_copied += perform(root, operation) or 0
         if bytes_copied > MAX_COPIED:
             raise unfitting(
                 f"Unable to complete the copy, the accumulated size increase of copy is {bytes_copied}, "
                 f"exceeding the limit {MAX_COPIED}"
             )
-    return draft
+    return root[_ROOT]
 
 
 def _path(operation: Operation, name: str = "path") -> str:
@@ -108,12 +139,12 @@ def _path(operation: Operation, name: str = "path") -> str:
     return str(path)
 
 
-def _place(draft: Any, path: str, operation: Operation) -> tuple[Any, str]:
+def _place(root: Root, path: str, operation: Operation) -> tuple[Any, str]:
     """The container that a path leads into, and the key in it."""
     parts = [_ESCAPE.sub(lambda found: "/" if found[0] == "~1" else "~", part) for part in path.split("/")]
     if len(parts) < 2:
         raise _missing(operation, path)
-    container = draft
+    container = root[_ROOT]
     for part in parts[1:-1]:
         try:
             container = _get(container, part)
@@ -161,44 +192,48 @@ def _delete(container: Any, key: str) -> None:
         del container[_index(key, len(container))]
 
 
-def _add(draft: Any, operation: Operation) -> None:
-    container, key = _place(draft, _path(operation), operation)
+def _add(root: Root, operation: Operation) -> None:
+    container, key = _place(root, _path(operation), operation)
     _insert(container, key, copied(operation.get("value")))
 
 
-def _remove(draft: Any, operation: Operation) -> None:
-    container, key = _place(draft, _path(operation), operation)
+def _remove(root: Root, operation: Operation) -> None:
+    container, key = _place(root, _path(operation), operation)
     _delete(container, key)
 
 
-def _replace(draft: Any, operation: Operation) -> None:
-    container, key = _place(draft, _path(operation), operation)
-    value = copied(operation.get("value"))
+def _replace(root: Root, operation: Operation) -> None:
+    path, value = _path(operation), copied(operation.get("value"))
+    if not path:
+        if isinstance(value, dict | list):
+            root[_ROOT] = value
+        return
+    container, key = _place(root, path, operation)
     if isinstance(container, dict):
         container[key] = value
     else:
         container[_index(key, len(container))] = value
 
 
-def _move(draft: Any, operation: Operation) -> None:
-    container, key = _place(draft, _path(operation, "from"), operation)
+def _move(root: Root, operation: Operation) -> None:
+    container, key = _place(root, _path(operation, "from"), operation)
     value = _get(container, key)
     _delete(container, key)
-    container, key = _place(draft, _path(operation), operation)
+    container, key = _place(root, _path(operation), operation)
     _insert(container, key, value)
 
 
-def _copy(draft: Any, operation: Operation) -> int:
-    container, key = _place(draft, _path(operation, "from"), operation)
+def _copy(root: Root, operation: Operation) -> int:
+    container, key = _place(root, _path(operation, "from"), operation)
     value = copied(_get(container, key))
-    container, key = _place(draft, _path(operation), operation)
+    container, key = _place(root, _path(operation), operation)
     _insert(container, key, value)
     return len(orjson.dumps(value))
 
 
-def _test(draft: Any, operation: Operation) -> None:
+def _test(root: Root, operation: Operation) -> None:
     path = _path(operation)
-    container, key = _place(draft, path, operation)
+    container, key = _place(root, path, operation) if path else (root, _ROOT)
     if not _equal(_get(container, key), operation.get("value")):
         raise unfitting(f"testing value {path} failed: test failed")
 
@@ -214,7 +249,7 @@ def _equal(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-_OPERATIONS: Final[Mapping[str, Callable[[Any, Operation], int | None]]] = {
+_OPERATIONS: Final[Mapping[str, Callable[[Root, Operation], int | None]]] = {
     "add": _add,
     "remove": _remove,
     "replace": _replace,

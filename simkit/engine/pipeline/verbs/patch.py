@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.pipeline import bodies
+from simkit.engine.pipeline import bodies, custombody
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
@@ -39,10 +39,7 @@ Change = Callable[[Object, Served], Any]
 
 def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """PATCH of an object or of a subresource that is a view of it."""
-    media = exchange.request.header("content-type").split(";")[0].strip()  # here the case counts
-    if media not in _KNOWN:
-        raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-    if media == APPLY:
+    if _media(exchange) == APPLY:
         return apply_intent(engine, exchange, served)
     options = opt.write_options(exchange.request, "PatchOptions")
     patched = patcher(exchange, served, options.validation)
@@ -68,40 +65,58 @@ def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
     return answer(engine, exchange, served, engine.registry.update(write))
 
 
+def check_media(exchange: Exchange, served: Served) -> None:
+    """Raises the 415 of a body that is no patch, or one that the resource does not take."""
+    media = _media(exchange)
+    if served.resource.custom and media not in _KNOWN - {STRATEGIC}:
+        listed = ", ".join((JSON_PATCH, MERGE_PATCH, APPLY))
+        text = "the body of the request was in an unknown format - accepted media types include: "
+        raise unsupported_media_type(text + listed)
+    if media not in _KNOWN:
+        raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
+
+
+def _media(exchange: Exchange) -> str:
+    """What kind of patch the body is; here the case counts."""
+    return exchange.request.header("content-type").split(";")[0].strip()
+
+
 def patcher(exchange: Exchange, served: Served, validation: str) -> Callable[[Object], Draft]:
     """What the body of a patch makes of an object, in the version of the path; for all kinds of patches but apply."""
-    media = exchange.request.header("content-type").split(";")[0].strip()
-    change, repeated = _change(exchange, served, media)
+    media = _media(exchange)
+    change, repeated = _change(exchange, served, media, validation)
     given = plain(_parsed(exchange))
 
     def patched(live: Object) -> Draft:
-        draft = _fitted(exchange, served, change(live, served), validation, repeated, given)
+        changed = change(live, served)
+        draft = _fitted(exchange, served, changed, validation, repeated, given)
         inbound.check_address(exchange, served, draft, named=True)
+        if served.custom is not None:
+            custombody.check_same(served.custom, changed)
         return draft
 
     return patched
 
 
-def _change(exchange: Exchange, served: Served, media: str) -> tuple[Change, Sequence[str]]:
-    """What the patch does, and the keys that its body repeats."""
+def _change(exchange: Exchange, served: Served, media: str, validation: str) -> tuple[Change, Sequence[str]]:
+    """What the patch does, and the keys that its body repeats or that mean nothing in it."""
     if media == JSON_PATCH:
-        operations = jsonpatch.checked_json_patch(_parsed(exchange))
-        return lambda live, _: jsonpatch.json_patch(live, operations), ()
+        operations, faults = _operations(_parsed(exchange), validation)
+        return lambda live, _: jsonpatch.json_patch(live, operations), faults
     if media == MERGE_PATCH:
         merged = mergepatch.checked_merge_patch(_parsed(exchange))
         return lambda live, _: mergepatch.merge_patch(live, plain(merged)), _repeated(merged)
-    if not served.resource.custom:
-        directives = strategic.checked_strategic_patch(_parsed(exchange))
-        change = plain(directives)
-        return lambda live, _: strategic.strategic_merge(live, change, served.schema), _repeated(directives)
-    raise unsupported_media_type(
-        f"the body of the request was in an unknown format - accepted media types include: {accepted(served)}"
-    )
+    directives = strategic.checked_strategic_patch(_parsed(exchange))
+    change = plain(directives)
+    return lambda live, _: strategic.strategic_merge(live, change, served.schema), _repeated(directives)
 
 
-def accepted(served: Served) -> str:
-    """The patch media types of a resource, as the real server lists them."""
-    return ", ".join((JSON_PATCH, MERGE_PATCH, *(() if served.resource.custom else (STRATEGIC,)), APPLY))
+def _operations(body: Any, validation: str) -> tuple[Sequence[jsonpatch.Operation], list[str]]:
+    if validation == "Ignore":
+        return jsonpatch.loosely_checked(body), []
+    operations = jsonpatch.checked_json_patch(body)
+    unknown = [f'json patch unknown field "{path}"' for path in jsonpatch.unknown_fields(operations)]
+    return operations, unknown + [f"json patch {fault}" for fault in _repeated(body)]
 
 
 def _repeated(body: Any) -> list[str]:
@@ -121,7 +136,12 @@ def _fitted(
     exchange.warnings.clear()
     gvk, sort = served.resource.gvk, bodies.media_type(exchange.request) == STRATEGIC
     try:
-        if not sort and not served.resource.custom and isinstance(patched, dict):
+        fault = bodies.header_fault(patched)
+        if served.custom is not None:
+            fault = custombody.header_fault(patched, orjson.dumps(patched))
+        if fault:
+            raise bad_request(fault)
+        if not sort and not served.resource.custom:
             _check_kind(served, patched)
         return inbound.fit(exchange, patched, gvk, served.schema, validation, repeated, sort=sort)
     except StatusError as error:
