@@ -50,11 +50,11 @@ _DECIMAL: Final = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[
 
 
 class BrokenText(ValueError):
-    """Text that is not what it should be: ``line`` counts from 1."""
+    """Text that is not what it should be: ``line`` counts from 1, ``told`` is what the real server says of it."""
 
-    def __init__(self, line: int, what: str) -> None:
+    def __init__(self, line: int, what: str, told: str = "") -> None:
         super().__init__(f"line {line}: {what}")
-        self.line, self.what = line, what
+        self.line, self.what, self.told = line, what, told or f"line {line}: {what}"
 
 
 class _Reader(_Loader):
@@ -138,12 +138,21 @@ def _decoded(reader: Any, text: str, first_line: int, compose: Callable[[], Any]
         mark = error.problem_mark or error.context_mark
         line = first_line + (mark.line if mark else 0)
         what = " ".join(filter(None, (error.context, error.problem)))
-        raise BrokenText(line, what) from None
+        raise BrokenText(line, what, _told(error)) from None
     except yaml.YAMLError as error:
         line = first_line + text.count("\n", 0, max(0, getattr(error, "position", 0)))
-        raise BrokenText(line, f"not YAML: {getattr(error, 'reason', '') or 'unreadable characters'}") from None
+        reason = getattr(error, "reason", "") or "unreadable characters"
+        raise BrokenText(line, f"not YAML: {reason}", reason) from None
     finally:
         reader.dispose()
+
+
+def _told(error: yaml.MarkedYAMLError) -> str:
+    """The same complaint as the real server's reader words it, which has no name for the first line."""
+    after = 1 if isinstance(error, yaml.scanner.ScannerError) else 0
+    lines = (mark.line for mark in (error.context_mark, error.problem_mark) if mark is not None)
+    line = next((line + after for line in lines if line), 0)
+    return f"line {line}: {error.problem}" if line else str(error.problem)
 
 
 def _check_depth(text: str) -> None:

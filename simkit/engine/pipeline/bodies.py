@@ -63,7 +63,7 @@ def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
     try:
         return decode_body(body.decode("utf-8", "replace"), repeats)
     except BrokenText as error:
-        raise MalformedBody(f"error converting YAML to JSON: yaml: {error}") from None
+        raise MalformedBody(f"error converting YAML to JSON: yaml: {error.told}") from None
 
 
 def repeat_faults(repeats: Sequence[Repeat]) -> list[str]:

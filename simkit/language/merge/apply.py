@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.language.merge import lastapplied
-from simkit.language.merge.checked import complaints, described
+from simkit.language.merge.checked import about, complaints, described, text_of
 from simkit.language.merge.claims import APPLY, UPDATE, BadClaims, Claim, Claims, Owner, read, records_of, written
 from simkit.language.merge.fieldset import (
     EMPTY,
@@ -146,16 +146,17 @@ def apply(
 
 
 def _check_type(applied: Object, api_version: str, kind: str | None) -> str:
-    version, word = applied.get("apiVersion") or "", applied.get("kind") or ""
+    version, word = text_of(applied.get("apiVersion")), text_of(applied.get("kind"))
     group, name = GroupVersion.parse(version)
-    text = f"{group}/{name}, Kind={word}"
+    text = f"{group}/{name}, Kind={word}" if version.count("/") < 2 else "/, Kind="
     if version != api_version or (kind is not None and word != kind):
         raise malformed(f"invalid object type: {text}")
     return text
 
 
 def _check_intent(applied: Object, shape: Shape, gvk_text: str) -> None:
-    if metadata(applied).get("managedFields") is not None:
+    fields = about(applied).get("managedFields")
+    if isinstance(fields, list) and all(isinstance(entry, dict) for entry in fields):
         raise malformed("metadata.managedFields must be nil")
     wrong = complaints(applied, shape)
     if wrong:

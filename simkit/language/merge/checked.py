@@ -105,7 +105,18 @@ def _check_elements(value: Sequence[Any], shape: Shape, path: str) -> Iterator[C
         yield from _check(item, shape.items, f"{path}{element_text(element)}")
 
 
+def about(applied: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metadata of an intent that may be of any shape; empty where it is none."""
+    given = applied.get("metadata")
+    return given if isinstance(given, dict) else {}
+
+
+def text_of(value: Any) -> str:
+    """A text, or the empty one where the value is something else."""
+    return value if isinstance(value, str) else ""
+
+
 def described(applied: Mapping[str, Any], gvk_text: str) -> str:
     """How messages name an intent: ``namespace/name; group/version, Kind=kind``."""
-    about = applied.get("metadata") or {}
-    return f"{about.get('namespace') or ''}/{about.get('name') or ''}; {gvk_text}"
+    named = about(applied)
+    return f"{text_of(named.get('namespace'))}/{text_of(named.get('name'))}; {gvk_text}"

@@ -15,6 +15,7 @@ from simkit.engine.pipeline.verbs.admit import Gatekeeper, converter, reset_fiel
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge.apply import apply
+from simkit.language.merge.checked import about
 from simkit.meta import jsonread
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import bad_request, conflict
@@ -107,7 +108,7 @@ def _check_new(served: Served, name: str, draft: Draft) -> None:
 
 def _without_version(applied: dict[str, Any]) -> dict[str, Any]:
     """An apply that creates takes no notice of a resourceVersion."""
-    given = metadata(applied)
+    given = about(applied)
     if "resourceVersion" not in given:
         return applied
     return {**applied, "metadata": {name: value for name, value in given.items() if name != "resourceVersion"}}
