@@ -12,7 +12,7 @@ from simkit.engine.pipeline import grouplist
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import JSON
-from simkit.meta.errors import method_not_allowed, not_acceptable
+from simkit.meta.errors import not_acceptable
 from simkit.meta.message import Response
 from simkit.schema import openapi
 
@@ -78,8 +78,6 @@ def document(engine: Engine, exchange: Exchange, name: str) -> Response:
 
     Where another server answers for the group, its document is asked for.
     """
-    if exchange.request.method != "GET":
-        raise method_not_allowed()
     group, _, version = name.removeprefix("apis/").partition("/")
     backing = engine.backing(group, version) if name.startswith("apis/") else None
     if backing is not None:

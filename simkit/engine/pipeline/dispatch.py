@@ -134,6 +134,8 @@ def _check_route(target: Target, resource: Resource) -> None:
         check_custom_route(target, resource)
     if target.subresource and (target.subresource not in resource.subresources or not _has_name(target)):
         raise no_route()
+    if target.rest and not resource.custom and target.subresource != "proxy":
+        raise no_route()
     if not target.verb:
         raise method_not_allowed()
     own = target.resource == "namespaces" and not target.group

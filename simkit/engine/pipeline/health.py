@@ -8,12 +8,11 @@ from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
-from simkit.meta.errors import PlainError, method_not_allowed, no_path
+from simkit.meta.errors import PlainError, no_path
 from simkit.meta.message import Response
 
 ENDPOINTS: Final = ("healthz", "livez", "readyz")
 _TEXT: Final = "text/plain; charset=utf-8"
-_READING: Final = ("GET", "HEAD")
 _FIRST: Final = ("ping", "log", "etcd", "etcd-readiness", "informer-sync")
 _LAST: Final = "shutdown"
 _HOOKS: Final = ("poststarthook/", "autoregister-completion")
@@ -67,9 +66,7 @@ def problem(engine: Engine, endpoint: str, name: str) -> str:
 
 
 def answer(engine: Engine, exchange: Exchange, endpoint: str, name: str) -> Response:
-    """The answer of an endpoint, or of one of its checks."""
-    if exchange.request.method not in _READING:
-        raise method_not_allowed()
+    """The answer of an endpoint, or of one of its checks, to whatever method."""
     exchange.routed = f"/{endpoint}"
     known = names(engine.catalogue.paths, endpoint)
     if not name:

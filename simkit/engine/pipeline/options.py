@@ -187,14 +187,13 @@ def _query_delete_options(request: Request) -> dict[str, Any]:
 
 
 def _propagation_errors(policy: str | None, orphan: bool | None) -> list[FieldError]:
-    if policy is None:
-        return []
-    if orphan is not None:
+    errors: list[FieldError] = []
+    if policy is not None and orphan is not None:
         detail = "orphanDependents and deletionPropagation cannot be both set"
-        return [invalid_value("propagationPolicy", policy, detail)]
-    if policy not in _PROPAGATION:
-        return [unsupported("propagationPolicy", policy, (*_PROPAGATION, "nil"))]
-    return []
+        errors.append(invalid_value("propagationPolicy", policy, detail))
+    if policy is not None and policy not in _PROPAGATION:
+        errors.append(unsupported("propagationPolicy", policy, (*_PROPAGATION, "nil")))
+    return errors
 
 
 def list_options(request: Request, *, watch: bool, watch_list: bool = False) -> ListOptions:

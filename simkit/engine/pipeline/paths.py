@@ -19,16 +19,15 @@ from simkit.meta.message import Response
 from simkit.schema import discovery
 
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")
-_READING: Final = ("GET", "HEAD")
 _REMEMBERED: Final = 1024
 """Characters of an Accept header up to which it is looked at for the aggregated form."""
-_LISTED_BY: Final = ("GET", "POST", "OPTIONS")
-"""The group list answers to these methods alike."""
+_ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", "/openapi/v3"})
+"""What answers to all methods alike; so do the single groups."""
 
 
 def answer(engine: Engine, exchange: Exchange) -> Response:
     """The answer to a path that names no resource. Raises 404 and 405 as the real server does."""
-    path, method = exchange.target.path.rstrip("/") or "/", exchange.request.method
+    path = exchange.target.path.rstrip("/") or "/"
     parts = path.strip("/").split("/")
     if parts[0] in health.ENDPOINTS:
         return health.answer(engine, exchange, parts[0], "/".join(parts[1:]))
@@ -36,8 +35,7 @@ def answer(engine: Engine, exchange: Exchange) -> Response:
         return _metrics(engine, exchange)
     handler = _FIXED.get(path)
     if handler is not None:
-        allowed = _LISTED_BY if path == "/apis" else _READING[:1]
-        if method not in allowed:
+        if path not in _ANYHOW and exchange.request.method != "GET":
             raise method_not_allowed()
         exchange.routed = ""
         return handler(engine, exchange)
@@ -100,7 +98,7 @@ def _document(exchange: Exchange, document: Mapping[str, Any], *, routed: bool =
 
 
 def _group(engine: Engine, exchange: Exchange, parts: list[str]) -> Response:
-    if exchange.request.method != "GET":
+    if exchange.request.method != "GET" and (parts[0] == "api" or len(parts) > 2):
         raise method_not_allowed()
     catalogue = engine.catalogue
     if parts[0] == "api":
@@ -145,6 +143,7 @@ def _flow_page(engine: Engine, exchange: Exchange) -> Response:
 
 _FIXED: Final[Mapping[str, Callable[[Engine, Exchange], Response]]] = {
     "/": _index,
+    "/index.html": _index,
     "/version": _version,
     "/api": _root,
     "/apis": _groups,

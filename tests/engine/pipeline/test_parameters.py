@@ -187,3 +187,19 @@ def test_a_collection_is_deleted_as_of_its_version(cluster: simkit.Cluster) -> N
     assert [item["metadata"]["name"] for item in answer.object["items"]] == ["a"]
     assert cluster.perform(Request.of("GET", f"{where}/b")).status == 200
     assert cluster.perform(Request.of("DELETE", f"{where}?resourceVersion=x")).status == 400
+
+
+def test_all_that_is_wrong_with_a_deletion_is_told(cluster: simkit.Cluster) -> None:
+    """A policy that there is not, beside the old word for one, is wrong in two ways."""
+    answer = cluster.perform(Request.of("DELETE", f"{MAPS}/a?propagationPolicy=Bogus&orphanDependents=true&dryRun=x"))
+    assert [cause["reason"] for cause in answer.object["details"]["causes"]] == [
+        "FieldValueInvalid",
+        "FieldValueNotSupported",
+        "FieldValueNotSupported",
+    ]
+
+
+def test_selectors_are_read_before_the_body_of_a_deletion(cluster: simkit.Cluster) -> None:
+    """Of a selector and a body that cannot be read the selector is told."""
+    answer = cluster.perform(Request.of("DELETE", f"{MAPS}?labelSelector=a%20b", b"{bad"))
+    assert (answer.status, answer.object["reason"]) == (400, "BadRequest")

@@ -118,8 +118,8 @@ def _success(served: Served, entry: Entry) -> dict[str, Any]:
 def remove_collection(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """DELETE of a collection, or of a chunk of it: answers with the list of what it was about."""
     listing = opt.list_options(exchange.request, watch=False)
-    options, _ = options_of(engine, exchange)
     chosen = selection(served, listing)
+    options, _ = options_of(engine, exchange)
     if not listing.limit:
         listing = replace(listing, limit=_PAGE)
     page = Page(engine, served, exchange.target.namespace or None, listing, chosen)
