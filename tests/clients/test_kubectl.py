@@ -172,6 +172,55 @@ def test_dry_runs_and_differences(deployed: _Kubectl) -> None:
     assert kubectl("get", "deploy", "web", "-o", "jsonpath={.spec.replicas}") == "2"
 
 
+WIDGETS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "widgets.kubectl.example.com"},
+    "spec": {
+        "group": "kubectl.example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "widgets", "kind": "Widget"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
+                            "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def test_custom_resources_are_applied_again(kubectl: _Kubectl) -> None:
+    """kubectl learns from the description of the API that custom kinds take no strategic merge, and sends others."""
+    manifest = kubectl.folder / "m.json"
+    manifest.write_text(json.dumps(WIDGETS))
+    kubectl("apply", "-f", str(manifest))
+    kubectl("wait", "--for=condition=Established", "crd/widgets.kubectl.example.com", "--timeout=10s")
+    widget = {"apiVersion": "kubectl.example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}}
+    manifest.write_text(json.dumps(widget))
+    assert "w created" in kubectl("apply", "-f", str(manifest))
+    manifest.write_text(json.dumps({**widget, "spec": {"size": 2}}))
+    assert "+  size: 2" in kubectl("diff", "-f", str(manifest), code=1)
+    assert "w configured" in kubectl("apply", "-f", str(manifest))
+    assert "w unchanged" in kubectl("apply", "-f", str(manifest))
+    assert "w serverside-applied" in kubectl("apply", "--server-side", "--force-conflicts", "-f", str(manifest))
+    ready = json.dumps({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})
+    kubectl("patch", "widget", "w", "--subresource=status", "--type=merge", "-p", ready)
+    assert "condition met" in kubectl("wait", "--for=condition=Ready", "widget/w", "--timeout=10s")
+    assert "size\t<integer>" in kubectl("explain", "widget.spec")
+
+
 def test_server_side_apply_takes_over(deployed: _Kubectl) -> None:
     """Ownership moves from client-side apply to server-side apply; another manager meets a conflict."""
     kubectl = deployed

@@ -114,6 +114,20 @@ def test_custom_kinds_are_described_by_their_own_schema() -> None:
     assert "com.example.v1.Widget" in orjson.loads(openapi.swagger(catalogue))["definitions"]
 
 
+def test_custom_kinds_take_no_strategic_merge() -> None:
+    """Clients look at the media types of patches to choose one; and custom kinds have no binary form."""
+    found = document(widgets(size={"type": "integer"}), "apis/example.com/v1")
+    item = found["paths"]["/apis/example.com/v1/namespaces/{namespace}/widgets/{name}"]
+    assert list(item["patch"]["requestBody"]["content"]) == [
+        "application/json-patch+json",
+        "application/merge-patch+json",
+        "application/apply-patch+yaml",
+    ]
+    documents = ["application/json", "application/yaml"]
+    assert list(item["put"]["requestBody"]["content"]) == documents
+    assert list(item["get"]["responses"]["200"]["content"]) == documents
+
+
 def test_what_is_not_in_the_index_is_no_document() -> None:
     """Unknown groups and versions have none."""
     assert openapi.document(CATALOGUE, "apis/no.such.group/v1") is None

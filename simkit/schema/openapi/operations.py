@@ -47,10 +47,12 @@ _OPTIONS: Final = {
     "delete": _DELETE,
     "deletecollection": (*_SELECT, "sendInitialEvents", "timeoutSeconds", *_DELETE),
 }
+_DOCUMENTS: Final = ("application/json", "application/yaml")
+_STRATEGIC: Final = "application/strategic-merge-patch+json"
 _PATCHES: Final = (
     "application/json-patch+json",
     "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
+    _STRATEGIC,
     "application/apply-patch+yaml",
 )
 _VERBS: Final = {
@@ -105,12 +107,12 @@ class Operations:
         out: Shape = {
             "operationId": operation_id(resource, subresource, action, everywhere=everywhere),
             "parameters": [self._parameter(option, _PARAMETERS[option]) for option in sorted(options)],
-            "responses": self._responses(action, name),
+            "responses": self._responses(action, name, custom=resource.custom),
             "tags": [tag(resource)],
             "x-kubernetes-action": action,
             KIND_MARKER: marker(gvk),
         }
-        self._add_body(out, action, self._body(action, gvk))
+        self._add_body(out, action, self._body(action, gvk), custom=resource.custom)
         return out
 
     def _body(self, action: str, gvk: GroupVersionKind) -> str | None:
@@ -120,12 +122,12 @@ class Operations:
             return self._general("Patch")
         return self._general("DeleteOptions") if "delete" in action else None
 
-    def _add_body(self, operation: Shape, action: str, name: str | None) -> None:
+    def _add_body(self, operation: Shape, action: str, name: str | None, *, custom: bool) -> None:
         if name is None:
             return
         reference = self._dialect.reference(name)
         required = "delete" not in action
-        media = _PATCHES if action == "patch" else ("*/*",)
+        media = _taken(action, custom=custom)
         if self._dialect is V2:
             body = {"in": "body", "name": "body", "schema": reference, **({"required": True} if required else {})}
             operation["parameters"] = [body, *operation["parameters"]]
@@ -134,7 +136,7 @@ class Operations:
             content = {each: {"schema": reference} for each in media}
             operation["requestBody"] = {"content": content, **({"required": True} if required else {})}
 
-    def _responses(self, action: str, name: str | None) -> Shape:
+    def _responses(self, action: str, name: str | None, *, custom: bool) -> Shape:
         codes = {
             "post": ("200", "201", "202"),
             "put": ("200", "201"),
@@ -142,15 +144,16 @@ class Operations:
             "delete": ("200", "202"),
         }
         words = {"200": "OK", "201": "Created", "202": "Accepted"}
-        out = {code: self._response(words[code], name, action) for code in codes.get(action, ("200",))}
+        made = codes.get(action, ("200",))
+        out = {code: self._response(words[code], name, action, custom=custom) for code in made}
         return {**out, "401": {"description": "Unauthorized"}}
 
-    def _response(self, word: str, name: str | None, action: str) -> Shape:
+    def _response(self, word: str, name: str | None, action: str, *, custom: bool) -> Shape:
         schema = self._dialect.reference(name) if name else {"type": "string"}
         if self._dialect is V2:
             return {"description": word, "schema": schema}
-        media = ["application/json", PROTOBUF_MEDIA_TYPE, "application/yaml"]
-        if action == "list":
+        media = list(_DOCUMENTS) if custom else ["application/json", PROTOBUF_MEDIA_TYPE, "application/yaml"]
+        if action == "list" and not custom:
             media += ["application/json;stream=watch", f"{PROTOBUF_MEDIA_TYPE};stream=watch"]
         return {"description": word, "content": {each: {"schema": schema} for each in media}}
 
@@ -160,6 +163,13 @@ class Operations:
         if self._dialect is V2:
             return {"in": where, "name": name, **typed, **required}
         return {"in": where, "name": name, "schema": typed, **required}
+
+
+def _taken(action: str, *, custom: bool) -> Sequence[str]:
+    """The media types of bodies. Clients look here whether they may send a strategic merge: never of custom kinds."""
+    if action == "patch":
+        return [patch for patch in _PATCHES if not (custom and patch == _STRATEGIC)]
+    return _DOCUMENTS if custom else ("*/*",)
 
 
 def _camel(group: str) -> str:
