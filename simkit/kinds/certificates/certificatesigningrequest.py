@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import NONE, created, duration
+from simkit.kinds.parts.difference import difference
 from simkit.kinds.parts.drafts import kept_status, owned, owned_items
 from simkit.kinds.parts.pem import certificates_fault, octets, request_fault
 from simkit.kinds.parts.signer_name import signer_name_faults
@@ -46,6 +47,7 @@ _USAGES: Final = (
     "signing",
     "timestamping",
 )
+_CONDITIONS: Final = "[]certificates.CertificateSigningRequestCondition"
 _OF_REQUESTER: Final = ("username", "uid", "groups", "extra")
 
 
@@ -162,14 +164,16 @@ def _change_faults(obj: Object, old: Object, *, decides: bool) -> Iterator[Field
     """What is decided stays decided; only an approval decides, and a certificate is set once."""
     path = "status.conditions"
     for kind in _FINAL:
-        if len(_of_type(obj, kind)) < len(_of_type(old, kind)):
+        now, was = _of_type(obj, kind), _of_type(old, kind)
+        if len(now) < len(was):
             yield forbidden_field(path, f'updates may not remove a condition of type "{kind}"')
-    for kind in () if decides else _DECISIONS:
-        now, before = _of_type(obj, kind), _of_type(old, kind)
-        if len(now) > len(before):
+        elif decides or kind not in _DECISIONS or now == was:
+            continue
+        elif len(now) > len(was):
             yield forbidden_field(path, f'updates may not add a condition of type "{kind}"')
-        elif len(now) == len(before) and now != before:
-            yield forbidden_field(path, f'updates may not modify a condition of type "{kind}"')
+        else:
+            text = f'updates may not modify a condition of type "{kind}"'
+            yield forbidden_field(path, f"{text}\n{difference(_CONDITIONS, was, now)}")
     before = at(old, "status", "certificate")
     if before and at(obj, "status", "certificate") != before:
         yield forbidden_field("status.certificate", "updates may not modify existing certificate content")

@@ -8,12 +8,12 @@ from typing import Any, Final
 from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.claim_spec import modes_text
+from simkit.kinds.parts.difference import difference
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import pointer, struct
 from simkit.kinds.parts.old_labels import expression_warnings, newer_label
 from simkit.kinds.parts.volume_kinds import SOURCES
 from simkit.kinds.parts.volume_spec import default_sources, volume_spec_faults
-from simkit.kinds.parts.volume_text import source_difference
 from simkit.kinds.rules import Circumstances, KindRules, Subresource
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
@@ -38,6 +38,7 @@ _WITH_OPTIONS: Final = (
     "portworxVolume",
 )
 _ONCE_MADE: Final = "spec.persistentvolumesource is immutable after creation"
+_SOURCE: Final = "core.PersistentVolumeSource"
 _GROWING: Final = "controllerExpandSecretRef"
 
 
@@ -80,7 +81,7 @@ def _mount_faults(obj: Object) -> Iterator[FieldError]:
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
     sources = {name: _lasting(spec, old, name) for name in SOURCES}
     if any(sources[name] != old.get(name) for name in SOURCES):
-        yield forbidden_field("spec.persistentvolumesource", f"{_ONCE_MADE}\n{source_difference(old, sources)}")
+        yield forbidden_field("spec.persistentvolumesource", f"{_ONCE_MADE}\n{difference(_SOURCE, old, sources)}")
     if spec.get("volumeMode") != old.get("volumeMode"):
         yield invalid_value("volumeMode", spec.get("volumeMode"), FIXED)
     if old.get("nodeAffinity") is not None and _renewed(old["nodeAffinity"], spec.get("nodeAffinity")):

@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.claim_spec import claim_spec_faults, fraction_warnings, modes_text, whole_negative_faults
-from simkit.kinds.parts.claim_text import claim_difference
+from simkit.kinds.parts.difference import difference
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.rules import KindRules, Subresource
 from simkit.meta.domain import api_group, label
@@ -19,6 +19,7 @@ from simkit.meta.quantity import parse
 CLASS: Final = label("storage-class", "volume.beta")
 """The annotation that named the storage class before there was a field."""
 _SNAPSHOTS: Final = (api_group("snapshot.storage"), "VolumeSnapshot")
+_SPEC: Final = "core.PersistentVolumeClaimSpec"
 _ONCE_BOUND: Final = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
@@ -74,7 +75,7 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
         requests = {**spec["resources"]["requests"], "storage": old_size}
         spec["resources"] = {**spec["resources"], "requests": requests}
     if spec != before:
-        yield forbidden_field("spec", f"{_ONCE_BOUND}\n{claim_difference(before, spec)}")
+        yield forbidden_field("spec", f"{_ONCE_BOUND}\n{difference(_SPEC, before, spec)}")
     if parse(now_size or "0").nano < parse(old_size or "0").nano:
         yield forbidden_field("spec.resources.requests.storage", "field can not be less than previous value")
     if spec.get("volumeMode") != before.get("volumeMode"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from simkit.kinds.parts.difference import difference
 from simkit.kinds.parts.drafts import kept_status
 from simkit.kinds.parts.pod.annotations import (
     MIRROR,
@@ -101,6 +102,7 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 _EPHEMERAL: Final = "ephemeralContainers"
+_EPHEMERAL_KIND: Final = "core.EphemeralContainer"
 
 
 def _merge_ephemeral(draft: Draft, live: Object) -> None:
@@ -129,7 +131,8 @@ def _validate_ephemeral(obj: Object, old: Object | None) -> Sequence[FieldError]
         if name not in present:
             errors.append(forbidden_field(path, f'existing ephemeral containers "{name}" may not be removed\n'))
         elif present[name] != before:
-            errors.append(forbidden_field(path, f'existing ephemeral containers "{name}" may not be changed\n'))
+            text = f'existing ephemeral containers "{name}" may not be changed\n'
+            errors.append(forbidden_field(path, text + difference(_EPHEMERAL_KIND, before, present[name])))
     return errors
 
 

@@ -45,7 +45,7 @@ def test_the_refusal_shows_the_difference() -> None:
     live = pod()
     (text,) = faults(changed(live, {"spec": {"hostname": "other"}}), live)
     assert text.endswith(
-        "\n  core.PodSpec{\n  \t... // 12 identical fields\n  \tSecurityContext:   {},\n  \tImagePullSecrets:  nil,\n"
+        "\n  core.PodSpec{\n  \t... // 12 identical fields\n  \tSecurityContext:   &{},\n  \tImagePullSecrets:  nil,\n"
         '- \tHostname:          "",\n+ \tHostname:          "other",\n  \tSubdomain:         "",\n'
         "  \tSetHostnameAsFQDN: nil,\n  \t... // 16 identical fields\n  }\n"
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from simkit.kinds.parts.difference import difference
 from simkit.kinds.parts.gotext import text_map
 from simkit.kinds.parts.pod.containers import image_faults
 from simkit.kinds.parts.pod.quality import quality_of_service
 from simkit.kinds.parts.pod.scheduling import REQUIRED, toleration_faults
-from simkit.kinds.parts.pod.spec_text import difference
 from simkit.kinds.parts.structure_text import structure, structures
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.objects import Draft, Object, at
@@ -22,6 +22,7 @@ CHANGEABLE: Final = (
     "`spec.tolerations` (only additions to existing tolerations)",
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
 )
+_SHARED: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
 _TERM: Final = "core.NodeSelectorTerm"
 _ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
 
@@ -49,7 +50,7 @@ def change_faults(pod: Object, old_pod: Object) -> Iterator[FieldError]:
     if old.get("schedulingGates"):
         yield from _gated_faults(munged, old)
     if munged != old:
-        text = f"pod updates may not change fields other than {','.join(CHANGEABLE)}\n{difference(old, munged)}"
+        text = f"pod updates may not change fields other than {','.join(CHANGEABLE)}\n{_shown(old, munged)}"
         yield forbidden_field("spec", text)
 
 
@@ -106,6 +107,16 @@ def _munged(spec: Object, old: Object) -> Draft:
     if (old.get(grace) or 0) < 0 and munged.get(grace) == 1:
         munged[grace] = old[grace]
     return munged
+
+
+def _shown(old: Object, spec: Object) -> str:
+    return difference("core.PodSpec", _as_kept(old), _as_kept(spec))
+
+
+def _as_kept(spec: Object) -> Object:
+    """The spec as the real server keeps it: what a pod shares with its node is part of its security context."""
+    shared = {key: spec[key] for key in _SHARED if key in spec}
+    return {**spec, "securityContext": {**(spec.get("securityContext") or {}), **shared}}
 
 
 def _gated_faults(munged: Draft, old: Object) -> Iterator[FieldError]:
