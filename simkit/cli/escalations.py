@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from simkit.analysis.escalation import Escalations
+    from simkit.snapshot.dump import Dump
     from simkit.snapshot.protocol import Snapshot
 
 EXAMPLES = """\
@@ -24,11 +25,13 @@ examples:
   simkit escalations cluster.yaml --goal cluster-admin --within 3 --allow 'group:platform-*'
   simkit escalations cluster.yaml --goal 'list secrets in payments' -o json
   simkit escalations cluster.yaml --subject pod:shop/web-0 --radius
+  simkit escalations role.yaml --manifests --powers --prove
   simkit escalations new.yaml --before old.yaml
 
-Exit code: 0 when there is no path (or nothing new), 1 when there is one, 2 for wrong use or unreadable input.
+Exit code: 0 when there is no path (no power, nothing new), 1 when there is one, 2 for wrong use or unreadable input.
 """
 SHOWN = ("subject", "goal", "hops", "primitives", "path")
+HELD = ("subject", "primitive", "severity", "title", "verdict", "reason")
 PROVEN = ("subject", "goal", "verdict", "requests", "primitives", "reason")
 
 
@@ -50,6 +53,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--prove", action="store_true", help="execute each path on a fork of the cluster")
     parser.add_argument("--details", action="store_true", help="tell each step and request")
     parser.add_argument("--radius", action="store_true", help="all that the subject gets to, instead of paths")
+    parser.add_argument(
+        "--powers", action="store_true", help="what grants amount to, whether or not there is something to use them on"
+    )
     parser.add_argument("--before", metavar="PATH", help="an older dump: list only what is new or closed since")
     add_members(parser)
     add_source(parser, paths=True)
@@ -63,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
     snapshot = dump.snapshot()
     if args.radius:
         return _radius(snapshot, args)
+    if args.powers:
+        return _powers(dump, args)
     if args.before:
         return _compared(snapshot, args)
     if args.details and args.output == "csv":
@@ -119,6 +127,18 @@ def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:
     columns = REACH_COLUMNS if args.output in ("json", "csv") else ("hops", "place", "primitives")
     write_rows(columns, found.reached.to_dict("records"), args.output)
     return 1 if len(found.reached) else 0
+
+
+def _powers(dump: Dump, args: argparse.Namespace) -> int:
+    from simkit.analysis.escalation import powers
+
+    sandbox = cluster_of(dump) if args.prove else None
+    found = powers(dump.snapshot(), args.subject, sandbox=sandbox, members=read_members(args))
+    flagged = found[found["flagged"]]
+    complete = args.output in ("json", "csv")
+    rows = found if complete else flagged
+    write_rows(tuple(found.columns) if complete else HELD, rows.to_dict("records"), args.output)
+    return 1 if len(flagged) else 0
 
 
 def _compared(snapshot: Snapshot, args: argparse.Namespace) -> int:

@@ -82,6 +82,12 @@ class Questions(ABC):
 
         return blast_radius(self.snapshot(), subject, **more)
 
+    def powers(self, subject: Any = None, **more: Any) -> DataFrame:
+        """What a subject's grants amount to, each tried on a fork: see ``simkit.analysis.escalation.powers``."""
+        from simkit.analysis.escalation import powers
+
+        return powers(self.snapshot(), subject, sandbox=self, **more)
+
     def cut(self, goal: str = "cluster-admin", **more: Any) -> Cut:
         """The cheapest changes that close all paths to a goal; ``.verify()`` makes them on a fork."""
         from simkit.analysis.escalation import cut

@@ -6,11 +6,13 @@ import base64
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+
+AUTHORITY: Final = "proof-authority"
 
 
 @cache
@@ -37,6 +39,20 @@ def certificate_request(user: str, groups: Sequence[str] = ()) -> str:
     return base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
 
 
+@cache
+def authority() -> str:
+    """The authority's own certificate as PEM, as bundles of trust anchors hold them."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+
+    start = datetime.now(UTC)
+    builder = x509.CertificateBuilder().subject_name(_name(AUTHORITY, ())).issuer_name(_name(AUTHORITY, ()))
+    builder = builder.public_key(_key("authority").public_key()).serial_number(x509.random_serial_number())
+    builder = builder.not_valid_before(start).not_valid_after(start + timedelta(days=1))
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    return builder.sign(_key("authority"), hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
+
+
 def signed(request: str, now: datetime | None = None) -> tuple[str, str, tuple[str, ...]]:
     """A certificate for a request as PEM in base64, with the user and the groups that it names."""
     from cryptography import x509
@@ -45,7 +61,7 @@ def signed(request: str, now: datetime | None = None) -> tuple[str, str, tuple[s
 
     asked = x509.load_pem_x509_csr(base64.b64decode(request))
     start = now or datetime.now(UTC)
-    builder = x509.CertificateBuilder().subject_name(asked.subject).issuer_name(_name("proof-authority", ()))
+    builder = x509.CertificateBuilder().subject_name(asked.subject).issuer_name(_name(AUTHORITY, ()))
     builder = builder.public_key(asked.public_key()).serial_number(x509.random_serial_number())
     builder = builder.not_valid_before(start).not_valid_after(start + timedelta(days=1))
     certificate = builder.sign(_key("authority"), hashes.SHA256())

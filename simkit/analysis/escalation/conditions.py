@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.escalation.holdings import EVERYWHERE, Held, Hold, matched
+from simkit.analysis.escalation.holdings import EVERYWHERE
 from simkit.analysis.escalation.need import Permission
-from simkit.analysis.escalation.primitive import needs_of, primitives
-from simkit.analysis.escalation.solution import Holder, Solution, solutions
+from simkit.analysis.escalation.opening import besides_roles, needed, opens
+from simkit.analysis.escalation.solution import Holder, Solution
 from simkit.analysis.escalation.world import CONFIG_MAPS, PERSISTENT_VOLUMES, World
 from simkit.analysis.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Subject
@@ -97,8 +96,11 @@ class _Push(NamedTuple):
 def _may_label(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
     """A role whose rules the holder has, and a bound aggregated role by which others gain something that matters."""
     everywhere = {one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds)}
+    creating = not any(met.need.label == "role" for met in solution.mets)
     for one in world.once("pushes", lambda: tuple(_pushes(world))):
         if not solution.allows("role", one.role) or one.widest == holder.place.subject:
+            continue
+        if creating and not opens(besides_roles(one.rules), world.release):
             continue
         if one.needed <= everywhere and covers(holder.wide_rules, one.rules):
             where = {"aggregated": one.aggregated, "scope": one.scope}
@@ -124,7 +126,7 @@ def _pushes(world: World) -> Iterator[_Push]:
         for aggregated, labels, binding, have in targets:
             if aggregated != name and not _has(labels_of(role), labels) and opens(rules, world.release, have):
                 widest = min(binding.subjects, key=lambda one: (one.kind != GROUP, one))
-                yield _Push(name, rules, _needed(rules, world.release), aggregated, binding.namespace, widest)
+                yield _Push(name, rules, needed(rules, world.release), aggregated, binding.namespace, widest)
 
 
 def _gathered_for_oneself(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
@@ -165,45 +167,6 @@ def _free_name(world: World, holder: Holder, solution: Solution) -> Iterator[Var
             if world.get(_resource(made), name, namespace) is None and world.get(_resource(made), name) is None:
                 yield {"namespace": namespace, "fresh": name}
                 return
-
-
-def opens(rules: tuple[Rule, ...], release: str, have: tuple[Rule, ...] = ()) -> bool:
-    """Whether rules are enough for some escalation that other rules alone are not enough for."""
-    return bool(_escalations((*have, *rules), release) - _escalations(have, release))
-
-
-@lru_cache(maxsize=4096)
-def _escalations(rules: tuple[Rule, ...], release: str) -> frozenset[str]:
-    """The primitives that give more access, all of whose needs the rules meet where they hold everywhere."""
-    held: Held = {}
-    for permission, _, names in matched(rules, release):
-        held.setdefault(permission, []).append(Hold("", names, None))
-    return frozenset(
-        one.id
-        for one in primitives().primitives
-        if one.kind == "escalation" and one.holds_in(release)
-        for number, way in enumerate(one.ways)
-        if way.needs and any(solutions(one, number, held, release))
-    )
-
-
-@lru_cache(maxsize=4096)
-def _needed(rules: tuple[Rule, ...], release: str) -> frozenset[Permission]:
-    """What rules grant of the permissions that primitives need which give more access."""
-    return frozenset(one for one, _, _ in matched(rules, release)) & _escalating(release)
-
-
-@cache
-def _escalating(release: str) -> frozenset[Permission]:
-    """The permissions that primitives need which give more access."""
-    return frozenset(
-        option.permission
-        for one in primitives().primitives
-        if one.kind == "escalation"
-        for number in range(len(one.ways))
-        for need in needs_of(one.id, number, release)
-        for option in need.any_of
-    )
 
 
 def _labels(selectors: Any) -> dict[str, str]:
@@ -269,6 +232,34 @@ def workloads(world: World, solution: Solution) -> Iterator[Variables]:
         )
         if found:
             yield found
+
+
+def _operator(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    """A namespace with a running pod whose service account has more than the namespace."""
+    places = world.once("operators", lambda: tuple(_with_operators(world)))
+    if solution.namespace == EVERYWHERE:
+        yield from ({} for _ in places[:1])
+    elif solution.namespace in places:
+        yield {"namespace": solution.namespace}
+
+
+def _with_operators(world: World) -> Iterator[str]:
+    """The namespaces where pods run as accounts whose rights in the whole cluster lead further."""
+    for namespace, pods in world.pods.items():
+        accounts = {account for pod in pods for account in (world.account_of(pod),) if account is not None}
+        if any(opens(_wide(world, account), world.release) for account in accounts):
+            yield namespace
+
+
+def _wide(world: World, account: Subject) -> tuple[Rule, ...]:
+    grants = world.index.grants_of_subject(account)
+    return tuple(rule for grant in grants if not grant.namespace for rule in grant.rules)
+
+
+def _operator_workload(world: World, holder: Holder, solution: Solution) -> Iterator[Variables]:
+    places = {found.get("namespace", EVERYWHERE) for found in _operator(world, holder, solution)}
+    if places:
+        yield from (one for one in workloads(world, solution) if places & {EVERYWHERE, one["namespace"]})
 
 
 def _resource(permission: Any) -> GroupResource:
@@ -370,6 +361,8 @@ CONDITIONS: Final[Mapping[str, Condition]] = {
     "orphan-cluster-role-by-name": _orphans(cluster=True, by_name=True),
     "orphan-role-by-name": _orphans(cluster=False, by_name=True),
     "workload-exists": _workload_exists,
+    "operator": _operator,
+    "operator-workload": _operator_workload,
     "unrestricted-namespace": _unrestricted,
     "restricted-namespace": _restricted,
     "restricted-namespace-with-accomplice": _restricted_with_accomplice,

@@ -81,9 +81,13 @@ class EscalationGraph:
         """The groups of a user or service account, without those that another of them implies."""
         if place.kind not in (USER, SERVICE_ACCOUNT) or place.subject is None:
             return ()
-        found = [one.name for one in principals_of(place.subject, self.members)[1:]]
+        found = [one.name for one in self._principals(place, place.subject)[1:]]
         implied = {name for group in found for name in implied_groups(group)}
         return tuple(name for name in found if name not in implied)
+
+    def _principals(self, place: Place, subject: Subject) -> tuple[Subject, ...]:
+        """The subject and its groups; an identity that is only impersonated has those alone that the server adds."""
+        return principals_of(subject, NO_MEMBERS if place.worn else self.members)
 
     def _adds_something(self, place: Place, groups: tuple[str, ...]) -> bool:
         """Whether somebody has more than the one group that it is in."""
@@ -131,7 +135,7 @@ class EscalationGraph:
         return None
 
     def _subject(self, place: Place, subject: Subject) -> Holder:
-        principals = principals_of(subject, self.members)
+        principals = self._principals(place, subject)
         grants = [grant for one in principals for grant in self.world.index.grants_of_subject(one)]
         bound: list[tuple[Key, str]] = [(grant.role, grant.namespace) for grant in grants if not grant.missing]
         wide = tuple(rule for grant in grants if not grant.namespace for rule in grant.rules)
@@ -153,17 +157,14 @@ class EscalationGraph:
                 if edge.target == CLUSTER_ADMIN and not edge.cost:
                     return  # there is nothing beyond
 
-    def candidates(self, holder: Holder, *, of_other_releases: bool = False) -> Iterator[Primitive]:
-        """The primitives of which the holder may meet some need, in the order of the table.
-
-        Those of other releases are left out unless asked for.
-        """
+    def candidates(self, holder: Holder) -> Iterator[Primitive]:
+        """The primitives of this release of which the holder may meet some need, in the order of the table."""
         held = holder.held if holder.own is None else holder.own
         wanted = {AT_ONCE, *(one for permission in held for one in self._by_permission.get(permission, ()))}
         if any(permission in holder.held for permission in ESCALATE):
             wanted.update(OF_HOLDER)
         for primitive in primitives().primitives:
-            if primitive.id in wanted and (of_other_releases or primitive.holds_in(self.release)):
+            if primitive.id in wanted and primitive.holds_in(self.release):
                 yield primitive
 
     def uses(self, holder: Holder, primitive: Primitive) -> Iterator[Edge]:
@@ -202,11 +203,7 @@ class EscalationGraph:
 
     def _all_served(self, identifier: str, number: int) -> bool:
         return all(
-            any(
-                option.permission.resource.partition("/")[0] in VIRTUAL
-                or self.world.served(option.permission.group, option.permission.resource)
-                for option in need.any_of
-            )
+            any(self.world.knows(option.permission.group, option.permission.resource) for option in need.any_of)
             for need in needs_of(identifier, number, self.release)
         )
 

@@ -6,24 +6,32 @@ from collections.abc import Iterable
 from typing import Final
 
 from simkit.analysis.escalation import place as at_place
-from simkit.analysis.escalation.conditions import opens
 from simkit.analysis.escalation.edge import Edge
 from simkit.analysis.escalation.graph import EscalationGraph
 from simkit.analysis.escalation.holdings import EVERYWHERE, Met
 from simkit.analysis.escalation.need import Permission
-from simkit.analysis.escalation.place import ALL, role_of
+from simkit.analysis.escalation.opening import besides_roles, opens
+from simkit.analysis.escalation.place import ALL, Place, role_of
 from simkit.analysis.escalation.primitive import Primitive
 from simkit.analysis.escalation.solution import Holder, Solution
 from simkit.analysis.escalation.world import World
+from simkit.analysis.escalation.yields import masks
+from simkit.analysis.rbacobjects import SERVICE_ACCOUNTS
 from simkit.analysis.target import VIRTUAL
-from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource
 
 BINDING: Final = "A4"
 LABELLING: Final = "A8"
+THINGS: Final = ("operator", "operator-workload", "policy-parameters", "webhook-namespace", "released-volume")
+"""Conditions on objects without which the grants mean nothing."""
 MAKING: Final = ("A10", "A11")
 """Primitives that make what is not there."""
 NOT_HELD: Final = "no rules are held that an aggregated role would give to others"
+NOTHING_THERE: Final = "there is nothing in the cluster to use it on"
+NO_GAIN: Final = "whom one can become by it holds nothing that leads further"
+NO_USERS: Final = "whether somebody may act as a service account is asked of service accounts, not of users"
 HARM: Final = (at_place.IMPACT, at_place.PODS)
 """Where steps lead whether or not there is anything: to harm, and to sets of pods."""
 NOT_MISSED: Final = "no binding misses a role or an account of these names, or it cannot be made under one"
@@ -38,15 +46,40 @@ def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, f
     if not edges and all(_limited(one, "made") for one in solutions):
         return NOT_FREE
     if primitive.id == LABELLING:
-        # What lets somebody write roles is no reason to fear that roles are written.
-        besides = tuple(rule for rule in holder.wide_rules if RBAC_GROUP not in rule.api_groups)
-        return "" if edges or opens(besides, graph.release) else NOT_HELD
+        return "" if edges or opens(besides_roles(holder.wide_rules), graph.release) else NOT_HELD
     if primitive.id == BINDING and edges and not any(_opens(graph, edge) for edge in edges):
         return "the roles that may be bound give nothing that leads further"
+    if not edges and _depends(primitive, solutions):
+        return NOTHING_THERE
+    if not edges and solutions and all(masks(one) == () for one in solutions):
+        return NO_USERS
+    if edges and all(_limited(one, "user", "group", "account") for one in solutions):
+        targets = [target for edge in edges for target in _members(graph.world, edge.target)]
+        if not any(_gains(graph, holder, target) for target in targets):
+            return NO_GAIN
     if any(edge.target.kind not in HARM for edge in edges):
         return ""
     reasons = [_missing(graph.world, one) or _empty(graph.world, one) for one in solutions]
     return reasons[0] if reasons and all(reasons) else ""
+
+
+def _depends(primitive: Primitive, solutions: Iterable[Solution]) -> bool:
+    """Whether what is granted is no danger by itself, but only where something certain is there."""
+    return primitive.kind in ("impact", "composite") and all(one.way.when in THINGS for one in solutions)
+
+
+def _members(world: World, place: Place) -> Iterable[Place]:
+    return [target for target, _ in world.members(place)] if place.kind == at_place.SET else (place,)
+
+
+def _gains(graph: EscalationGraph, holder: Holder, place: Place) -> bool:
+    """Whether being somebody else gives rules that lead further than those that one has."""
+    if place.subject is None:
+        return True
+    other = graph.holder(place)
+    assert other is not None
+    grants = (one for who in other.principals - holder.principals for one in graph.world.index.grants_of_subject(who))
+    return place.subject.name == MASTERS or opens(tuple(rule for one in grants for rule in one.rules), graph.release)
 
 
 def _limited(solution: Solution, *labels: str) -> bool:
@@ -95,5 +128,9 @@ def _has(world: World, permission: Permission, namespace: str, name: str) -> boo
     resource = GroupResource(permission.group, plural)
     if plural in VIRTUAL or resource not in world.snapshot.captured():
         return True
+    if namespace == SYSTEM_NAMESPACE and not world.pods.get(namespace):
+        return True  # no cluster is without pods there: what is missing was not made by whoever would
     places = ("", *world.enforced) if namespace in ("", EVERYWHERE) else ("", namespace)
+    if resource == SERVICE_ACCOUNTS and any(one.name == name for place in places for one in world.named(place)):
+        return True  # somebody has bound it already, and will make it
     return any(world.get(resource, name, place) is not None for place in places)

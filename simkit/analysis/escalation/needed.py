@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.analysis.escalation import place as at_place
@@ -15,6 +16,7 @@ from simkit.analysis.escalation.solution import ONLY
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import at, name_of, namespace_of
 from simkit.schema.catalogue import Resource
+from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
     from simkit.analysis.escalation.acting import Actor
@@ -66,7 +68,9 @@ def _make_request(actor: Actor, permission: Permission, names: tuple[str, ...]) 
     act = Act.model_validate({"as": "attacker"})
     if permission.nameless and permission.verb == "create":
         path = collection(resource, actor.words["namespace"])
-        actor.take(act, actor.ask(act, "POST", path, _new(actor, resource)))
+        actor.take(
+            act, actor.ask(act, "POST", path, example_of(resource, actor.words, actor.session.sandbox.snapshot()))
+        )
         return
     if permission.verb in ("list", "watch", "deletecollection"):
         method = "DELETE" if permission.verb == "deletecollection" else "GET"
@@ -80,6 +84,8 @@ def _make_request(actor: Actor, permission: Permission, names: tuple[str, ...]) 
 def _touch(actor: Actor, act: Act, permission: Permission, path: str, behind: str) -> None:
     """One request about an object that is there."""
     verb = permission.verb
+    if behind in STREAMS and verb not in ("get", "create"):
+        raise Unable(f"the server has no request that asks for {permission}")
     if behind in STREAMS:
         actor.connect(Act.model_validate({"as": "attacker", "connect": path + behind}))
     elif verb == "get":
@@ -102,19 +108,20 @@ def _of_subresource(actor: Actor, path: str, behind: str) -> Any:
     raise Unable(f"nothing is known to send to {behind}")
 
 
-def _new(actor: Actor, resource: Resource) -> Any:
+def example_of(resource: Resource, words: Mapping[str, Any], snapshot: Snapshot) -> Any:
+    """A new object of a resource. Raises Unable where the table has none."""
     if resource.resource == "pods" and not resource.group:
-        return body_of("plain-pod", actor.words)
+        return body_of("plain-pod", words)
     known = resource.resource in primitives().bodies
-    given = body_of(resource.resource, actor.words) if known else {"spec": {}}
+    given = body_of(resource.resource, words) if known else {"spec": {}}
     if not resource.custom:
         if not known:
             raise Unable(f"no example of {resource} is in the table")
         return {**given, "apiVersion": resource.api_version}
-    schema = schema_of(actor.session.sandbox.snapshot(), resource)
+    schema = schema_of(snapshot, resource)
     if not known and "serviceAccountName" in (at(schema, "properties", "spec", "properties") or {}):
-        given = {"spec": {"serviceAccountName": actor.words["account"]}}
-    whole = {**given, "kind": resource.kind, "metadata": {"name": actor.words["fresh"], **given.get("metadata", {})}}
+        given = {"spec": {"serviceAccountName": words["account"]}}
+    whole = {**given, "kind": resource.kind, "metadata": {"name": words["fresh"], **given.get("metadata", {})}}
     return {**fitting(schema, whole), "apiVersion": resource.api_version}
 
 

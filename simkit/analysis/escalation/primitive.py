@@ -122,6 +122,8 @@ class Primitive(_Strict):
     references: tuple[str, ...]
     why_not: str = ""
     """Why it cannot be executed; empty where it can."""
+    lend: tuple[str, ...] = ()
+    """The things of the table that it is used on, and that can be lent where a cluster has none."""
     ways: tuple[Way, ...]
 
     def holds_in(self, release: str) -> bool:
@@ -134,6 +136,13 @@ class Primitive(_Strict):
         return not self.why_not
 
 
+class Thing(_Strict):
+    """What primitives are used on, and the requests of an administrator that put it there."""
+
+    title: str
+    made: tuple[Act, ...]
+
+
 class Table(_Strict):
     """All primitives, and the bodies and sequences that they share."""
 
@@ -141,6 +150,7 @@ class Table(_Strict):
     sources: dict[str, str]
     bodies: dict[str, dict[str, Any]]
     sequences: dict[str, tuple[Act, ...]]
+    things: dict[str, Thing]
     primitives: tuple[Primitive, ...]
 
     def primitive(self, identifier: str) -> Primitive:

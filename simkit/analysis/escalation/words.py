@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.escalation import place as at_place
-from simkit.analysis.escalation.certificates import certificate_request
+from simkit.analysis.escalation.certificates import authority, certificate_request, signed
 from simkit.analysis.escalation.credentials import SOMEBODY, Credential
 from simkit.analysis.escalation.filling import collection, fill, resource_of, workload_change
 from simkit.analysis.escalation.need import Permission
@@ -17,7 +17,7 @@ from simkit.analysis.escalation.session import Unable
 from simkit.analysis.escalation.world import World
 from simkit.analysis.rbacobjects import PODS
 from simkit.analysis.subject import identity_of
-from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.objects import at, name_of
 from simkit.schema.catalogue import Resource
@@ -65,6 +65,8 @@ class Words:
         self._add_workload(step, words)
         if "aggregated" in words:
             words["aggregation_labels"] = self._labels(words["aggregated"])
+            role = self.world.get(CLUSTER_ROLES, words.get("role", ""))
+            words["role_rules"] = (role or {}).get("rules") or []
         return words
 
     def _some_namespace(self, step: Step) -> str:
@@ -83,8 +85,11 @@ class Words:
         return at(found, "metadata", "uid") or ""
 
     def _add_requests(self, step: Step, words: dict[str, Any]) -> None:
-        if step.primitive.id == "F1":
+        if step.primitive.id in ("F1", "F2"):
             words["certificate_request"] = certificate_request(*_names(step))
+            words["foreign_certificate"] = signed(words["certificate_request"])[0]
+        if step.primitive.id == "F4":
+            words["authority"] = authority()
         if step.primitive.id == "F3":
             words["node_certificate_request"] = certificate_request(f"system:node:{words['node']}", ("system:nodes",))
 

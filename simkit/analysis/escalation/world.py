@@ -12,6 +12,7 @@ from simkit.analysis.custom import catalogue_of
 from simkit.analysis.escalation.escapes import Escape, escapes_of
 from simkit.analysis.escalation.place import SET, Place
 from simkit.analysis.rbacobjects import NAMESPACES, PODS, SERVICE_ACCOUNTS
+from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Subject
 from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.identity import MASTERS
@@ -246,6 +247,10 @@ class World:
                     found[subject.namespace].append(subject)
         return {namespace: tuple(subjects) for namespace, subjects in found.items()}
 
+    def named(self, namespace: str) -> tuple[Subject, ...]:
+        """Service accounts of a namespace that bindings name and nobody made."""
+        return self.missing_accounts.get(namespace, ())
+
     @cached_property
     def missing_namespaces(self) -> tuple[str, ...]:
         """Namespaces of missing service accounts that are missing themselves."""
@@ -287,6 +292,10 @@ class World:
             exact = tuple(one for one in every if one.name == part)
             known = self._deputies[part] = exact or tuple(one for one in every if one.name.endswith(part))
         return known
+
+    def knows(self, group: str, resource: str) -> bool:
+        """Whether a resource is served, or means something without being served, as users and signers do."""
+        return resource.partition("/")[0] in VIRTUAL or self.served(group, resource)
 
     def served(self, group: str, resource: str) -> bool:
         """Whether the release or a definition of the snapshot serves a resource."""

@@ -15,6 +15,7 @@ from simkit.analysis.escalation.world import World
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, USER, Binding
 from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.rule import Rule
+from simkit.meta.identity import split_service_account
 from simkit.meta.names import GroupResource, Key
 
 Variables = dict[str, str]
@@ -223,16 +224,24 @@ def _missing_namespaces(world: World, holder: Holder, solution: Solution, known:
 
 
 def _users(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
-    names = solution.names("user")
-    if names is None:
+    if solution.names("user") is None:
         yield Place(at_place.USERS, worn=True), {}
-    for name in names or ():
+    for name in masks(solution) or ():
         yield Place(USER, name, worn=True), {"user": name}
+
+
+def masks(solution: Solution) -> tuple[str, ...] | None:
+    """The users whom one may act as, None for all; whether one may act as a service account is asked of those."""
+    names = solution.names("user")
+    return None if names is None else tuple(one for one in names if split_service_account(one) is None)
 
 
 def _groups(world: World, holder: Holder, solution: Solution, known: Variables) -> Reached:
     names = solution.names("group")
-    mask = {"user": (solution.names("user") or ("somebody",))[0]}
+    users = masks(solution)
+    if users == () and not any(met.need.label == "account" for met in solution.mets):
+        return
+    mask = {"user": (users or ("somebody",))[0]}
     if any(met.need.label == "account" for met in solution.mets):
         accounts = solution.names("account") or ("default",)
         where = "default" if solution.namespace == EVERYWHERE else solution.namespace

@@ -29,6 +29,8 @@ class Probe:
     goal: str = ""
     never: tuple[str, ...] = field(default=())
     """For look-alikes: the primitives that they look like."""
+    taken: bool = False
+    """For look-alikes: whether the step can be taken all the same, and leads nowhere."""
 
 
 def granted(*rules: dict[str, Any], place: str = "") -> tuple[dict[str, Any], ...]:
@@ -222,7 +224,7 @@ GRANTS: tuple[Probe, ...] = (
         rule("approve", "signers", groups=CERTIFICATES, names="kubernetes.io/*")), "F1", goal=ADMIN),
     Probe("a signature", granted(
         rule("sign", "signers", groups=CERTIFICATES),
-        rule("update", "*/status", groups=CERTIFICATES)), "F2", verdict="not executed"),
+        rule("update", "*/status", groups=CERTIFICATES)), "F2"),
     Probe("a certificate of a node", granted(
         rule("create", "certificatesigningrequests,certificatesigningrequests/nodeclient", groups=CERTIFICATES)),
         "F3"),
@@ -237,7 +239,7 @@ GRANTS: tuple[Probe, ...] = (
         rule("create,patch", "customresourcedefinitions", groups="apiextensions.k8s.io")), "G8"),
     Probe("a part of the API", granted(rule("create", "apiservices", groups="apiregistration.k8s.io")), "G9"),
     Probe("aws-auth, where it is not", by_role("kube-system", rule("patch", "configmaps", names="aws-auth")), "H1",
-        verdict="not executed"),
+        verdict="possible"),
     Probe("the names of the cluster", by_role("kube-system", rule("update", "configmaps", names="coredns")), "H2"),
     Probe("volumes with a host path, split", split(
         rule("create", "persistentvolumes"), rule("create", "persistentvolumeclaims,pods")), "I1", goal="a node"),
@@ -246,6 +248,24 @@ GRANTS: tuple[Probe, ...] = (
     Probe("stolen pods", granted(rule("create", "pods/eviction"), rule("patch", "nodes/status")), "D13"),
     Probe("the status of nodes by name", granted(rule("patch", "nodes/status", names="node-1")), "E4"),
     Probe("the status of pods", by_role("lab", rule("patch", "pods/status")), "D14"),
+    Probe("approval, read by approving again", granted(
+        rule("create", "certificatesigningrequests", groups=CERTIFICATES),
+        rule("patch", "certificatesigningrequests/approval", groups=CERTIFICATES),
+        rule("approve", "signers", groups=CERTIFICATES, names="kubernetes.io/*")), "F1", goal=ADMIN),
+    Probe("approval of what others ask for", granted(
+        rule("update", "certificatesigningrequests/approval", groups=CERTIFICATES),
+        rule("approve", "signers", groups=CERTIFICATES)), "F1"),
+    Probe("a new role with one's own rules, put into an aggregated one", granted(
+        rule("get,list", "secrets"), rule("create", "clusterroles", groups=RBAC)), "A8"),
+    Probe("a place for pods, by the older resource", granted(rule("create", "pods,bindings")), "D12"),
+    Probe("policies of the network, all at once", by_role("lab",
+        rule("deletecollection", "networkpolicies", groups="networking.k8s.io")), "I9"),
+    Probe("the lease of a controller, where there is none", by_role("kube-system",
+        rule("update", "leases", groups="coordination.k8s.io", names="kube-controller-manager")), "E8",
+        verdict="possible"),
+    Probe("a system account that is bound and not made", by_role("kube-system",
+        rule("create", "serviceaccounts/token", names="clusterrole-aggregation-controller")), "C5",
+        verdict="possible"),
     Probe("a pod of the system", by_role("kube-system", rule("create", "pods")), "J9", goal=ADMIN),
 )  # fmt: skip
 
@@ -296,6 +316,16 @@ LOOK_ALIKES: tuple[Probe, ...] = (
     Probe("groups without a user", granted(rule("impersonate", "groups")), never=("B2",)),
     Probe("attributes without a key", granted(rule("impersonate", "userextras", groups=AUTHN)), never=("B5",)),
     Probe("scale only", by_role("ops", rule("update", "deployments/scale", groups="apps")), never=("D2",)),
+    Probe("a user who may do nothing", granted(rule("impersonate", "users", names="nobody")), never=("B1", "B2"),
+        taken=True),
+    Probe("an account that may do nothing", by_role("lab",
+        rule("create", "serviceaccounts/token", names="other"), rule("impersonate", "serviceaccounts", names="other")),
+        never=("C5", "B3"), taken=True),
+    Probe("a service account among the users", granted(
+        rule("impersonate", "users", names="system:serviceaccount:ops:admin")), never=("B1",)),
+    Probe("config maps that steer nothing", by_role("lab", rule("update,patch,create", "configmaps")), never=("G6",)),
+    Probe("the lease of oneself", by_role("kube-system",
+        rule("update", "leases", groups="coordination.k8s.io", names="mine")), never=("E8",)),
     Probe("reviews of oneself", granted(
         rule("create", "selfsubjectaccessreviews,selfsubjectrulesreviews", groups="authorization.k8s.io")),
         never=("C10",)),

@@ -348,3 +348,14 @@ def test_a_path_that_is_no_resource_is_a_goal() -> None:
     assert proof.proven
     assert proof.performed[-1].request == "review of self: get /metrics/cadvisor"
     assert not escalations(cluster.snapshot(), ATTACKER, goal="get /logs")
+
+
+def test_impersonation_brings_no_groups_of_others() -> None:
+    """Who acts as a user has the server's own groups besides, not those that an identity provider says."""
+    world = [
+        *scene(rule("impersonate", "users", names="ann"), place=""),
+        binding("admins", "cluster-admin", "group:admins"),
+    ]
+    snapshot = served(*world).snapshot()
+    assert escalations(snapshot, "ann", goal="cluster-admin", direct=True, members={"admins": ["ann"]})
+    assert not escalations(snapshot, ATTACKER, goal="cluster-admin", members={"admins": ["ann"]})
