@@ -15,6 +15,8 @@ from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata,
 
 _LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
+_POD, _NODE = GroupResource("", "pod"), GroupResource("", "node")
+"""What the real server's plugin calls that it does not find."""
 _NODES_GROUP: Final = "system:nodes"
 _USER_PREFIX: Final = "system:node:"
 _MIRROR: Final = label("config.mirror")
@@ -89,7 +91,7 @@ class NodeRestriction:
     def _live_pod(self, review: Review, name: str) -> Object:
         found = self._store.get(Key(PODS, review.namespace, name))
         if found is None:
-            raise not_found(PODS, name)
+            raise not_found(_POD, name)
         return found.object
 
     def _pod_create(self, review: Review, node: str) -> None:
@@ -128,7 +130,7 @@ class NodeRestriction:
             raise refusal(review, f'node "{node}" must not set blockOwnerDeletion on an owner reference')
         found = self._store.get(Key(NODES, "", node))
         if found is None:
-            raise not_found(NODES, node)
+            raise not_found(_NODE, node)
         uid = metadata(found.object).get("uid", "")
         if owner.get("uid") != uid:
             raise refusal(review, f"node {node} UID mismatch: expected {owner.get('uid', '')} got {uid}")

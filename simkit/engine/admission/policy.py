@@ -8,7 +8,9 @@ from simkit.engine.admission.matching import LiveWorld, attempt_of
 from simkit.engine.admission.policy_index import BINDINGS, POLICIES, PolicyIndex
 from simkit.engine.seams import Operation, Review
 from simkit.logic.policy.attempt import Attempt
+from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
 from simkit.meta.errors import StatusError, forbidden
+from simkit.meta.names import GroupResource
 from simkit.meta.objects import metadata
 
 if TYPE_CHECKING:
@@ -16,10 +18,24 @@ if TYPE_CHECKING:
 
 _CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
 _UNPROCESSABLE: Final = 422
+_EXEMPT: Final = frozenset(
+    {
+        *(POLICIES, BINDINGS),
+        *(GroupResource(AUTHENTICATION_GROUP, name) for name in ("selfsubjectreviews", "tokenreviews")),
+        GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews"),
+        GroupResource(AUTHORIZATION_GROUP, "selfsubjectaccessreviews"),
+        GroupResource(AUTHORIZATION_GROUP, "selfsubjectrulesreviews"),
+        GroupResource(AUTHORIZATION_GROUP, "subjectaccessreviews"),
+    }
+)
 
 
 class ValidatingAdmissionPolicy:
-    """Asks every policy whose binding applies to the write. Policies themselves are never judged by policies."""
+    """Asks every policy whose binding applies to the write.
+
+    Policies are never judged by policies, nor are the questions about who somebody is and what she may do, without
+    which nobody could put a policy right.
+    """
 
     name = "ValidatingAdmissionPolicy"
     resources = None
@@ -32,7 +48,7 @@ class ValidatingAdmissionPolicy:
 
     def validate(self, review: Review) -> None:
         """Raises the refusal of the first policy that denies: 422, 403 or 413 as its reason says."""
-        if not self._index.hooks() or review.resource in (POLICIES, BINDINGS):
+        if not self._index.hooks() or review.resource in _EXEMPT:
             return
         attempt = attempt_of(review, self._world.catalogue)
         kind = (attempt.operation, attempt.resource, attempt.subresource)

@@ -12,12 +12,19 @@ from simkit.logic.quota.amounts import Amounts, amounts_of, minus, plus, texts
 from simkit.logic.quota.scopes import counts, fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, unsaid, usage
 from simkit.meta.clock import Clock
+from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import internal, unexplained
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of
 
 QUOTAS: Final = GroupResource("", "resourcequotas")
-_IGNORED: Final = frozenset({GroupResource("", "events")})
+_IGNORED: Final = frozenset(
+    {
+        *(GroupResource("", name) for name in ("bindings", "events")),
+        GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews"),
+    }
+)
+"""What is not stored, and events."""
 _UPDATES: Final = frozenset({SERVICES, CLAIMS})
 """Of other resources only the creation costs anything."""
 _TRIES: Final = 64

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
+from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import tracker
+from simkit.engine.seams import Review
 from simkit.meta.identity import Identity
 from simkit.meta.message import Response
-from simkit.meta.objects import Draft
+from simkit.meta.objects import Draft, name_of
 
 
-def asked(engine: Engine, exchange: Exchange, served: Served) -> Draft:
-    """The body of a review, with its field owner."""
+class Asked(NamedTuple):
+    """A question, and how admission sees it: its validators are asked once the question is known to make sense."""
+
+    draft: Draft
+    review: Review
+
+
+def asked(engine: Engine, exchange: Exchange, served: Served) -> Asked:
+    """The body of a review, with its field owner, as the mutating plugins want it."""
     options = opt.write_options(exchange.request, "CreateOptions")
     draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
     given = draft["metadata"]
     inbound.check_address(exchange, served, draft, named=False)
     tracked = tracker(engine, served, options, "")(None, draft)
     metadata = {**given, "managedFields": tracked["metadata"].get("managedFields")}
-    return {**draft, "metadata": {name: value for name, value in metadata.items() if value}}
+    draft = {**draft, "metadata": {name: value for name, value in metadata.items() if value}}
+    review = posted(exchange, served, served.resource.gvk, name_of(draft), draft, options)
+    draft = dict(engine.admission.mutate(review))
+    return Asked(draft, replace(review, object=draft))
 
 
 def answered(exchange: Exchange, draft: Draft) -> Response:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
@@ -35,11 +36,13 @@ def bind(engine: Engine, exchange: Exchange, served: Served) -> Response:
     inbound.check_address(exchange, served, binding, named=False)
     if target.subresource and name_of(binding) != target.name:
         raise bad_request("name in URL does not match name in Binding object")
+    review = posted(exchange, served, _KIND, name_of(binding), binding, options)
+    binding = dict(engine.admission.mutate(review))
     errors = rules_of(GroupKind("", _KIND.kind)).validate(binding, None)
     if errors:
         texts = [str(error) for error in errors]
         raise unexplained(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
-    engine.admission.validate(posted(exchange, served, _KIND, name_of(binding), binding, options))
+    engine.admission.validate(replace(review, object=binding))
     _assign(engine, Key(_PODS, target.namespace, name_of(binding)), binding, options)
     return represent.document(SUCCESS, exchange.wanted, status=201)
 

@@ -1,4 +1,4 @@
-"""Connections to pods, nodes and services: looked up, admitted, and then refused, since nothing is there to connect to.
+"""Connections to pods, nodes and services: admitted, looked up, and then refused, since nothing is there to connect to.
 
 What is refused, and how, is what the real server says when it cannot reach a node.
 """
@@ -19,6 +19,8 @@ from simkit.meta.objects import Object, at
 
 _STREAMS: Final = ("exec", "attach", "portforward")
 """Connections that the client must ask to upgrade."""
+_READ: Final = "log"
+"""What is read through a node is no connection to admission."""
 
 
 def connect(engine: Engine, exchange: Exchange, served: Served) -> Response:
@@ -28,15 +30,16 @@ def connect(engine: Engine, exchange: Exchange, served: Served) -> Response:
     what admission raises, and else 500 or 503: nobody answers at the other end.
     """
     target = exchange.target
+    if target.subresource != _READ:
+        keeper = Gatekeeper(engine, exchange, served, dry_run=False, options={})
+        engine.admission.validate(keeper.review("CONNECT", None, None))
     entry = engine.store.get(served.place.key(target.namespace, target.name))
     if entry is None:
         raise not_found(served.resource.group_resource, target.name)
-    keeper = Gatekeeper(engine, exchange, served, dry_run=False, options={})
-    engine.admission.validate(keeper.review("CONNECT", None, None))
     host = _host(served.resource.group_resource, entry.object, target.subresource)
     if target.subresource in _STREAMS and not exchange.request.header("upgrade"):
         raise bad_request("Upgrade request required")
-    if target.subresource == "log":
+    if target.subresource == _READ:
         address = f"https://{host}:10250/containerLogs/{target.namespace}/{target.name}"
         raise unexplained(f'Get "{address}": dial tcp: lookup {host}: no such host')
     if target.subresource == "proxy":
@@ -62,7 +65,7 @@ def _host(resource: GroupResource, obj: Object, part: str) -> str:
 
 
 CONNECTIONS: Final[Mapping[tuple[GroupResource, str], Callable[[Engine, Exchange, Served], Response]]] = {
-    **{(GroupResource("", "pods"), part): connect for part in (*_STREAMS, "log", "proxy")},
+    **{(GroupResource("", "pods"), part): connect for part in (*_STREAMS, _READ, "proxy")},
     (GroupResource("", "nodes"), "proxy"): connect,
     (GroupResource("", "services"), "proxy"): connect,
 }

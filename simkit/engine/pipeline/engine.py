@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from simkit.engine.pipeline.audit import Audit
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_CONNECTING = ("/exec", "/attach", "/portforward", "/proxy")
+"""In paths of connections, which admission looks at whatever the method."""
 FUTURE_WAIT = 3.0
 """Seconds that a read waits for a revision that has not come yet."""
 
@@ -141,7 +143,9 @@ class Engine:
             return True
         if parts.remote is not None and self.registered.remote and request.path.startswith(("/apis", "/openapi")):
             return True
-        return parts.hooked is not None and request.method not in _READING and parts.hooked(request)
+        if request.method in _READING and not any(part in request.path for part in _CONNECTING):
+            return False
+        return parts.hooked is not None and parts.hooked(request)
 
     def in_grace(self) -> bool:
         """Whether the grace period of livez lasts."""

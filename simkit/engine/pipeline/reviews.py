@@ -6,13 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from simkit.engine.pipeline import binding, evictions, represent, scale, tokens
-from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.connections import CONNECTIONS
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.served import Served
-from simkit.engine.pipeline.verbs import inbound
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
@@ -28,7 +26,7 @@ Handler = Callable[[Engine, Exchange, Served], Response]
 
 def access_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """SubjectAccessReview and LocalSubjectAccessReview: may somebody?"""
-    draft = asked(engine, exchange, served)
+    draft, review = asked(engine, exchange, served)
     spec = draft.get("spec") or {}
     errors = _attribute_errors(spec)
     if not spec.get("user") and not spec.get("groups"):
@@ -36,6 +34,7 @@ def access_review(engine: Engine, exchange: Exchange, served: Served) -> Respons
     local = served.resource.namespaced
     detail = "must be empty except for namespace" if local else "must be empty"
     _refuse(draft, [*errors, *_metadata_errors(draft, detail), *(_local_errors(exchange, spec) if local else ())])
+    engine.admission.validate(review)
     identity = Identity(
         spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), spec.get("extra") or {}
     )
@@ -44,9 +43,10 @@ def access_review(engine: Engine, exchange: Exchange, served: Served) -> Respons
 
 def self_access_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """SelfSubjectAccessReview: may I?"""
-    draft = asked(engine, exchange, served)
+    draft, review = asked(engine, exchange, served)
     spec = draft.get("spec") or {}
     _refuse(draft, [*_attribute_errors(spec), *_metadata_errors(draft, "must be empty")])
+    engine.admission.validate(review)
     return _answered(engine, exchange, draft, exchange.actor(), spec)
 
 
@@ -122,11 +122,11 @@ def _answered(
 
 def rules_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """SelfSubjectRulesReview: what may I do in a namespace?"""
-    options = opt.write_options(exchange.request, "CreateOptions")
-    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    draft, review = asked(engine, exchange, served)
     namespace = (draft.get("spec") or {}).get("namespace", "")
     if not namespace:
         raise bad_request("no namespace on request")
+    engine.admission.validate(review)
     rules = engine.authorizer.rules_for(exchange.actor(), namespace)
     status: dict[str, Any] = {
         "resourceRules": [dict(rule) for rule in rules.resource_rules],
@@ -141,8 +141,8 @@ def rules_review(engine: Engine, exchange: Exchange, served: Served) -> Response
 
 def self_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """SelfSubjectReview: who am I?"""
-    options = opt.write_options(exchange.request, "CreateOptions")
-    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    draft, review = asked(engine, exchange, served)
+    engine.admission.validate(review)
     status = {"userInfo": user_info(exchange.actor())}
     metadata = {"creationTimestamp": timestamp(engine.clock.now())}
     head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from simkit.engine.authn.claims import WARN_ONLY_LIFETIME, Bound, bound_claims
@@ -48,6 +49,8 @@ def token_request(engine: Engine, exchange: Exchange, served: Served) -> Respons
     rules_of(gvk.group_kind).default(draft)
     owned = _owned(engine, draft, gvk, options)
     name = exchange.target.name
+    review = posted(exchange, served, gvk, name, draft, options)
+    draft = dict(engine.admission.mutate(review))
     if name_of(draft) not in ("", name):
         detail = "must match the service account name if specified"
         raise invalid(gvk.group_kind, name, [invalid_value("metadata.name", name_of(draft), detail)])
@@ -55,7 +58,7 @@ def token_request(engine: Engine, exchange: Exchange, served: Served) -> Respons
     errors = rules_of(gvk.group_kind).validate(draft, None)
     if errors:
         raise invalid(gvk.group_kind, "", errors)
-    engine.admission.validate(posted(exchange, served, gvk, name, draft, options))
+    engine.admission.validate(replace(review, object=draft))
     status = _issued(engine, exchange, account, draft["spec"])
     now = timestamp(engine.clock.now())
     head = {"name": name, "namespace": exchange.target.namespace, "creationTimestamp": now, "managedFields": owned}
@@ -156,11 +159,12 @@ def _pod(engine: Engine, exchange: Exchange, pod: Object) -> Binding:
 
 def token_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
     """TokenReview: whose token is this?"""
-    draft = asked(engine, exchange, served)
+    draft, review = asked(engine, exchange, served)
     spec = draft.get("spec") or {}
     token, audiences = spec.get("token") or "", spec.get("audiences") or ()
     if not token:
         raise bad_request("token is required for TokenReview in authentication")
+    engine.admission.validate(review)
     verdict = engine.authentication.reviewer.review(token, audiences)
     status: dict[str, Any] = {"user": {}}
     if verdict.identity is not None:

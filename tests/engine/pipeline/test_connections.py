@@ -9,6 +9,7 @@ import pytest
 import simkit
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
+from tests.engine.admission.policies import binding, policy, with_policy
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",
@@ -47,6 +48,14 @@ def test_answers(cluster: simkit.Cluster, method: str, path: str, upgrade: bool,
     headers = {"upgrade": "SPDY/3.1"} if upgrade else {}
     response = cluster.perform(Request.of(method, path, headers=headers))
     assert (response.status, words in response.object["message"]) == (code, True)
+
+
+def test_admission_comes_next() -> None:
+    """Admission has a say before the pod is looked for, and none where only a log is read."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CONNECT"], "resources": ["pods/*"]}
+    cluster = with_policy(policy({"expression": "false", "reason": "Forbidden"}, rule=rule), binding())
+    paths = [f"{PODS}/none/{part}" for part in ("exec", "proxy", "log")]
+    assert [cluster.perform(Request.of("GET", path)).status for path in paths] == [403, 403, 404]
 
 
 def test_authorization_comes_first(cluster: simkit.Cluster) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.meta.message import Request
+from tests.engine.admission.policies import binding, policy, with_policy
+from tests.engine.admission.test_webhook import configuration, hook
 
 CLUSTER = Cluster(seed=1)
 POD = {"verb": "get", "resource": "pods"}
@@ -48,6 +50,33 @@ def refused(kind: str, body: dict[str, Any], namespace: str = "") -> str:
 def test_local_reviews(spec: dict[str, Any], why: str) -> None:
     """They are about resources of their own namespace."""
     assert refused("localsubjectaccessreviews", {"spec": spec}, "a") == why
+
+
+EVERYTHING = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/*"]}
+ACCESS, WHO = "/apis/authorization.k8s.io/v1", "/apis/authentication.k8s.io/v1"
+QUESTIONS = [
+    (f"{ACCESS}/subjectaccessreviews", {"user": "ann", "resourceAttributes": POD}),
+    (f"{ACCESS}/selfsubjectaccessreviews", {"resourceAttributes": POD}),
+    (f"{ACCESS}/selfsubjectrulesreviews", {"namespace": "default"}),
+    (
+        f"{ACCESS}/namespaces/gone/localsubjectaccessreviews",
+        {"user": "ann", "resourceAttributes": {**POD, "namespace": "gone"}},
+    ),
+    (f"{WHO}/selfsubjectreviews", {}),
+    (f"{WHO}/tokenreviews", {"token": "x"}),
+]
+
+
+@pytest.mark.parametrize(("path", "spec"), QUESTIONS)
+def test_admission_of_questions(path: str, spec: dict[str, Any]) -> None:
+    """Webhooks see questions about access, and may refuse them; policies do not, lest they shut everybody out."""
+    body = {} if path.endswith("selfsubjectreviews") else {"spec": spec}
+    judged = with_policy(policy("false", rule=EVERYTHING), binding())
+    assert judged.perform(Request.of("POST", path, body)).status == 201
+    asked = Cluster(seed=1)
+    asked.create(configuration(hook(rules=[EVERYTHING])))
+    answer = asked.perform(Request.of("POST", path, body))
+    assert (answer.status, "failed calling webhook" in answer.object["message"]) == (500, True)
 
 
 def test_questions_have_no_paths() -> None:

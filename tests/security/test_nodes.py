@@ -1,0 +1,93 @@
+"""What somebody gets who took over a node: the node's own pods, and nothing of others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simkit.cluster.cluster import Cluster
+from simkit.cluster.options import Options
+from simkit.meta.identity import Identity
+from simkit.meta.message import Request
+
+NODE = Identity("system:node:n1", ("system:nodes", "system:authenticated"))
+PODS = "/api/v1/namespaces/default/pods"
+TOKEN = "/api/v1/namespaces/default/serviceaccounts/robot/token"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Cluster:
+    """Two nodes, each with a pod that runs as the same account."""
+    options = Options(seed=1, authorization_mode=("Node", "RBAC"), enable_admission_plugins=("NodeRestriction",))
+    made = Cluster(options=options)
+    account = {"name": "robot", "namespace": "default"}
+    made.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account})
+    for number in "12":
+        made.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{number}"}})
+        spec = {"nodeName": f"n{number}", "serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]}
+        made.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, "spec": spec})
+    return made
+
+
+def uid_of(cluster: Cluster, pod: str) -> str:
+    return str(cluster.get("pod", pod, namespace="default")["metadata"]["uid"])
+
+
+def asked(cluster: Cluster, bound: dict[str, Any] | None, *, dry_run: bool = False) -> tuple[int, str]:
+    """Code and message of a node's request for a token of the account that its pod runs as."""
+    target = f"{TOKEN}?dryRun=All" if dry_run else TOKEN
+    body = {"spec": {"boundObjectRef": {"apiVersion": "v1", **bound} if bound is not None else None}}
+    response = cluster.perform(Request.of("POST", target, body), identity=NODE)
+    return response.status, response.object.get("message", "")
+
+
+@pytest.mark.parametrize(
+    ("bound", "why"),
+    [
+        (None, "node requested token not bound to a pod"),
+        ({"kind": "Secret", "name": "s", "uid": "1"}, "node requested token not bound to a pod"),
+        ({"kind": "Pod", "name": "p1"}, "node requested token with a pod binding without a uid"),
+        ({"kind": "Pod", "name": "p1", "uid": "1"}, "the UID in the bound object reference (1) does not match"),
+        ({"kind": "Pod", "name": "p2", "uid": ""}, "node requested token bound to a pod scheduled on a different node"),
+    ],
+)
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_tokens_that_a_node_does_not_get(
+    cluster: Cluster, bound: dict[str, Any] | None, why: str, dry_run: bool
+) -> None:
+    """A node gets no token of an account but for a pod of its own, though it may ask for the account's tokens."""
+    if bound is not None and bound.get("uid") == "":
+        bound = {**bound, "uid": uid_of(cluster, bound["name"])}
+    status, message = asked(cluster, bound, dry_run=dry_run)
+    assert status == 403
+    assert message.startswith(f'serviceaccounts "robot" is forbidden: {why}')
+
+
+def test_the_token_that_a_node_gets(cluster: Cluster) -> None:
+    """For its own pod it gets one; a pod that is not there is told as the plugin of the real server does."""
+    assert asked(cluster, {"kind": "Pod", "name": "p1", "uid": uid_of(cluster, "p1")})[0] == 201
+    assert asked(cluster, {"kind": "Pod", "name": "none", "uid": "1"}) == (404, 'pod "none" not found')
+
+
+def test_bindings(cluster: Cluster) -> None:
+    """A node that may bind pods, by mistake of somebody, may still not: no subresource but two is for nodes."""
+    rules = [{"apiGroups": [""], "resources": ["pods/binding"], "verbs": ["create"]}]
+    group = "rbac.authorization.k8s.io"
+    fork = cluster.fork()
+    fork.create({"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": "b"}, "rules": rules})
+    fork.create(
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": "b"},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "b"},
+            "subjects": [{"kind": "Group", "name": "system:nodes", "apiGroup": group}],
+        }
+    )
+    body = {"metadata": {"name": "p2"}, "target": {"kind": "Node", "name": "n1"}}
+    response = fork.perform(Request.of("POST", f"{PODS}/p2/binding", body), identity=NODE)
+    assert response.status == 403
+    assert "unexpected pod subresource \"binding\", only 'status' and 'eviction' are allowed" in response.body.decode(
+        "unicode_escape"
+    )
