@@ -38,19 +38,19 @@ _LARGEST: Final = 2.0**63
 def write_whole(value: Any) -> None:
     """Write the numbers of a map or list that have no fraction as whole ones, in place.
 
-    So Go writes them, whose clients read no ``1.0`` as an int.
+    So Go writes them, whose clients read no ``1.0`` as an int. The negative zero has no whole form.
 
     Examples
     --------
-    >>> value = {"a": [1.0, 1.5, 1e300]}
+    >>> value = {"a": [1.0, 1.5, 1e300, -0.0]}
     >>> write_whole(value)
     >>> value
-    {'a': [1, 1.5, 1e+300]}
+    {'a': [1, 1.5, 1e+300, -0.0]}
     """
     places: Iterable[tuple[Any, Any]] = value.items() if isinstance(value, dict) else enumerate(value)
     for place, item in places:
         if isinstance(item, float):
-            if item.is_integer() and -_LARGEST <= item < _LARGEST:
+            if item.is_integer() and -_LARGEST <= item < _LARGEST and str(item) != "-0.0":
                 value[place] = int(item)
         elif isinstance(item, dict | list):
             write_whole(item)
