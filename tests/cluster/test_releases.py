@@ -100,3 +100,33 @@ def test_differences_from_a_real_server_are_told() -> None:
     """None for the release that is imitated, a table for all others."""
     assert limits("1.30") == ()
     assert "default roles" in {each.area for each in limits("1.21")}
+
+
+@pytest.mark.parametrize(
+    ("release", "forms", "described"),
+    [
+        ("1.19", [], ["/openapi/v2"]),
+        ("1.24", [], ["/openapi/v2", "/openapi/v3", "/.well-known/openid-configuration"]),
+        ("1.29", ["v2beta1"], ["/openapi/v2", "/openapi/v3", "/metrics/slis", "/.well-known/openid-configuration"]),
+        (
+            "1.30",
+            ["v2", "v2beta1"],
+            ["/openapi/v2", "/openapi/v3", "/metrics/slis", "/.well-known/openid-configuration"],
+        ),
+        ("1.33", ["v2"], ["/openapi/v2", "/openapi/v3", "/metrics/slis", "/.well-known/openid-configuration"]),
+    ],
+)
+def test_paths_and_forms_come_with_their_release(release: str, forms: list[str], described: list[str]) -> None:
+    """The third description, aggregated discovery, indicators and the issuer's document came one by one."""
+    cluster = Cluster(release, seed=1)
+
+    def told(path: str, accept: str = "application/json") -> Response:
+        return cluster.perform(Request.of("GET", path, headers={"accept": accept}))
+
+    asked = "application/json;g=apidiscovery.k8s.io;v={};as=APIGroupDiscoveryList,application/json"
+    given = [told("/apis", asked.format(version)).object for version in ("v2", "v2beta1")]
+    assert [each["apiVersion"].rpartition("/")[2] for each in given if each["kind"] == "APIGroupDiscoveryList"] == forms
+    paths = ("/openapi/v2", "/openapi/v3", "/metrics/slis", "/.well-known/openid-configuration")
+    assert [path for path in paths if told(path).status == 200] == described
+    listed = told("/").object["paths"]
+    assert ("/openapi/v3" in listed) == ("/openapi/v3" in described)

@@ -17,11 +17,23 @@ from simkit.meta.domain import api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route
 from simkit.meta.message import Response
 from simkit.schema import discovery
+from simkit.schema.gates import in_force
+from simkit.schema.releases import minor_of
 
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")
+_STABLE_SINCE: Final = "1.30"
+"""The release that brought the stable aggregated form."""
+_OPENAPI: Final = "/openapi/v3"
+_GATES: Final = {
+    _OPENAPI: "OpenAPIV3",
+    "/metrics/slis": "ComponentSLIs",
+    relying.DOCUMENT: "ServiceAccountIssuerDiscovery",
+    relying.KEYS: "ServiceAccountIssuerDiscovery",
+}
+"""Paths that came with a feature."""
 _REMEMBERED: Final = 1024
 """Characters of an Accept header up to which it is looked at for the aggregated form."""
-_ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", "/openapi/v3"})
+_ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI})
 """What answers to all methods alike; so do the single groups."""
 
 
@@ -31,6 +43,8 @@ def answer(engine: Engine, exchange: Exchange) -> Response:
     parts = path.strip("/").split("/")
     if parts[0] in health.ENDPOINTS:
         return health.answer(engine, exchange, parts[0], "/".join(parts[1:]))
+    if not _has(engine, path):
+        raise no_path()
     if path in ("/metrics", "/metrics/slis"):
         return _metrics(engine, exchange)
     handler = _FIXED.get(path)
@@ -43,13 +57,20 @@ def answer(engine: Engine, exchange: Exchange) -> Response:
         return _group(engine, exchange, parts)
     if path.startswith(pages.FOLDER):
         return _flow_page(engine, exchange)
-    if path.startswith("/openapi/v3/"):
-        return described.document(engine, exchange, path.removeprefix("/openapi/v3/"))
+    if path.startswith(f"{_OPENAPI}/"):
+        return described.document(engine, exchange, path.removeprefix(f"{_OPENAPI}/"))
     raise no_path()
 
 
+def _has(engine: Engine, path: str) -> bool:
+    """Whether the release has a path: some came with a feature gate."""
+    gate = _GATES.get(_OPENAPI if path.startswith(_OPENAPI) else path, "")
+    return not gate or in_force(gate, engine.catalogue.release, engine.gates)
+
+
 def _index(engine: Engine, exchange: Exchange) -> Response:
-    return represent.document({"paths": list(engine.parts.paths or engine.catalogue.paths)}, exchange.wanted)
+    paths = [path for path in engine.parts.paths or engine.catalogue.paths if _has(engine, path)]
+    return represent.document({"paths": paths}, exchange.wanted)
 
 
 def _version(engine: Engine, exchange: Exchange) -> Response:
@@ -67,14 +88,23 @@ def _groups(engine: Engine, exchange: Exchange) -> Response:
     return aggregated or _document(exchange, grouplist.group_list(engine))
 
 
+def _aggregated_versions(engine: Engine) -> tuple[str, ...]:
+    """The versions of the aggregated form that the release has: a beta at first, later a stable one beside it."""
+    release, gates = engine.catalogue.release, engine.gates
+    if not in_force("AggregatedDiscoveryEndpoint", release, gates):
+        return ()
+    stable = ("v2",) if minor_of(release) >= minor_of(_STABLE_SINCE) else ()
+    return stable if in_force("AggregatedDiscoveryRemoveBetaType", release, gates) else (*stable, "v2beta1")
+
+
 @lru_cache(maxsize=256)
-def _aggregation(accept: str) -> str:
+def _aggregation(accept: str, versions: tuple[str, ...]) -> str:
     """The version of the aggregated form that an Accept header prefers over the plain one, or the empty string."""
     for clause in accept.split(","):
         media, *parameters = (part.strip() for part in clause.split(";"))
         pairs = dict(part.split("=", 1) for part in parameters if "=" in part)
         if pairs.get("g") == _DISCOVERY_GROUP and pairs.get("as") == "APIGroupDiscoveryList":
-            if pairs.get("v") in ("v2", "v2beta1") and media == JSON:
+            if pairs.get("v") in versions and media == JSON:
                 return pairs["v"]
         elif media in (JSON, "*/*") and "as" not in pairs:
             return ""
@@ -83,7 +113,7 @@ def _aggregation(accept: str) -> str:
 
 def _aggregated(engine: Engine, exchange: Exchange, *, core: bool) -> Response | None:
     accept = exchange.request.header("accept")
-    version = _aggregation(accept) if len(accept) <= _REMEMBERED else ""
+    version = _aggregation(accept, _aggregated_versions(engine)) if len(accept) <= _REMEMBERED else ""
     if not version:
         return None
     response = represent.document(grouplist.aggregated(engine, version, core=core), exchange.wanted)
@@ -148,7 +178,7 @@ _FIXED: Final[Mapping[str, Callable[[Engine, Exchange], Response]]] = {
     "/api": _root,
     "/apis": _groups,
     "/openapi/v2": described.swagger,
-    "/openapi/v3": described.index,
+    _OPENAPI: described.index,
     relying.DOCUMENT: relying.document,
     relying.KEYS: relying.keys,
 }
