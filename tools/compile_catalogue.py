@@ -165,7 +165,7 @@ def inlined(message: Mapping[str, str], package: str, packages: Facts) -> dict[s
     return found
 
 
-def field_row(row: Facts, proto: str, *, required: bool, written: bool) -> dict[str, Any]:
+def field_row(row: Facts, proto: str, *, required: bool, written: bool, left_out: bool) -> dict[str, Any]:
     """A field with ``go``: what becomes of it on the way through the real server's types.
 
     pointer: zero values are kept, null is absent; always: written even when empty; nil: written as null when absent.
@@ -180,7 +180,7 @@ def field_row(row: Facts, proto: str, *, required: bool, written: bool) -> dict[
         out["go"] = "pointer nil" if written or (required and structure) else "pointer"
     elif written or (container and required):
         out["go"] = "nil"
-    elif structure or ("default" in row and row["default"] in ("", 0, False)):
+    elif structure or (not left_out and "default" in row and row["default"] in ("", 0, False)):
         out["go"] = "always"
     return out
 
@@ -200,6 +200,7 @@ def definition_row(name: str, row: Facts, packages: Facts, shapes: Facts) -> dic
         return out
     message = message_of(name, packages)
     written = shapes["writtenWhenNil"].get(name, ())
+    left_out = shapes["leftOutWhenEmpty"].get(name, ())
     types = shapes["types"].get(name, {})
     required = row.get("required", ())
     if "fields" in row:
@@ -209,6 +210,7 @@ def definition_row(name: str, row: Facts, packages: Facts, shapes: Facts) -> dic
                 message.get(field, ""),
                 required=field in required,
                 written=field in written,
+                left_out=field in left_out,
             )
             for field, child in row["fields"].items()
         }

@@ -65,10 +65,11 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """Who writes, and when (seconds since the epoch)."""
+    """Who writes, when (seconds since the epoch), and where new names come from."""
 
     now: float
     identity: Identity | None
+    uid: Callable[[], str]
 
 
 def _same(obj: Object) -> Object:

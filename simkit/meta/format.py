@@ -102,6 +102,11 @@ def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
     return [f"may not contain '{text}'" for text in ("/", "%") if text in name]
 
 
+def whole_path_segment(name: str, prefix: bool = False) -> Sequence[str]:
+    """What is wrong with a name, or the prefix of one, that has to fit into a path by itself."""
+    return path_segment(name)
+
+
 def qualified_name(key: str) -> Sequence[str]:
     """What is wrong with a label or annotation key: an optional subdomain, a slash, a name."""
     parts = key.split("/")

@@ -68,7 +68,7 @@ def finished(draft: Draft, live: Object | None) -> Draft:
         draft["status"] = live["status"]
     of_kind.prepare(draft, live)
     if of_kind.stamp is not None:
-        of_kind.stamp(draft, live, Circumstances(0, Identity("ann", ("devs",))))
+        of_kind.stamp(draft, live, Circumstances(0, Identity("ann", ("devs",)), lambda: "made-up"))
     of_kind.default(draft)
     return draft
 

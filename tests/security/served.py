@@ -41,11 +41,28 @@ class Made:
     key: Path
 
 
+SIGNS = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
+"""What an authority must say of its key, for clients that look."""
+
+
 def authority(folder: Path, name: str) -> Made:
     """An authority that signs itself."""
     made = Made(folder / f"{name}.crt", folder / f"{name}.key")
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-    openssl("req", "-x509", *curve, "-keyout", made.key, "-out", made.certificate, "-subj", f"/CN={name}", "-days", "9")
+    openssl(
+        "req",
+        "-x509",
+        *curve,
+        "-keyout",
+        made.key,
+        "-out",
+        made.certificate,
+        "-subj",
+        f"/CN={name}",
+        "-days",
+        "9",
+        *SIGNS,
+    )
     return made
 
 

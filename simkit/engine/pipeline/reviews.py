@@ -11,6 +11,7 @@ from simkit.engine.pipeline.connections import CONNECTIONS
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.served import Served
+from simkit.kinds.parts.structure_text import structure
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
@@ -54,7 +55,7 @@ def _metadata_errors(draft: Draft, detail: str) -> list[FieldError]:
     given = {name: value for name, value in draft["metadata"].items() if name not in ("managedFields", "namespace")}
     if not given:
         return []
-    return [invalid_value("metadata", Shown(f'v1.ObjectMeta{{Name:"{given.get("name", "")}"}}'), detail)]
+    return [invalid_value("metadata", structure("v1.ObjectMeta", draft["metadata"]), detail)]
 
 
 def _refuse(draft: Draft, errors: list[FieldError]) -> None:

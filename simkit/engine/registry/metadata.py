@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.gotext import texts
 from simkit.kinds.parts.metadata_maps import annotation_errors, label_errors
+from simkit.kinds.parts.structure_text import structure, structures
 from simkit.kinds.rules import NameRule
 from simkit.meta.clock import Chance, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
@@ -90,17 +91,6 @@ def _accessor_errors(metadata: Mapping[str, Any], plain_finalizers: bool) -> lis
     return errors + _finalizer_errors(metadata.get("finalizers") or (), plain_finalizers)
 
 
-def _go_owner(owner: Mapping[str, Any]) -> Shown:
-    def flag(name: str) -> str:
-        return "(*bool)(nil)" if owner.get(name) is None else "(*bool)(0xc000000000)"
-
-    return Shown(
-        f'v1.OwnerReference{{APIVersion:"{owner.get("apiVersion", "")}", Kind:"{owner.get("kind", "")}", '
-        f'Name:"{owner.get("name", "")}", UID:"{owner.get("uid", "")}", '
-        f"Controller:{flag('controller')}, BlockOwnerDeletion:{flag('blockOwnerDeletion')}}}"
-    )
-
-
 def _owner_errors(owners: Sequence[Mapping[str, Any]]) -> list[FieldError]:
     field = "metadata.ownerReferences"
     errors: list[FieldError] = []
@@ -114,14 +104,10 @@ def _owner_errors(owners: Sequence[Mapping[str, Any]]) -> list[FieldError]:
                     "Only one reference can have Controller set to true. "
                     f'Found "true" in references for {controller} and {shown}'
                 )
-                errors.append(invalid_value(field, _go_owners(owners), detail))
+                errors.append(invalid_value(field, structures("v1.OwnerReference", owners), detail))
             else:
                 controller = shown
     return errors
-
-
-def _go_owners(owners: Sequence[Mapping[str, Any]]) -> Shown:
-    return Shown("[]v1.OwnerReference{" + ", ".join(_go_owner(owner).text for owner in owners) + "}")
 
 
 def _one_owner_errors(owner: Mapping[str, Any], field: str) -> list[FieldError]:
@@ -136,7 +122,11 @@ def _one_owner_errors(owner: Mapping[str, Any], field: str) -> list[FieldError]:
         if not owner.get(name)
     ]
     if (group_version, owner.get("kind")) == (GroupVersion("", "v1"), "Event"):
-        errors.append(invalid_value(field, _go_owner(owner), "/v1, Kind=Event is disallowed from being an owner"))
+        errors.append(
+            invalid_value(
+                field, structure("v1.OwnerReference", owner), "/v1, Kind=Event is disallowed from being an owner"
+            )
+        )
     return errors
 
 

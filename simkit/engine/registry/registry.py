@@ -101,7 +101,7 @@ class Registry:
                 draft["metadata"]["generation"] = 1
         rules.prepare(draft, live)
         if rules.stamp is not None:
-            rules.stamp(draft, live, Circumstances(self.clock.now(), write.identity))
+            rules.stamp(draft, live, Circumstances(self.clock.now(), write.identity, self.chance.uid))
         rules.default(draft)
         meta.drop_empty(draft["metadata"])
         if live is None or write.subresource == "status" or rules.generation is None:

@@ -9,6 +9,7 @@ was when the server stopped.
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from collections.abc import Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -82,6 +83,7 @@ class _Journal:
 
     def __init__(self, connection: sqlite3.Connection, path: Path, clock: Clock) -> None:
         self._connection, self._path, self._clock = connection, path, clock
+        weakref.finalize(self, connection.close)
         self._since_sweep = 0
 
     def __call__(self, changes: Sequence[Change]) -> None:

@@ -107,6 +107,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 RULES = KindRules(
+    plain_finalizers=True,
     default=_default,
     prepare=_prepare,
     validate=_validate,

@@ -99,6 +99,7 @@ def _shown(reference: Object | None) -> str:
 
 
 RULES = KindRules(
+    plain_finalizers=True,
     default=_default,
     validate=_validate,
     generation=spec_differs,

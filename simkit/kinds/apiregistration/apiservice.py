@@ -15,7 +15,7 @@ from simkit.kinds.rules import Circumstances, KindRules, Subresource
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value, quoted, required, unsupported
-from simkit.meta.format import dns1035_label, dns_subdomain, path_segment
+from simkit.meta.format import dns1035_label, dns_subdomain, path_segment, whole_path_segment
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 
 AUTOMANAGED: Final = label("automanaged", "kube-aggregator")
@@ -122,7 +122,8 @@ def _availability(obj: Object) -> str:
 
 
 RULES = KindRules(
-    name=path_segment,
+    plain_finalizers=True,
+    name=whole_path_segment,
     default=_default,
     prepare=_prepare,
     stamp=_stamp,

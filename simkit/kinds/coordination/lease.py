@@ -31,4 +31,6 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), at(obj, "spec", "holderIdentity") or "", created(obj, now)]
 
 
-RULES = KindRules(prepare=_prepare, validate=_validate, row=_row, put_creates=True, needs_version=True)
+RULES = KindRules(
+    plain_finalizers=True, prepare=_prepare, validate=_validate, row=_row, put_creates=True, needs_version=True
+)

@@ -15,4 +15,6 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return list(event_faults(obj, field="reportingComponent"))
 
 
-RULES = KindRules(name=path_segment, validate=_validate, fields=event_fields, row=event_row, put_creates=True)
+RULES = KindRules(
+    plain_finalizers=True, name=path_segment, validate=_validate, fields=event_fields, row=event_row, put_creates=True
+)

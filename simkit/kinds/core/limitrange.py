@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.amounts import compare, container_name_faults, is_counted, is_native, name_faults, shown
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Circumstances, KindRules
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
 from simkit.meta.format import qualified_name
 from simkit.meta.objects import Draft, Object, metadata, name_of
@@ -36,6 +36,12 @@ def _default_container(limit: Draft) -> None:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     null_where_empty(owned(draft, "spec"), "limits")
+
+
+def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> None:
+    """One that was given no name at all gets one."""
+    if old is None and not name_of(draft):
+        draft["metadata"]["name"] = circumstances.uid()
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -133,4 +139,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), metadata(obj).get("creationTimestamp")]
 
 
-RULES = KindRules(default=_default, prepare=_prepare, validate=_validate, row=_row, put_creates=True)
+RULES = KindRules(default=_default, prepare=_prepare, stamp=_stamp, validate=_validate, row=_row, put_creates=True)

@@ -47,7 +47,8 @@ def _default(draft: Draft) -> None:
         owned(draft, "status")["phase"] = "Pending"
     spec = owned(draft, "spec")
     spec["persistentVolumeReclaimPolicy"] = spec.get("persistentVolumeReclaimPolicy") or "Retain"
-    spec["volumeMode"] = spec.get("volumeMode") or "Filesystem"
+    if spec.get("volumeMode") is None:
+        spec["volumeMode"] = "Filesystem"
     default_sources(spec)
 
 

@@ -29,7 +29,8 @@ def _default(draft: Draft) -> None:
     if not at(draft, "status", "phase"):
         owned(draft, "status")["phase"] = "Pending"
     spec = owned(draft, "spec")
-    spec["volumeMode"] = spec.get("volumeMode") or "Filesystem"
+    if spec.get("volumeMode") is None:
+        spec["volumeMode"] = "Filesystem"
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:

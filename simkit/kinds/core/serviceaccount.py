@@ -12,7 +12,10 @@ from simkit.meta.objects import Draft, Object, name_of
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
+    """Of references to secrets only names are kept."""
     without_empty(draft, ("secrets", "imagePullSecrets"))
+    if "secrets" in draft:
+        draft["secrets"] = [{"name": each["name"]} if each.get("name") else {} for each in draft["secrets"]]
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -16,7 +16,7 @@ from simkit.kinds.parts.event import (
 from simkit.kinds.rules import KindRules
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.fielderror import FieldError
-from simkit.meta.format import path_segment
+from simkit.meta.format import dns_subdomain, path_segment
 from simkit.meta.objects import Object
 
 _BEFORE: Final = f"{EVENTS_GROUP}/v1beta1"
@@ -31,5 +31,12 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*_lenient(obj, old), *(strict_faults(obj) if old is None else strict_changes(obj, old))]
 
 
-_LENIENT: Final = KindRules(name=path_segment, validate=_lenient, fields=event_fields, row=event_row, put_creates=True)
-RULES = replace(_LENIENT, validate=_validate, older={_BEFORE: _LENIENT})
+_LENIENT: Final = KindRules(
+    name=path_segment,
+    plain_finalizers=True,
+    validate=_lenient,
+    fields=event_fields,
+    row=event_row,
+    put_creates=True,
+)
+RULES = replace(_LENIENT, name=dns_subdomain, plain_finalizers=False, validate=_validate, older={_BEFORE: _LENIENT})

@@ -64,4 +64,6 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), obj.get("handler") or "", created(obj, now)]
 
 
-RULES = KindRules(validate=_validate, warnings=_warnings, row=_row, put_creates=True, needs_version=True)
+RULES = KindRules(
+    plain_finalizers=True, validate=_validate, warnings=_warnings, row=_row, put_creates=True, needs_version=True
+)

@@ -13,6 +13,10 @@ _TABLE: Final[Mapping[str, str]] = {
         "deletionTimestamp:time? DeletionGracePeriodSeconds:*int64 Labels:map Annotations:map "
         "OwnerReferences:[]v1.OwnerReference Finalizers:texts ManagedFields:[]v1.ManagedFieldsEntry"
     ),
+    "v1.OwnerReference": "apiVersion/APIVersion Kind Name uid/UID Controller:*bool BlockOwnerDeletion:*bool",
+    "v1.ManagedFieldsEntry": (
+        "Manager Operation apiVersion/APIVersion Time:time FieldsType FieldsV1:*v1.FieldsV1 Subresource"
+    ),
     "core.PodSpec": (
         "Volumes:[]core.Volume InitContainers:[]core.Container Containers:[]core.Container "
         "EphemeralContainers:[]core.EphemeralContainer RestartPolicy TerminationGracePeriodSeconds:*int64 "

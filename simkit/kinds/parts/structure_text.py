@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from simkit.kinds.parts.amounts import shown
@@ -50,6 +51,13 @@ def _amounts(value: Mapping[str, str] | None) -> str:
     return f"core.ResourceList{{{listed}}}"
 
 
+def _time(value: str | None) -> str:
+    if not value:
+        return _NEVER
+    at = datetime.fromisoformat(value)
+    return f"time.Date({at:%Y}, time.{at:%B}, {at.day}, {at.hour}, {at.minute}, {at.second}, 0, time.UTC)"
+
+
 _PLAIN: Final[Mapping[str, Callable[[Any], str]]] = {
     "": lambda value: printed(value or ""),
     "int": lambda value: str(value or 0),
@@ -57,6 +65,6 @@ _PLAIN: Final[Mapping[str, Callable[[Any], str]]] = {
     "map": lambda value: text_map(value).text,
     "texts": lambda value: texts(value).text,
     "amounts": _amounts,
-    "time": lambda _: _NEVER,
+    "time": _time,
     "time?": lambda _: "<nil>",
 }

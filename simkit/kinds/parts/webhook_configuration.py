@@ -31,6 +31,7 @@ _REINVOCATIONS: Final = ("IfNeeded", "Never")
 def webhook_rules(*, reinvoked: bool) -> KindRules:
     """The rules of one of the two kinds; webhooks that change objects may be invoked again."""
     rules = KindRules(
+        plain_finalizers=True,
         default=lambda draft: _default(draft, reinvoked=reinvoked),
         prepare=_prepare,
         validate=_validate,

@@ -85,6 +85,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 _LIMITS: Final = ("minAvailable", "maxUnavailable")
 
 RULES = KindRules(
+    plain_finalizers=True,
     name=path_segment,
     prepare=_prepare,
     validate=_validate,

@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.bounds import changed
 from simkit.kinds.parts.cells import created
 from simkit.kinds.rules import KindRules
-from simkit.meta.fielderror import FieldError, forbidden_field, unsupported
+from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 
 SYSTEM: Final = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
@@ -34,7 +34,9 @@ def _faults(obj: Object) -> Iterator[FieldError]:
             yield forbidden_field("metadata.name", text)
     elif obj["value"] > HIGHEST:
         yield forbidden_field("value", f"maximum allowed value of a user defined priority is {HIGHEST}")
-    if obj["preemptionPolicy"] not in _POLICIES:
+    if not obj["preemptionPolicy"]:
+        yield required("preemptionPolicy")
+    elif obj["preemptionPolicy"] not in _POLICIES:
         yield unsupported("preemptionPolicy", obj["preemptionPolicy"], _POLICIES)
 
 
