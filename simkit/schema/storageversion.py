@@ -17,6 +17,8 @@ _EXACT: Final = {
     ("1.20", api_group("networking"), "IngressClass"): "v1beta1",
     ("1.20", api_group("storage"), "CSIDriver"): "v1beta1",
     ("1.20", api_group("node"), "RuntimeClass"): "v1",
+    (BASE, api_group("admissionregistration"), "ValidatingAdmissionPolicy"): "v1beta1",
+    (BASE, api_group("admissionregistration"), "ValidatingAdmissionPolicyBinding"): "v1beta1",
 }
 """What the source of a release says, where the general rule would say something else or is close to it."""
 
@@ -37,15 +39,14 @@ def stored_as(release: str, resource: Resource) -> GroupVersionKind:
     """
     kept = resource.storage_gvk
     name = release_name(release)
-    if resource.custom or name == BASE:
+    exact = _EXACT.get((name, kept.group, kept.kind), "")
+    if resource.custom or (name == BASE and not exact):
         return kept
-    return kept._replace(version=_version(name, kept.group, kept.kind) or kept.version)
+    return kept._replace(version=exact or _version(name, kept.group, kept.kind) or kept.version)
 
 
 @lru_cache(maxsize=4096)
 def _version(release: str, group: str, kind: str) -> str:
-    if (release, group, kind) in _EXACT:
-        return _EXACT[release, group, kind]
     there = [
         (version, life.introduced)
         for version in dict(history.order(release)).get(group, ())

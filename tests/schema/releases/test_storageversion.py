@@ -29,6 +29,8 @@ def test_a_release_stores_what_it_knows(release: str) -> None:
         ("1.25", "csistoragecapacities", "v1"),
         ("1.30", "cronjobs.batch", "v1"),
         ("1.29", "flowschemas", "v1beta3"),
+        ("1.30", "validatingadmissionpolicies", "v1beta1"),
+        ("1.31", "validatingadmissionpolicybindings", "v1"),
     ],
 )
 def test_a_new_version_is_not_stored_at_once(release: str, word: str, version: str) -> None:
