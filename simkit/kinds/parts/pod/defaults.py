@@ -153,11 +153,15 @@ _DOMAIN: Final = (
 )
 _PATH: Final = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _IMAGE: Final = re.compile(
-    rf"(?:{_DOMAIN}(?::[0-9]+)?/)?{_PATH}(?:/{_PATH})*"
+    rf"(?P<name>(?:{_DOMAIN}(?::[0-9]+)?/)?{_PATH}(?:/{_PATH})*)"
     r"(?::(?P<tag>[\w][\w.-]{0,127}))?"
     r"(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
     re.ASCII,
 )
+
+
+_IDENTIFIER: Final = re.compile("[a-f0-9]{64}")
+_LONGEST_NAME: Final = 255
 
 
 def pull_policy(image: str) -> str:
@@ -165,13 +169,22 @@ def pull_policy(image: str) -> str:
 
     Examples
     --------
-    >>> [pull_policy(image) for image in ("nginx", "host:5000/nginx:latest", "nginx:1.2", "Not An Image")]
-    ['Always', 'Always', 'IfNotPresent', 'IfNotPresent']
+    >>> [pull_policy(image) for image in ("nginx", "host:5000/nginx:latest", "nginx:1.2", "Not An Image", 238 * "a")]
+    ['Always', 'Always', 'IfNotPresent', 'IfNotPresent', 'IfNotPresent']
     """
     match = _IMAGE.fullmatch(image)
-    if match is None or (match["digest"] and not match["tag"]):
+    if match is None or not _is_name(match["name"]) or (match["digest"] and not match["tag"]):
         return "IfNotPresent"
     return "Always" if match["tag"] in (None, "latest") else "IfNotPresent"
+
+
+def _is_name(name: str) -> bool:
+    """Whether a name is short enough, written out, and cannot be taken for the identifier of an image."""
+    registry, slash, _ = name.partition("/")
+    if not slash:
+        return len(name) <= _LONGEST_NAME - len("docker.io/library/") and not _IDENTIFIER.fullmatch(name)
+    elsewhere = "." in registry or ":" in registry or registry == "localhost"
+    return len(name) <= _LONGEST_NAME - (0 if elsewhere else len("docker.io/"))
 
 
 def default_pod_only(spec: Object) -> Object:

@@ -61,14 +61,14 @@ def _same(one: object, other: object) -> bool:
 
 
 def _projection(part: Object) -> Object:
-    token = part.get("serviceAccountToken")
+    found = part
+    token, downward = part.get("serviceAccountToken"), part.get("downwardAPI")
     if token is not None and token.get("expirationSeconds") is None:
-        return {**part, "serviceAccountToken": {**token, "expirationSeconds": _TOKEN_SECONDS}}
-    downward = part.get("downwardAPI")
+        found = {**found, "serviceAccountToken": {**token, "expirationSeconds": _TOKEN_SECONDS}}
     if downward and downward.get("items"):
         new = _downward(downward)
-        return part if new is downward else {**part, "downwardAPI": new}
-    return part
+        found = found if new is downward else {**found, "downwardAPI": new}
+    return found
 
 
 def _downward(source: Object) -> Object:
