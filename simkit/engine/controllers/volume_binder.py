@@ -8,11 +8,11 @@ from typing import Any, Final
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import CLAIMS, PODS, STORAGE_CLASSES, VOLUMES
 from simkit.engine.controllers.runner import Client
-from simkit.engine.controllers.sending import expect, keys_of, replace
+from simkit.engine.controllers.sending import expect, keys_of, remove, replace
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.logic.workloads.volumes import best, class_of, is_for
+from simkit.logic.workloads.volumes import best, class_of, is_for, is_of_others, mismatch, undeletable
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
 from simkit.meta.names import Key
@@ -93,9 +93,21 @@ class VolumeBinder(Watching):
             return
         claim = view.get(Key(CLAIMS, reference.get("namespace", ""), reference.get("name", "")))
         if claim is None or uid_of(claim) != reference["uid"]:
-            _set_phase(client, volume, "Released")
+            self._reclaim(client, volume)
         elif at(claim, "spec", "volumeName") == name_of(volume):
             _set_phase(client, volume, "Bound")
+
+    def _reclaim(self, client: Client, volume: Object) -> None:
+        """Let go of a volume whose claim is gone, and delete it where that is wanted and can be done."""
+        if at(volume, "status", "phase") not in ("Released", "Failed"):
+            _set_phase(client, volume, "Released")
+        elif at(volume, "spec", "persistentVolumeReclaimPolicy") == "Delete" and not is_of_others(volume):
+            why = undeletable(volume)
+            if not why:
+                remove(client, VOLUMES, volume)
+            elif at(volume, "status", "phase") != "Failed":
+                _set_phase(client, volume, "Failed", why)
+                self._events.tell(client, volume, "VolumeFailedDelete", why, warning=True)
 
     # Claims
 
@@ -119,8 +131,8 @@ class VolumeBinder(Watching):
         named = at(claim, "spec", "volumeName")
         if named:
             volume = view.get(Key(VOLUMES, "", named))
-            if volume is not None and (not at(volume, "spec", "claimRef") or is_for(volume, claim)):
-                _bind(client, volume, claim)
+            if volume is not None:
+                self._take(client, claim, volume)
             return
         if going(claim):
             return
@@ -135,6 +147,19 @@ class VolumeBinder(Watching):
             self._wait(client, view, claim)
         else:
             self._ask(client, claim, storage)
+
+    def _take(self, client: Client, claim: Object, volume: Object) -> None:
+        """Bind a claim to the volume that it asks for by name, or say why not."""
+        free = not at(volume, "spec", "claimRef")
+        why = mismatch(claim, volume) if free else ""
+        if why:
+            text = f'Cannot bind to requested volume "{name_of(volume)}": {why}'
+            self._events.tell(client, claim, "VolumeMismatch", text, warning=True)
+        elif free or is_for(volume, claim):
+            _bind(client, volume, claim)
+        else:
+            text = f'volume "{name_of(volume)}" already bound to a different claim.'
+            self._events.tell(client, claim, "FailedBinding", text, warning=True)
 
     def _wait(self, client: Client, view: View, claim: Object) -> None:
         """Say what a claim waits for that is bound when a pod that uses it is placed."""
@@ -177,9 +202,11 @@ def _annotated(obj: Object, notes: dict[str, str]) -> Object:
     return with_metadata(obj, annotations={**annotations_of(obj), **notes})
 
 
-def _set_phase(client: Client, volume: Object, phase: str) -> None:
+def _set_phase(client: Client, volume: Object, phase: str, message: str = "") -> None:
     if at(volume, "status", "phase") != phase:
-        status = {**(volume.get("status") or {}), "phase": phase}
+        told = {"message": message} if message else {}
+        kept = {name: value for name, value in (volume.get("status") or {}).items() if name != "message"}
+        status = {**kept, "phase": phase, **told}
         expect(replace(client, VOLUMES, {**volume, "status": status}, "status"), 404, 409)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
-from simkit.meta.domain import label
+from simkit.meta.domain import LABEL_DOMAIN, label
 from simkit.meta.labels import of_object
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 from simkit.meta.quantity import parse
 
+_TEMPORARY: Final = re.compile("/(tmp)/.+")
+_MAKER: Final = label("provisioned-by", "pv")
 _OLD_CLASS: Final = label("storage-class", "volume.beta")
 
 
@@ -47,6 +50,40 @@ def _fits(claim: Object, volume: Object) -> bool:
     wanted = at(claim, "spec", "resources", "requests", "storage") or "0"
     modes = set(at(claim, "spec", "accessModes") or ())
     return _size(volume) >= parse(wanted).nano and modes <= set(at(volume, "spec", "accessModes") or ())
+
+
+def mismatch(claim: Object, volume: Object) -> str:
+    """Why a volume that a claim asks for by name cannot be had; empty where it can."""
+    if metadata(volume).get("deletionTimestamp"):
+        return f'the volume is marked for deletion "{name_of(volume)}"'
+    if _size(volume) < parse(at(claim, "spec", "resources", "requests", "storage") or "0").nano:
+        return "requested PV is too small"
+    if class_of(volume) != class_of(claim):
+        return "storageClassName does not match"
+    if (at(volume, "spec", "volumeMode") or "Filesystem") != (at(claim, "spec", "volumeMode") or "Filesystem"):
+        return "incompatible volumeMode"
+    if not set(at(claim, "spec", "accessModes") or ()) <= set(at(volume, "spec", "accessModes") or ()):
+        return "incompatible accessMode"
+    return ""
+
+
+def undeletable(volume: Object) -> str:
+    """Why the controller of volumes cannot delete a volume that it is to delete; empty where it can.
+
+    It knows how to delete directories for temporary files alone, and nothing but to release the volumes of others.
+    """
+    path, spec = at(volume, "spec", "hostPath", "path"), volume.get("spec") or {}
+    if path is not None:
+        fits = _TEMPORARY.search(path)
+        return "" if fits else f"host_path deleter only supports /tmp/.+ but received provided {path}"
+    why = "no deletable volume plugin matched" if spec.get("nfs") is not None else "no volume plugin matched"
+    return f'error getting deleter volume plugin for volume "{name_of(volume)}": {why}'
+
+
+def is_of_others(volume: Object) -> bool:
+    """Whether somebody outside has made a volume, and deletes it."""
+    maker = annotations_of(volume).get(_MAKER, "")
+    return bool(maker) and not maker.startswith(f"{LABEL_DOMAIN}/")
 
 
 def _size(volume: Object) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import simkit
@@ -115,3 +117,76 @@ def test_a_volume_that_lives_with_its_pod(cluster: simkit.Cluster) -> None:
     cluster.delete("pod", "p")
     cluster.settle()
     assert names(cluster, "pvc") == ["q-scratch"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ({"storageClassName": "fast"}, "storageClassName does not match"),
+        ({"capacity": {"storage": "1Mi"}}, "requested PV is too small"),
+        ({"volumeMode": "Block"}, "incompatible volumeMode"),
+        ({"accessModes": ["ReadOnlyMany"]}, "incompatible accessMode"),
+    ],
+)
+def test_a_volume_that_is_asked_for_by_name_has_to_fit(cluster: simkit.Cluster, spec: dict[str, Any], why: str) -> None:
+    """It is not taken otherwise, and an event says why."""
+    cluster.create(volume("v", **spec))
+    cluster.create(wish("c", volumeName="v"))
+    cluster.settle()
+    assert (phases(cluster, "pvc"), phases(cluster, "pv")) == ({"c": "Pending"}, {"v": "Available"})
+    text = f'Cannot bind to requested volume "v": {why}'
+    assert [each[:3] for each in told(cluster, "c")] == [("Warning", "VolumeMismatch", text)]
+
+
+def test_a_volume_of_somebody_else(cluster: simkit.Cluster) -> None:
+    """The second claim that asks for it waits."""
+    cluster.create(volume("v"))
+    for name in ("c", "d"):
+        cluster.create(wish(name, volumeName="v"))
+        cluster.settle()
+    assert phases(cluster, "pvc") == {"c": "Bound", "d": "Pending"}
+    text = 'volume "v" already bound to a different claim.'
+    assert [each[:3] for each in told(cluster, "d")] == [("Warning", "FailedBinding", text)]
+
+
+@pytest.mark.parametrize(
+    ("source", "meta", "message"),
+    [
+        ({"hostPath": {"path": "/x"}}, {}, "host_path deleter only supports /tmp/.+ but received provided /x"),
+        (
+            {"hostPath": None, "nfs": {"server": "s", "path": "/x"}},
+            {},
+            'error getting deleter volume plugin for volume "v": no deletable volume plugin matched',
+        ),
+        (
+            {"hostPath": None, "csi": {"driver": "d.test", "volumeHandle": "h"}},
+            {},
+            'error getting deleter volume plugin for volume "v": no volume plugin matched',
+        ),
+        (
+            {"hostPath": None, "csi": {"driver": "d.test", "volumeHandle": "h"}},
+            {"annotations": {"pv.kubernetes.io/provisioned-by": "d.test"}},
+            None,
+        ),
+        ({"hostPath": {"path": "/tmp/x"}}, {}, ""),
+    ],
+)
+def test_volumes_that_go_with_their_claim(
+    cluster: simkit.Cluster, source: dict[str, Any], meta: dict[str, Any], message: str | None
+) -> None:
+    """Who can delete them does; drivers outside do it by themselves; of the rest it is told that nobody can."""
+    made = volume("v", persistentVolumeReclaimPolicy="Delete", **source)
+    made["metadata"] |= meta
+    made["spec"] = {name: value for name, value in made["spec"].items() if value is not None}
+    cluster.create(made)
+    cluster.create(wish("c"))
+    cluster.settle()
+    cluster.delete("pvc", "c", "default")
+    cluster.settle()
+    if message == "":
+        assert names(cluster, "pv", "") == []
+        return
+    status = cluster.get("pv", "v")["status"]
+    assert (status["phase"], status.get("message")) == ("Released" if message is None else "Failed", message)
+    events = [("Warning", "VolumeFailedDelete", message)] if message else []
+    assert [each[:3] for each in told(cluster, "v")] == events
