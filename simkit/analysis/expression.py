@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from html import escape
 from typing import Any, Final
 
@@ -17,11 +18,14 @@ from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment, Progra
 from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
 from simkit.language.cel.explain import explain
 from simkit.language.cel.failing import place_of_failure
+from simkit.language.cel.operations import plain_key
 from simkit.language.cel.types import DYN, Type, parsed
+from simkit.language.cel.values import kind_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.custom.rows import row_of
 from simkit.schema.definitions import Definitions, definitions
+from simkit.schema.releases import release_name
 from simkit.schema.structural import Schema
 
 STEP_COLUMNS: Final = ("expression", "value", "cost", "total")
@@ -123,7 +127,7 @@ def cel(
     Raises
     ------
     SimkitError
-        For a declared type that does not exist.
+        For a declared type or a release that does not exist, and for a value that the language has no type for.
 
     Examples
     --------
@@ -134,6 +138,9 @@ def cel(
      | self.replica <= 3
      | ....^
     """
+    release = release_name(release)
+    for name, value in variables.items():
+        _check_value(value, name)
     declared: Variables = dict.fromkeys(variables, DYN) | {
         name: _declared(name, given, release) for name, given in (types or {}).items()
     }
@@ -151,7 +158,27 @@ def cel(
         return replace(read, cost=failure.cost, error=shown)
     except BudgetExceeded as exceeded:
         return replace(read, cost=budget, error=f"ERROR: {exceeded}")
-    return replace(read, value=value, type=_shown_type(program.type, value), cost=cost)
+    return replace(read, value=_plain(value), type=_shown_type(program.type, value), cost=cost)
+
+
+def _check_value(value: Any, where: str) -> None:
+    """Refuse what is neither plain as in JSON nor a value of the language, with its place."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            _check_value(item, f"{where}[{key!r}]")
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _check_value(item, f"{where}[{index}]")
+    elif kind_of(value) == "dyn":
+        hint = "text and timestamp(), or duration()" if isinstance(value, date | timedelta) else "plain values"
+        raise SimkitError(f"{where}: expressions have no values like {value!r} ({type(value).__name__}); give {hint}")
+
+
+def _plain(value: Any) -> Any:
+    """The value with truth values as keys of maps as Python has them."""
+    if isinstance(value, dict):
+        return {plain_key(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
 def _shown_type(found: Type, value: Any) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -105,3 +107,46 @@ def test_types_that_do_not_exist_are_refused(given: Any, says: str) -> None:
     with pytest.raises(simkit.SimkitError, match="types: ") as caught:
         simkit.cel("x", x=1, types={"x": given})
     assert says in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "shown"),
+    [
+        ("[optional.of(duration('1h')), optional.none()]", "[optional.of(duration('3600s')), optional.none()]"),
+        ("{true: timestamp('2020-01-01T00:00:00Z')}", "{True: timestamp('2020-01-01T00:00:00Z')}"),
+        ("[type(1), type('a')]", "[int, string]"),
+        ("quantity('1.5Gi')", "quantity('1610612736')"),
+        ("[ip('10.0.0.1').family() == 4 ? cidr('10.0.0.0/8').ip() : ip('::')]", "[ip('10.0.0.0')]"),
+        ("cidr('10.1.0.0/8').masked()", "cidr('10.0.0.0/8')"),
+        ("semver('v1.2', true)", "semver('1.2.0')"),
+    ],
+)
+def test_values_are_shown_as_they_are_written(expression: str, shown: str) -> None:
+    """Values that JSON does not have are shown as expressions write them."""
+    assert repr(simkit.cel(expression, release="1.34")).startswith(f"{shown}  (")
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"x": datetime(2020, 1, 1)}, "x: expressions have no values like datetime.datetime(2020, 1, 1, 0, 0)"),
+        ({"x": {"a": [{1}]}}, r"x['a'][0]: expressions have no values like {1} (set); give plain values"),
+        ({"x": 1, "release": "next"}, "'next' is no release; write it as 1.30"),
+        ({"x": 1, "release": "1.99"}, "there is no catalogue of release '1.99'"),
+    ],
+)
+def test_what_cannot_be_tried(given: dict[str, Any], told: str) -> None:
+    """Values of other kinds and unknown releases are refused with the place and what to give instead."""
+    with pytest.raises(simkit.SimkitError, match=re.escape(told)):
+        simkit.cel("x", **given)
+
+
+def test_later_functions_are_tried_at_their_release() -> None:
+    """Release 1.30 refuses what came later; the release that brought it evaluates it, step by step."""
+    assert simkit.cel("[1, 2].transformList(i, v, i + v)").error.startswith(
+        "ERROR: <input>:1:21: undeclared reference to"
+    )
+    found = simkit.cel("[1, 2].transformList(i, v, i + v)", release="1.32")
+    assert (found.value, found.explain()["expression"].iloc[-1]) == ([1, 3], "[1, 2].transformList(i, v, i + v)")
+    failed = simkit.cel("{'a': 1}.all(k, v, v / (v - 1) > 0)", release="1.32")
+    assert failed.error.startswith("ERROR: <input>:1:22: division by zero")

@@ -16,7 +16,7 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _PREFIX: Final = re.compile(r"0|[1-9]\d{0,2}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class IpValue:
     """An address."""
 
@@ -26,12 +26,15 @@ class IpValue:
     def __str__(self) -> str:
         return str(self.address)
 
+    def __repr__(self) -> str:
+        return f"ip('{self}')"
+
     def cel_size(self) -> int:
         """Bytes of the address."""
         return len(self.address.packed)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CidrValue:
     """An address with the length of its prefix."""
 
@@ -41,6 +44,9 @@ class CidrValue:
 
     def __str__(self) -> str:
         return f"{self.address}/{self.length}"
+
+    def __repr__(self) -> str:
+        return f"cidr('{self}')"
 
     def cel_size(self) -> int:
         """Bytes that the prefix touches."""

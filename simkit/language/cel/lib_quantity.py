@@ -8,15 +8,18 @@ from typing import ClassVar, Final
 from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.values import INT_MAX
-from simkit.meta.quantity import NANO, QuantityError, parse
+from simkit.meta.quantity import NANO, Quantity, QuantityError, parse
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class QuantityValue:
     """An amount in billionths. Amounts above the 64 bits are capped and are no integers."""
 
     cel_kind: ClassVar[str] = "kubernetes.Quantity"
     nano: int
+
+    def __repr__(self) -> str:
+        return f"quantity('{Quantity(self.nano)}')"
 
 
 def quantity(text: str) -> QuantityValue:

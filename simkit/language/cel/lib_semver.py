@@ -17,7 +17,7 @@ _WORD: Final = re.compile("[0-9A-Za-z-]*")
 
 
 @total_ordering
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Semver:
     """A version. What is said of the build does not count in comparisons."""
 
@@ -26,6 +26,10 @@ class Semver:
     minor: int
     patch: int
     prerelease: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        before = f"-{'.'.join(self.prerelease)}" if self.prerelease else ""
+        return f"semver('{self.major}.{self.minor}.{self.patch}{before}')"
 
     def _order(self) -> tuple[object, ...]:
         # A number comes before any word, and all that comes before a release before the release itself.
@@ -48,7 +52,7 @@ def semver(text: str, normalize: bool = False) -> Semver:
     Examples
     --------
     >>> semver("1.10.0") > semver("1.9.0-rc.1"), semver("v01.2", True)
-    (True, Semver(major=1, minor=2, patch=0, prerelease=()))
+    (True, semver('1.2.0'))
     """
     if normalize:
         text = _normalized(text)

@@ -29,7 +29,7 @@ class UInt(int):
     __slots__ = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CelType:
     """A type as a value: what ``type(x)`` gives."""
 
@@ -37,6 +37,8 @@ class CelType:
 
     def __str__(self) -> str:
         return self.name
+
+    __repr__ = __str__
 
 
 class BoolKey:
@@ -47,26 +49,35 @@ class BoolKey:
     def __init__(self, value: bool) -> None:
         self.value = value
 
+    def __repr__(self) -> str:
+        return repr(self.value)
+
 
 BOOL_KEYS: Final = {True: BoolKey(True), False: BoolKey(False)}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Optional:
     """A value that may be missing."""
 
     present: bool
     value: Any = None
 
+    def __repr__(self) -> str:
+        return f"optional.of({self.value!r})" if self.present else "optional.none()"
+
 
 NONE: Final = Optional(False)
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True, repr=False)
 class Duration:
     """A length of time in nanoseconds, within the range of 64 bits."""
 
     nanos: int
+
+    def __repr__(self) -> str:
+        return f"duration('{self}')"
 
     def __str__(self) -> str:
         seconds, rest = divmod(abs(self.nanos), _BILLION)
@@ -74,7 +85,7 @@ class Duration:
         return f"{'-' if self.nanos < 0 else ''}{seconds}{'.' if fraction else ''}{fraction}s"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True, order=True, repr=False)
 class Timestamp:
     """A moment in nanoseconds since the epoch, in the years 1 to 9999.
 
@@ -83,6 +94,9 @@ class Timestamp:
 
     nanos: int
     offset: int = field(default=0, compare=False)
+
+    def __repr__(self) -> str:
+        return f"timestamp('{self}')"
 
     def __str__(self) -> str:
         seconds, rest = divmod(self.nanos, _BILLION)
