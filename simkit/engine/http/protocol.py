@@ -67,6 +67,8 @@ class Conversation(HttpToolsProtocol):
         self._peer = ""
         self._extensions: dict[str, Any] = {}
         self._raw_headers: RawHeaders = []
+        self._given: RawHeaders | None = None
+        """All headers of a request that is read without some of them."""
         self._known_headers: Mapping[str, Sequence[str]] = {}
         self._head_size: int | None = 0  # None while a body is being read
         self._collecting = self._dropping = False
@@ -118,7 +120,8 @@ class Conversation(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._head_size is not None:
             self._head_size += len(data)
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        self._parse(data)
         if self._collecting and self._entered is None and not self.transport.is_closing():
             self._enter()
         if self._head_size is not None and self._head_size > HEAD_LIMIT and not self.transport.is_closing():
@@ -126,9 +129,33 @@ class Conversation(HttpToolsProtocol):
         elif self._hurry is None and self._head_size != 0:
             self._expect(BODY_SECONDS if self._head_size is None else HEAD_SECONDS)
 
-    def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP, and close."""
-        self._refuse(400)
+    def _parse(self, data: bytes) -> None:
+        """Have the parser take what has come; what is no HTTP is answered with 400, and ends the connection."""
+        while data:
+            try:
+                self.parser.feed_data(data)
+                return
+            except httptools.HttpParserError:
+                self._refuse(400)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                if self.parser.get_method() == b"CONNECT":
+                    self._refuse(400)
+                    return
+                data = self._without_upgrade() + data[upgrade.args[0] :]
+
+    def _without_upgrade(self) -> bytes:
+        """The head of a request that asks for another protocol, as one that does not.
+
+        The parser passes over the body of such a request, and takes it for what the other protocol says. There is no
+        other one here: a body that was read as further requests would be an attack on whoever shares the connection.
+        """
+        self._given = self.headers
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        kept = (b"%s: %s\r\n" % header for header in self.headers if header[0] != b"upgrade")
+        self.parser = httptools.HttpRequestParser(self)
+        self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+        return b"%s %s HTTP/%s\r\n%s\r\n" % (method, self.url, version, b"".join(kept))
 
     def shutdown(self) -> None:
         """Close when nothing is under way. A TLS client that does not answer the farewell is not waited for."""
@@ -168,6 +195,10 @@ class Conversation(HttpToolsProtocol):
         self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return  # read once more, without the wish for another protocol
+        if self._given is not None:
+            self.headers, self._given = self._given, None
         self._arrived()
         size, self._head_size = self._head_size or 0, None
         if (
@@ -178,7 +209,7 @@ class Conversation(HttpToolsProtocol):
             self._dropping = True
             return
         idle = self.cycle is None or self.cycle.response_complete
-        waits = self.expect_100_continue or self.flow.write_paused or self.parser.should_upgrade()
+        waits = self.expect_100_continue or self.flow.write_paused
         if idle and not self.pipeline and not waits:
             self._collecting, self._body, self._body_size = True, [], 0
         else:
@@ -224,6 +255,8 @@ class Conversation(HttpToolsProtocol):
         return body
 
     def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         self._arrived()
         self._head_size = 0
         if self._dropping:

@@ -189,6 +189,36 @@ def test_ambiguous_lengths(server: Server, smuggled: bytes) -> None:
     assert b"\r\n\r\nok" not in answer
 
 
+UPGRADES = [b"websocket", b"h2c", b"SPDY/3.1", b"websocket\r\nupgrade: h2c"]
+
+
+@pytest.mark.parametrize("protocol", UPGRADES)
+@pytest.mark.parametrize("pause", [0.0, 0.1])
+def test_bodies_of_upgrades_are_no_requests(server: Server, protocol: bytes, pause: float) -> None:
+    """The body of a request that asks for another protocol is its body, and what stands behind it the next request."""
+    sock = connect(server)
+    hidden = b"GET /livez HTTP/1.1\r\nhost: x\r\nauthorization: Bearer root\r\n\r\n"
+    ahead = b"connection: upgrade\r\nupgrade: " + protocol + b"\r\nauthorization: Bearer root\r\n"
+    head = b"POST /api/v1/namespaces HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n" % len(hidden)
+    last = GET.replace(b"host: x", b"host: x\r\nconnection: close")
+    whole = [head + ahead + b"\r\n", hidden, last]
+    for piece in whole if pause else [b"".join(whole)]:
+        sock.sendall(piece)
+        time.sleep(pause)
+    answer = all_of(sock)
+    assert re.findall(rb"HTTP/1.1 (\d+)", answer) == [b"400", b"200"]
+    assert b"\r\n\r\nok" not in answer
+    assert b"couldn't get version/kind" in answer
+
+
+def test_many_upgrades_at_once(server: Server) -> None:
+    """Any number of such requests may come together."""
+    sock = connect(server)
+    asking = b"GET /version HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
+    sock.sendall(asking * 1500 + GET.replace(b"host: x", b"host: x\r\nconnection: close"))
+    assert all_of(sock).count(b"HTTP/1.1 200") == 1501
+
+
 def test_pipelined_requests_keep_their_own_credentials(server: Server) -> None:
     """Each request on a connection is known by its own headers, not by those of the one before."""
     sock = connect(server)
