@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.language.cel.errors import Issue
@@ -121,6 +122,8 @@ _CLOSING: Final = {"(": ")", "index": "]", "[": "]", "{": "}", "field": "}", "?"
 """What ends each construct that can be open: a bracket or call, an index, a list, a map, a message, a choice."""
 _INSIDE: Final = frozenset({"[", "{", "field"})
 """Constructs whose parts are set apart by commas, of which the last one may be followed by one too."""
+_ATTEMPTS: Final = 30
+"""After how many errors the real parser gives up."""
 _STARTING: Final = frozenset({".", "[", "{", "("})
 """What continues an operand, where the real parser does not go on after one that is missing."""
 
@@ -140,11 +143,34 @@ class _Reading:
         """Whether the last token is a minus sign in front of an operand."""
 
     def accepted(self) -> set[str]:
+        """All that may come next. Slow, since each is tried."""
         found: set[str] = self._parser.accepts()
         return found
 
+    def takes(self, type: str) -> bool:
+        """Whether a token may come next."""
+        from lark.parsers.lalr_analysis import Shift
+
+        choice = self._parser.choices().get(type)
+        return choice is not None and (choice[0] is Shift or self._tried(type))
+
+    def _tried(self, *types: str) -> bool:
+        """Whether these tokens may come next, one after the other; nothing is built while that is tried."""
+        from lark import Token
+        from lark.exceptions import UnexpectedInput
+
+        ahead = self._parser.copy(deepcopy_values=False)
+        quiet = ahead.parser_state.parse_conf = copy(ahead.parser_state.parse_conf)
+        quiet.callbacks = {}
+        try:
+            for each in types:
+                ahead.feed_token(Token(each, ""))
+        except UnexpectedInput:
+            return False
+        return True
+
     def wants_operand(self) -> bool:
-        return {"INT_LIT", "STRING_LIT"} <= self.accepted()
+        return "INT_LIT" in self._parser.choices()
 
     def feed(self, text: str, type: str = "", position: int = 0) -> None:
         """Read a token that is accepted."""
@@ -158,7 +184,7 @@ class _Reading:
     def _note(self, text: str, operand: bool) -> None:
         if text in ("(", "[", "{"):
             self.open.append(text if operand or text == "(" else {"[": "index", "{": "field"}[text])
-        elif text == "?" and not operand and "IDENT" not in self.accepted() - self._operands():
+        elif text == "?" and not operand and self.wants_operand():
             self.open.append(text)
         elif text == ":" and self.open and self.open[-1] != "?":
             self.open.append(":")
@@ -168,16 +194,9 @@ class _Reading:
             if text != ",":
                 self.open.pop()
 
-    def _operands(self) -> set[str]:
-        return {"IDENT"} if self.wants_operand() else set()
-
     def takes_after(self, closing: str, type: str) -> bool:
         """Whether a token could follow, were the closing one there."""
-        from lark import Token
-
-        ahead = self._parser.copy()
-        ahead.feed_token(Token(self._types[closing], closing, start_pos=0))
-        return type in ahead.accepts()
+        return self._tried(self._types[closing], type)
 
 
 class _Fault(NamedTuple):
@@ -194,17 +213,21 @@ class _Fault(NamedTuple):
 
 def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: Mapping[str, str]) -> list[Issue]:
     """The tokens that cannot stand where they stand, with the recovery of the real server's parser after each."""
-    reading, silent = _Reading(parser, texts), False
+    reading, silent, attempts = _Reading(parser, texts), False, 0
     wrong: list[Issue] = []
     rest = [*tokens, _Token("$END", "<EOF>", len(source))]
     while True:
         token = rest[0]
-        if token.type in reading.accepted():
+        if reading.takes(token.type):
             if token.type == "$END":
                 return wrong
             reading.feed(token.text, token.type, token.position)
             rest, silent = rest[1:], False
             continue
+        attempts += 1
+        if attempts > _ATTEMPTS:
+            text = f"Syntax error: error recovery attempt limit exceeded: {_ATTEMPTS}"
+            return [*wrong, Issue(token.position, text)]
         if reading.negates and not silent:
             wrong.append(Issue(token.position, _nothing_fits("-", token)))
         fault = _fault(reading, token, rest[1] if len(rest) > 1 else token)
@@ -226,7 +249,7 @@ def _nothing_fits(before: str, token: _Token) -> str:
 def _skipped(reading: _Reading, rest: list[_Token]) -> list[_Token]:
     """The tokens from the first one on that fits; the end of the source always does, since nothing is told there."""
     for at, token in enumerate(rest[:-1]):
-        if token.type in reading.accepted() and token.text not in _STARTING:
+        if token.text not in _STARTING and reading.takes(token.type):
             return rest[at:]
     return rest[-1:]
 

@@ -131,6 +131,13 @@ def test_commas_may_end_lists_and_maps(source: str, value: object) -> None:
     assert Environment(homogeneous=False).compile(source).evaluate({}).value == value
 
 
+def test_the_parser_gives_up_after_thirty_errors() -> None:
+    """A source that is wrong everywhere costs little, and is told about no further than the real parser tells."""
+    found = _told("a ? b ? " * 100)
+    assert found[-1][1] == "Syntax error: error recovery attempt limit exceeded: 30"
+    assert len(found) == 31
+
+
 @pytest.mark.parametrize("source", ["f(1,)", "{'a': 1}.in", "{'a': 1}.true", "{'a': 1}.null", "1. + 2"])
 def test_what_looks_like_an_expression(source: str) -> None:
     """Arguments end in no comma, words of the language are no fields, and no number ends in a dot."""
