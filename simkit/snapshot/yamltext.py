@@ -175,8 +175,9 @@ class _Construction:
     def __init__(self, aliases: bool, repeats: list[Repeat] | None = None) -> None:
         self._aliases, self._repeats = aliases, repeats
         self._open: set[int] = set()
-        self._depth = 0
-        self._made = 0
+        self._seen: set[int] = set()
+        self._depth = self._inside = 0
+        self._made = self._copied = 0
 
     def value(self, node: yaml.Node) -> Any:
         if isinstance(node, yaml.ScalarNode):
@@ -216,16 +217,35 @@ class _Construction:
 
     def _guarded(self, node: yaml.Node) -> Any:
         """Aliases can make a document contain itself, or a few lines stand for billions."""
-        self._made += len(node.value)
         if id(node) in self._open:
             raise _marked(node, "an alias stands inside what it refers to")
-        if self._made > MOST_VALUES:
-            raise _marked(node, f"aliases stand for more than {MOST_VALUES:,} values")
+        again = id(node) in self._seen
+        self._seen.add(id(node))
         self._open.add(id(node))
+        self._inside += again
+        self._count(node)
         try:
             return self._collection(node)
         finally:
+            self._inside -= again
             self._open.discard(id(node))
+
+    def _count(self, node: yaml.Node) -> None:
+        """Bodies may say less by aliases the larger they become, as on the real server; files only so much at all."""
+        self._made += len(node.value)
+        self._copied += len(node.value) if self._inside else 0
+        if self._repeats is not None:
+            few = self._copied <= 100 or self._made <= 1000
+            if not few and self._copied > self._made * _copies_allowed(self._made):
+                raise yaml.MarkedYAMLError(problem="document contains excessive aliasing")
+        elif self._made > MOST_VALUES:
+            raise _marked(node, f"aliases stand for more than {MOST_VALUES:,} values")
+
+
+def _copies_allowed(values: int) -> float:
+    """The part of so many values that may come from aliases."""
+    much, most = 400_000, 4_000_000
+    return 0.99 if values <= much else 0.1 if values >= most else 0.99 - 0.89 * (values - much) / (most - much)
 
 
 def _marked(node: yaml.Node, what: str) -> yaml.MarkedYAMLError:

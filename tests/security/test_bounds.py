@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,6 +46,23 @@ def test_long_queries_are_not_remembered() -> None:
     message._parse_short_query.cache_clear()
     assert len(message.parse_query(b"&".join(b"a%d=" % number for number in range(9000)))) == message.MOST_FIELDS
     assert message._parse_short_query.cache_info().currsize == 0
+
+
+@pytest.mark.parametrize(("method", "media"), [("POST", "application/yaml"), ("PATCH", "application/apply-patch+yaml")])
+def test_aliases_are_not_written_out_in_the_log(tmp_path: Path, method: str, media: str) -> None:
+    """A few lines of YAML that stand for billions of values, or for themselves, are refused and not recorded."""
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{number}: &a{number} [{', '.join([f'*a{number - 1}'] * 10)}]" for number in range(1, 10)]
+    log = tmp_path / "audit.log"
+    cluster = Cluster(options=Options(seed=1, audit_policy="RequestResponse", audit_log_path=log))
+    path = "/api/v1/namespaces/default/configmaps" + ("/a?fieldManager=m" if method == "PATCH" else "")
+    before = log.stat().st_size
+    for body in ("\n".join(lines), "data: &x {a: *x}"):
+        response = cluster.perform(Request.of(method, path, body.encode(), content_type=media))
+        assert response.status == 400
+    assert cluster.engine.audit is not None
+    cluster.engine.audit.close()
+    assert log.stat().st_size - before < 10_000
 
 
 def test_long_selectors_are_not_remembered() -> None:

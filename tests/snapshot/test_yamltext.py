@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.snapshot.yamltext import BrokenText, decode, encode
+from simkit.snapshot.yamltext import BrokenText, decode, decode_body, encode
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
     [
@@ -133,6 +133,15 @@ def test_broken_text_has_a_line_and_a_reason(text: str, line: int, what: str) ->
     with pytest.raises(BrokenText) as later:
         decode(text, first_line=10)
     assert later.value.line == line + 9
+
+
+def test_bodies_of_aliases() -> None:
+    """A body may say many times what it says once, but not by far the most of what it says."""
+    some = "a: &a [x, y]\nb: [" + ", ".join(["*a"] * 3000) + "]"
+    assert len(decode_body(some, [])["b"]) == 3000
+    with pytest.raises(BrokenText) as caught:
+        decode_body(BOMB, [])
+    assert caught.value.told == "document contains excessive aliasing"
 
 
 def test_nothing_is_none() -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import orjson
-import yaml
 
 from simkit.engine.pipeline import binary, bodies
 from simkit.engine.pipeline.audit_secrets import message_scrubbed, scrubbed
@@ -49,8 +48,8 @@ def _decoded(body: bytes, media: str) -> Any:
     try:
         if media == PROTOBUF:
             return binary.decode(body, GroupVersionKind("", "", ""))
-        return yaml.load(body, Loader=yaml.CSafeLoader) if media == YAML else orjson.loads(body)
-    except (ValueError, yaml.YAMLError, StatusError):
+        return bodies.parse_yaml(body, []) if media == YAML else orjson.loads(body)
+    except (ValueError, bodies.MalformedBody, StatusError):
         return None
 
 
