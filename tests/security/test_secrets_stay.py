@@ -54,6 +54,16 @@ def test_keys_are_private_from_the_beginning(tmp_path: Path) -> None:
     assert config.stat().st_mode & 0o777 == 0o600
 
 
+def test_stores_are_private_from_the_beginning(tmp_path: Path) -> None:
+    """The file of a store holds secrets: it, and what SQLite puts beside it, is closed to others."""
+    file = tmp_path / "store.db"
+    cluster = Cluster(options=Options(seed=1, storage=f"sqlite:{file}"))
+    cluster.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}})
+    beside = sorted(tmp_path.glob("store.db*"))
+    assert len(beside) > 1
+    assert {each.stat().st_mode & 0o777 for each in beside} == {0o600}
+
+
 def test_credentials_show_in_no_repr() -> None:
     """What holds a secret does not print it."""
     from simkit.engine.aggregation.forward import Proxy

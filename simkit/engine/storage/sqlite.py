@@ -8,6 +8,7 @@ was when the server stopped.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import weakref
 from collections.abc import Sequence
@@ -151,6 +152,7 @@ def open_store(path: str | Path, clock: Clock, *, durable: bool = False) -> Memo
     there again; a watch from before them is told that its revision is too old.
     """
     file = Path(path)
+    _make_private(file)
     connection = sqlite3.connect(file, timeout=1.0, isolation_level=None, check_same_thread=False)
     try:
         _prepare(connection, file, durable)
@@ -163,6 +165,14 @@ def open_store(path: str | Path, clock: Clock, *, durable: bool = False) -> Memo
             raise
         raise SimkitError(f"cannot open {file} as a store: {error}; is another server using it?") from error
     return MemoryStore(clock, state=state, log=log, journal=_Journal(connection, file, clock))
+
+
+def _make_private(file: Path) -> None:
+    """Make a file that is not there yet readable by its owner alone: secrets will be in it, and in those beside it."""
+    try:
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise SimkitError(f"cannot open {file} as a store: {error.strerror or error}") from error
 
 
 def _prepare(connection: sqlite3.Connection, file: Path, durable: bool) -> None:
