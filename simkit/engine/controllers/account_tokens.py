@@ -48,7 +48,10 @@ class AccountTokens(Watching):
 
     def reconcile(self, client: Client, view: View, key: Key) -> None:
         secret = view.get(key)
-        if secret is None or not _is_token(secret):
+        if secret is None:
+            self._forget(client, view, key)
+            return
+        if not _is_token(secret):
             return
         name = annotations_of(secret).get(ACCOUNT, "")
         account = view.get(Key(SERVICE_ACCOUNTS, key.namespace, name)) if name else None
@@ -58,6 +61,14 @@ class AccountTokens(Watching):
         filled = self._filled(secret, account)
         if filled is not None:
             expect(replace(client, SECRETS, filled), 404, 409)
+
+    def _forget(self, client: Client, view: View, key: Key) -> None:
+        """Accounts do not name a token that is gone."""
+        for account in view.scan(SERVICE_ACCOUNTS, key.namespace):
+            named = account.get("secrets") or ()
+            left = [each for each in named if each.get("name") != key.name]
+            if len(left) < len(named):
+                expect(replace(client, SERVICE_ACCOUNTS, {**account, "secrets": left}), 404, 409)
 
     def _filled(self, secret: Object, account: Object) -> Object | None:
         """The secret with all that it should hold, None where it holds it already."""

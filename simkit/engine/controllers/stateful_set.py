@@ -12,7 +12,8 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from simkit.engine.controllers.runner import Client
-from simkit.engine.controllers.sending import create, expect, keys_of, merge, remove, replace_status
+from simkit.engine.controllers.sending import create, expect, keys_of, remove, replace, replace_status
+from simkit.engine.controllers.stateful_claims import StatefulClaims, own_volumes, stale
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
@@ -22,7 +23,7 @@ from simkit.meta.clock import Clock
 from simkit.meta.domain import label
 from simkit.meta.message import Response
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, labels_of, metadata, name_of
+from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of, with_metadata
 
 _POD_NAME: Final = label("pod-name", "statefulset")
 _POD_INDEX: Final = label("pod-index", "apps")
@@ -49,6 +50,11 @@ class _Scene:
         return range(self.first, self.first + (at(self.owner, "spec", "replicas") or 0))
 
     @property
+    def beyond(self) -> list[int]:
+        """The numbers of pods that are too many, from the last."""
+        return sorted((number for number in self.pods if number not in self.wanted), reverse=True)
+
+    @property
     def in_order(self) -> bool:
         return bool(at(self.owner, "spec", "podManagementPolicy") != "Parallel")
 
@@ -64,20 +70,31 @@ class StatefulSets(Watching):
     name = account = "statefulset-controller"
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(STATEFUL_SETS, PODS, REVISIONS)
+        super().__init__(STATEFUL_SETS, PODS, REVISIONS, CLAIMS)
         self._clock = clock
         self._events = Events(clock, self.name)
+        self._claims = StatefulClaims(self._events)
+
+    def concerns(self, change: Change) -> bool:
+        return super().concerns(change) and (change.entry.key.resource != CLAIMS or change.type == "DELETED")
 
     def affected(self, change: Change, view: View) -> Iterable[Key]:
-        return owners_concerned(change, view, STATEFUL_SETS, "StatefulSet", PODS, selector_of)
+        key = change.entry.key
+        if key.resource != CLAIMS:
+            return owners_concerned(change, view, STATEFUL_SETS, "StatefulSet", PODS, selector_of)
+        rest, _, number = key.name.rpartition("-")
+        owners = view.scan(STATEFUL_SETS, key.namespace) if number.isdigit() else ()
+        return keys_of(STATEFUL_SETS, [each for each in owners if rest.endswith(f"-{name_of(each)}")])
 
     def everything(self, view: View) -> Iterable[Key]:
         return keys_of(STATEFUL_SETS, view.scan(STATEFUL_SETS))
 
     def reconcile(self, client: Client, view: View, key: Key) -> float | None:
         owner = view.get(key)
-        if owner is None or going(owner):
+        if owner is None:
             return None
+        if going(owner):
+            return self._tell(client, _last_scene(view, owner))
         held = history.held(client, view, owner, "StatefulSet")
         if held is None:
             return None
@@ -85,8 +102,12 @@ class StatefulSets(Watching):
         named = {name_of(each): each for each in revisions}
         current = named.get(at(owner, "status", "currentRevision") or "", update)
         scene = _Scene(owner, reference, _numbered(owner, pods), current, update)
-        if self._act(client, view, scene):
-            return None  # the pods that come or go bring us back here
+        try:
+            if self._act(client, view, scene):
+                return None  # the pods that come or go bring us back here
+        except Unfinished:
+            self._tell(client, scene)
+            raise
         used = {name_of(current), name_of(update)}
         used |= {labels_of(pod).get(POD_HASH, "") for pod in pods}
         history.forget(client, owner, revisions, used)
@@ -98,45 +119,76 @@ class StatefulSets(Watching):
         """Make, remove or replace pods; False when there is nothing to do for now."""
         acted = False
         for number in scene.wanted:
-            pod = scene.pods.get(number)
-            if pod is None:
-                self._create(client, view, scene, number)
-                acted = True
-            elif at(pod, "status", "phase") in ("Failed", "Succeeded") and not going(pod):
-                self._recreate(client, scene, pod)
-                acted = True
-            elif scene.in_order and not self._serves(scene, pod):
+            done = self._tend(client, view, scene, number)
+            acted = acted or bool(done)
+            if scene.in_order and done is not False:
                 return acted
-            if acted and scene.in_order:
-                return True
-        return self._shrink(client, view, scene) or acted or self._update(client, scene)
+        for number in scene.beyond:
+            self._claims.follow(client, view, scene.owner, scene.pods[number], beyond=True)
+        return self._shrink(client, scene) or acted or self._update(client, scene)
+
+    def _tend(self, client: Client, view: View, scene: _Scene, number: int) -> bool | None:
+        """Whether something was done about a wanted pod. None: it is not far enough for the next one."""
+        pod = scene.pods.get(number)
+        if pod is None:
+            if stale(view, scene.owner, number):
+                return None
+            self._create(client, view, scene, number)
+            return True
+        if at(pod, "status", "phase") in ("Failed", "Succeeded"):
+            if going(pod):
+                return None
+            self._recreate(client, scene, pod)
+            return True
+        if at(pod, "status", "phase") == "Pending":
+            self._claims.make(client, view, scene.owner, number)
+            self._claims.follow(client, view, scene.owner, pod, beyond=False)
+        if scene.in_order and (going(pod) or not self._serves(scene, pod)):
+            return None
+        self._correct(client, view, scene, number, pod)
+        return False
+
+    def _correct(self, client: Client, view: View, scene: _Scene, number: int, pod: Object) -> None:
+        """Bring back what makes a pod one of the set: its label, its volumes, and the owners of its claims."""
+        owner, own = scene.owner, own_volumes(scene.owner, name_of(pod))
+        wanted = pod
+        if labels_of(pod).get(_POD_NAME) != name_of(pod):
+            own_labels = {_POD_NAME: name_of(pod), _POD_INDEX: str(number)}
+            wanted = with_metadata(pod, labels={**labels_of(pod), **own_labels})
+        volumes = at(pod, "spec", "volumes") or ()
+        claimed = {each["name"]: at(each, "persistentVolumeClaim", "claimName") for each in volumes}
+        if any(claimed.get(each["name"]) != each["persistentVolumeClaim"]["claimName"] for each in own):
+            self._claims.make(client, view, owner, number)
+            wanted = {**wanted, "spec": {**wanted["spec"], "volumes": _volumes(own, volumes)}}
+        handed = self._claims.follow(client, view, owner, pod, beyond=False)
+        if handed or wanted != pod:
+            response = replace(client, PODS, wanted)
+            self._tell_of(client, owner, "update", name_of(pod), response)
+            expect(response, 404, 409)
 
     def _serves(self, scene: _Scene, pod: Object) -> bool:
         """Whether a pod is far enough for the next one."""
-        if going(pod) or at(pod, "status", "phase") != "Running":
-            return False
-        start = available_from(pod, at(scene.owner, "spec", "minReadySeconds") or 0)
+        start = available_from(pod, at(scene.owner, "spec", "minReadySeconds") or 0) if _is_running(pod) else None
         return start is not None and start <= self._clock.now()
 
-    def _shrink(self, client: Client, view: View, scene: _Scene) -> bool:
-        """Remove pods beyond the wanted ones, from the last."""
-        beyond = sorted((number for number in scene.pods if number not in scene.wanted), reverse=True)
+    def _shrink(self, client: Client, scene: _Scene) -> bool:
+        """Remove pods beyond the wanted ones, from the last; in order, those that serve or the first that does not."""
         acted = False
-        for number in beyond:
+        sick = min((each for each in scene.beyond if not _is_healthy(scene.pods[each])), default=None)
+        for number in scene.beyond:
             pod = scene.pods[number]
-            if going(pod):
-                if scene.in_order:
-                    return acted
-                continue
-            self._hand_claims_to(client, view, scene, number, pod)
-            self._remove(client, scene, pod)
-            acted = True
+            waits = going(pod) or not (number == sick or self._serves(scene, pod))
+            if scene.in_order and waits:
+                return acted
+            if not going(pod):
+                self._remove(client, scene, pod)
+                acted = True
             if scene.in_order:
                 return True
         return acted
 
     def _update(self, client: Client, scene: _Scene) -> bool:
-        """Remove the last pod of an old revision, if all after it serve."""
+        """Remove the last pod of an old revision, if all after it are healthy."""
         if at(scene.owner, "spec", "updateStrategy", "type") == "OnDelete":
             return False
         least = scene.first + (scene.partition or 0)
@@ -147,31 +199,27 @@ class StatefulSets(Watching):
             if _revision_of(pod) != name_of(scene.update) and not going(pod):
                 self._remove(client, scene, pod)
                 return True
-            if not self._serves(scene, pod):
+            if not _is_healthy(pod):
                 return False
         return False
 
-    # Pods and their claims
+    # Pods
 
     def _create(self, client: Client, view: View, scene: _Scene, number: int) -> None:
         owner, name = scene.owner, f"{name_of(scene.owner)}-{number}"
-        namespace = metadata(owner)["namespace"]
-        for wanted in _claims(owner, number):
-            if view.get(Key(CLAIMS, namespace, wanted["metadata"]["name"])) is None:
-                if at(owner, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete":
-                    reference = {**scene.reference, "blockOwnerDeletion": False, "controller": False}
-                    wanted["metadata"]["ownerReferences"] = [reference]
-                made = create(client, CLAIMS, namespace, wanted)
-                self._tell_of(client, owner, "create", f"Claim {wanted['metadata']['name']} Pod {name}", made)
-                expect(made, 409)
+        try:
+            self._claims.make(client, view, owner, number)
+        except Unfinished as failure:
+            self._tell_failure(client, owner, "create", name, str(failure))
+            raise
         revision = scene.current if _needs_current(scene, number) else scene.update
-        made = create(client, PODS, namespace, _pod(scene, revision, name, number))
-        self._tell_of(client, owner, "create", f"Pod {name}", made)
+        made = create(client, PODS, namespace_of(owner), _pod(scene, revision, name, number))
+        self._tell_of(client, owner, "create", name, made)
         if not made.succeeded and made.status != 409:
             raise Unfinished(str(made.object.get("message")))
 
     def _remove(self, client: Client, scene: _Scene, pod: Object) -> None:
-        self._tell_of(client, scene.owner, "delete", f"Pod {name_of(pod)}", remove(client, PODS, pod))
+        self._tell_of(client, scene.owner, "delete", name_of(pod), remove(client, PODS, pod))
 
     def _recreate(self, client: Client, scene: _Scene, pod: Object) -> None:
         """Remove a pod that has ended; another one takes its place when it is gone."""
@@ -182,27 +230,17 @@ class StatefulSets(Watching):
         self._events.tell(client, owner, f"Recreating{word.capitalize()}Pod", text, warning=failed)
         self._remove(client, scene, pod)
 
-    def _tell_of(self, client: Client, owner: Object, verb: str, what: str, response: Response) -> None:
-        """An event about a pod, or a claim of a pod: the real server's words for the two differ."""
-        place, claim = f"in StatefulSet {name_of(owner)}", what.startswith("Claim")
+    def _tell_of(self, client: Client, owner: Object, verb: str, name: str, response: Response) -> None:
+        """An event about what was done to a pod."""
         if response.succeeded:
-            text = f"{verb} {what} {place} success{'' if claim else 'ful'}"
+            text = f"{verb} Pod {name} in StatefulSet {name_of(owner)} successful"
             self._events.tell(client, owner, f"Successful{verb.capitalize()}", text)
         elif response.status not in (404, 409):
-            what = what.replace(" Pod ", " for Pod ")
-            text = f"{verb} {what} {place} failed error: {response.object.get('message')}"
-            self._events.tell(client, owner, f"Failed{verb.capitalize()}", text, warning=True)
+            self._tell_failure(client, owner, verb, name, str(response.object.get("message")))
 
-    def _hand_claims_to(self, client: Client, view: View, scene: _Scene, number: int, pod: Object) -> None:
-        """Claims that are not kept when a set shrinks go with their pod."""
-        if at(scene.owner, "spec", "persistentVolumeClaimRetentionPolicy", "whenScaled") != "Delete":
-            return
-        reference = {"apiVersion": "v1", "kind": "Pod", "name": name_of(pod), "uid": uid_of(pod)}
-        for each in _claims(scene.owner, number):
-            found = view.get(Key(CLAIMS, metadata(pod)["namespace"], each["metadata"]["name"]))
-            if found is not None:
-                owners = [*(metadata(found).get("ownerReferences") or ()), reference]
-                expect(merge(client, CLAIMS, found, {"metadata": {"ownerReferences": owners}}), 404, 409)
+    def _tell_failure(self, client: Client, owner: Object, verb: str, name: str, said: str) -> None:
+        text = f"{verb} Pod {name} in StatefulSet {name_of(owner)} failed error: {said}"
+        self._events.tell(client, owner, f"Failed{verb.capitalize()}", text, warning=True)
 
     # Status
 
@@ -214,7 +252,7 @@ class StatefulSets(Watching):
         current = name_of(scene.current)
         counts = {
             "observedGeneration": metadata(scene.owner).get("generation") or 0,
-            "readyReplicas": sum(is_ready(pod) and at(pod, "status", "phase") == "Running" for pod in pods),
+            "readyReplicas": sum(is_ready(pod) and _is_running(pod) for pod in pods),
             "updatedReplicas": sum(_revision_of(pod) == name_of(scene.update) for pod in live),
         }
         rolled = counts["updatedReplicas"] == counts["readyReplicas"] == len(pods) == len(scene.wanted)
@@ -238,6 +276,14 @@ def _numbered(owner: Object, pods: Sequence[Object]) -> dict[int, Object]:
     return found
 
 
+def _last_scene(view: View, owner: Object) -> _Scene:
+    """A set that goes: it makes and takes in nothing any more, but says which pods are left."""
+    pods = view.controlled(PODS, namespace_of(owner), uid_of(owner))
+    status = owner.get("status") or {}
+    current, update = ({"metadata": {"name": status.get(each, "")}} for each in ("currentRevision", "updateRevision"))
+    return _Scene(owner, {}, _numbered(owner, pods), current, update)
+
+
 def _revision_of(pod: Object) -> str:
     return labels_of(pod).get(POD_HASH, "")
 
@@ -259,29 +305,21 @@ def _pod(scene: _Scene, revision: Object, name: str, number: int) -> dict[str, A
     own = {POD_HASH: name_of(revision), _POD_NAME: name, _POD_INDEX: str(number)}
     pod["metadata"]["labels"] = {**(pod["metadata"].get("labels") or {}), **own}
     pod["spec"] |= {"hostname": name, "subdomain": at(owner, "spec", "serviceName") or ""}
-    volumes = [
-        {"name": template_name, "persistentVolumeClaim": {"claimName": f"{template_name}-{name}"}}
-        for template_name in _claim_names(owner)
-    ]
-    kept = [each for each in pod["spec"].get("volumes") or () if each["name"] not in _claim_names(owner)]
-    if volumes or kept:
-        pod["spec"]["volumes"] = [*volumes, *kept]
+    volumes = _volumes(own_volumes(owner, name), pod["spec"].get("volumes") or ())
+    if volumes:
+        pod["spec"]["volumes"] = volumes
     return pod
 
 
-def _claim_names(owner: Object) -> list[str]:
-    return [each["metadata"]["name"] for each in at(owner, "spec", "volumeClaimTemplates") or ()]
+def _volumes(own: Sequence[Any], others: Sequence[Any]) -> list[Any]:
+    """The volumes of a pod: those by its claims take the place of others of their names."""
+    taken = {each["name"] for each in own}
+    return [*own, *(each for each in others if each["name"] not in taken)]
 
 
-def _claims(owner: Object, number: int) -> list[dict[str, Any]]:
-    """The claims of a pod."""
-    made: list[dict[str, Any]] = []
-    labels = at(owner, "spec", "selector", "matchLabels") or {}
-    for template in at(owner, "spec", "volumeClaimTemplates") or ():
-        given = template.get("metadata") or {}
-        meta = {key: value for key, value in given.items() if key in ("labels", "annotations") and value}
-        meta["labels"] = {**(given.get("labels") or {}), **labels}
-        meta["name"] = f"{given['name']}-{name_of(owner)}-{number}"
-        spec = template.get("spec") or {}
-        made.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec})
-    return made
+def _is_running(pod: Object) -> bool:
+    return bool(at(pod, "status", "phase") == "Running")
+
+
+def _is_healthy(pod: Object) -> bool:
+    return _is_running(pod) and is_ready(pod) and not going(pod)

@@ -80,6 +80,19 @@ def test_token_secrets_are_filled_and_removed(cluster: simkit.Cluster) -> None:
     assert names(cluster, "secrets") == []
 
 
+def test_accounts_forget_token_secrets(cluster: simkit.Cluster) -> None:
+    """An account names no token that is gone; other secrets are its own matter."""
+    cluster.create(obj("v1", "ServiceAccount", "a", secrets=[{"name": "t"}, {"name": "o"}]))
+    note = {"annotations": {"kubernetes.io/service-account.name": "a"}}
+    cluster.create(obj("v1", "Secret", "t", meta=note, type="kubernetes.io/service-account-token"))
+    cluster.create(obj("v1", "Secret", "o"))
+    cluster.settle()
+    cluster.delete("secret", "t")
+    cluster.delete("secret", "o")
+    cluster.settle()
+    assert cluster.get("sa", "a")["secrets"] == [{"name": "o"}]
+
+
 def service(cluster: simkit.Cluster, name: str = "s", **spec: Any) -> None:
     wanted = {"selector": {"app": "web"}, "ports": [{"name": "http", "port": 80, "targetPort": "web"}], **spec}
     cluster.create(obj("v1", "Service", name, spec=wanted))

@@ -1,0 +1,111 @@
+"""The claims of a stateful set's pods: made before them, kept or given away as the set's policy says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.engine.controllers.events import Events
+from simkit.engine.controllers.keyed import Unfinished
+from simkit.engine.controllers.kinds import CLAIMS
+from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import create, expect, replace
+from simkit.engine.controllers.view import View, going, uid_of
+from simkit.meta.names import Key
+from simkit.meta.objects import Draft, Object, at, metadata, name_of, namespace_of, with_metadata
+
+_POLICY: Final = ("spec", "persistentVolumeClaimRetentionPolicy")
+
+
+class StatefulClaims:
+    """What a stateful set does to the claims of one pod at a time."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+
+    def make(self, client: Client, view: View, owner: Object, number: int) -> None:
+        """Make the claims that a pod misses. Raises Unfinished where one cannot be had."""
+        failures = []
+        for wanted in wanted_claims(owner, number):
+            name = wanted["metadata"]["name"]
+            found = view.get(Key(CLAIMS, namespace_of(owner), name))
+            if found is not None:
+                failures += [f"pvc {name} is being deleted"] if going(found) else []
+                continue
+            response = create(client, CLAIMS, namespace_of(owner), wanted)
+            pod, place = f"Pod {name_of(owner)}-{number}", f"in StatefulSet {name_of(owner)}"
+            if response.succeeded:
+                self._events.tell(client, owner, "SuccessfulCreate", f"create Claim {name} {pod} {place} success")
+                continue
+            said = str(response.object.get("message"))
+            failures.append(f"failed to create PVC {name}: {said}")
+            if response.status != 409:
+                text = f"create Claim {name} for {pod} {place} failed error: {said}"
+                self._events.tell(client, owner, "FailedCreate", text, warning=True)
+        if failures:
+            raise Unfinished(failures[0] if len(failures) == 1 else f"[{', '.join(dict.fromkeys(failures))}]")
+
+    def follow(self, client: Client, view: View, owner: Object, pod: Object, *, beyond: bool) -> bool:
+        """Have a pod's claims owned as the policy says, where the pod is ``beyond`` the wanted ones or not."""
+        changed = False
+        number = int(name_of(pod).rpartition("-")[2])
+        for found in _present(view, owner, number):
+            owners = metadata(found).get("ownerReferences") or ()
+            wanted = _owners(owner, pod, owners, beyond=beyond)
+            if wanted != list(owners):
+                expect(replace(client, CLAIMS, with_metadata(found, ownerReferences=wanted)), 404, 409)
+                changed = True
+        return changed
+
+
+def stale(view: View, owner: Object, number: int) -> bool:
+    """Whether a claim still goes with an earlier pod of a number."""
+    if (at(owner, *_POLICY, "whenScaled") or "Retain") == "Retain":
+        return False
+    named = (each.get("name") for found in _present(view, owner, number) for each in _references(found))
+    return f"{name_of(owner)}-{number}" in named
+
+
+def wanted_claims(owner: Object, number: int) -> list[Draft]:
+    """The claims of a pod."""
+    made: list[Draft] = []
+    labels = at(owner, "spec", "selector", "matchLabels") or {}
+    for template in at(owner, "spec", "volumeClaimTemplates") or ():
+        given = template.get("metadata") or {}
+        meta = {key: value for key, value in given.items() if key in ("labels", "annotations") and value}
+        meta["labels"] = {**(given.get("labels") or {}), **labels}
+        meta["name"] = f"{given['name']}-{name_of(owner)}-{number}"
+        spec = template.get("spec") or {}
+        made.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": meta, "spec": spec})
+    return made
+
+
+def own_volumes(owner: Object, name: str) -> list[Draft]:
+    """The volumes that a pod of some name has by its claims."""
+    templates = [each["metadata"]["name"] for each in at(owner, "spec", "volumeClaimTemplates") or ()]
+    return [{"name": each, "persistentVolumeClaim": {"claimName": f"{each}-{name}"}} for each in templates]
+
+
+def _present(view: View, owner: Object, number: int) -> Iterator[Object]:
+    for wanted in wanted_claims(owner, number):
+        found = view.get(Key(CLAIMS, namespace_of(owner), wanted["metadata"]["name"]))
+        if found is not None:
+            yield found
+
+
+def _references(obj: Object) -> Sequence[Mapping[str, Any]]:
+    return metadata(obj).get("ownerReferences") or ()
+
+
+def _owners(
+    owner: Object, pod: Object, owners: Sequence[Mapping[str, Any]], *, beyond: bool
+) -> list[Mapping[str, Any]]:
+    scaled = at(owner, *_POLICY, "whenScaled") == "Delete"
+    deleted = at(owner, *_POLICY, "whenDeleted") == "Delete"
+    wanted = {uid_of(owner): deleted and not (scaled and beyond), uid_of(pod): scaled and beyond}
+    kept = [each for each in owners if wanted.get(each.get("uid", ""), True)]
+    known = {each.get("uid") for each in kept}
+    for version, kind, each in (("apps/v1", "StatefulSet", owner), ("v1", "Pod", pod)):
+        if wanted[uid_of(each)] and uid_of(each) not in known:
+            kept.append({"apiVersion": version, "kind": kind, "name": name_of(each), "uid": uid_of(each)})
+    return kept
