@@ -149,7 +149,7 @@ class Rules:
         by_key = keyed(old, keys, self._key_defaults) if kind == "map" else {}
         for index, item in enumerate(value):
             earlier = by_key.get(key_of(item, keys, self._key_defaults)) if by_key else None
-            below = _index(before, kind, index, item, earlier)
+            below = _around(before) if earlier is None or not before.known else _known(item, earlier)
             self._items._ask(item, f"{path}[{index}]", earlier, below, asking)
 
     @cached_property
@@ -293,16 +293,6 @@ def _key(before: Before, name: str, item: Any) -> Before:
     if before.known and isinstance(before.value, Mapping) and name in before.value:
         return _known(item, before.value[name])
     return _around(before)
-
-
-def _index(before: Before, kind: str, index: int, item: Any, earlier: Any) -> Before:
-    if not before.known or not isinstance(before.value, list):
-        return _around(before)
-    if kind == "map":
-        return _known(item, earlier) if earlier is not None else _around(before)
-    if kind or index >= len(before.value):
-        return _around(before)
-    return _known(item, before.value[index])
 
 
 def has_rules(schema: Schema) -> bool:

@@ -1,7 +1,8 @@
 """Checks of values against an OpenAPI schema, in the order and the words of the real server.
 
 Each level is compiled once into a function. An update is ratcheted: a value that is as it was before is not told of,
-however wrong it is, where the old value can be found (by name, by key, or by index in a list without a type).
+however wrong it is, where the old value can be found: by name, or by key in a list with keys. Other lists are taken as
+a whole.
 """
 
 from __future__ import annotations
@@ -243,7 +244,7 @@ class Check:
         if self._items is not None:
             find = self._correlated(old)
             for index, item in enumerate(value):
-                count += self._items.run(item, f"{path}[{index}]", find(index, item), errors) + 1
+                count += self._items.run(item, f"{path}[{index}]", find(item), errors) + 1
         least, most = self._properties.get("minItems"), self._properties.get("maxItems")
         if least is not None and len(value) < least:
             errors.append(wording.against(path, len(value), f"should have at least {least} items"))
@@ -251,16 +252,13 @@ class Check:
             errors.append(wording.too_many_in(path, len(value), most))
         return count
 
-    def _correlated(self, old: Any) -> Callable[[int, Any], Any]:
+    def _correlated(self, old: Any) -> Callable[[Any], Any]:
         """Finds the element that an element was before."""
-        kind = self._properties.get("x-kubernetes-list-type")
-        if not isinstance(old, list) or kind in ("set", "atomic"):
+        if not isinstance(old, list) or self._properties.get("x-kubernetes-list-type") != "map":
             return _nowhere
-        if kind != "map":
-            return lambda index, _: old[index] if index < len(old) else ABSENT
         keys = tuple(self._properties.get("x-kubernetes-list-map-keys") or ())
         by_key = keyed(old, keys, self._key_defaults)
-        return lambda _, item: by_key.get(key_of(item, keys, self._key_defaults), ABSENT)
+        return lambda item: by_key.get(key_of(item, keys, self._key_defaults), ABSENT)
 
     @cached_property
     def _key_defaults(self) -> Mapping[str, Any]:
@@ -272,7 +270,7 @@ def _never(text: str) -> bool:
     return False
 
 
-def _nowhere(index: int, item: Any) -> Any:
+def _nowhere(item: Any) -> Any:
     return ABSENT
 
 

@@ -104,14 +104,15 @@ def test_unchanged_values_warn() -> None:
     assert len(_told(rules, {"a": 6}, {"a": 5})[0]) == 1
 
 
-def test_elements_of_lists_without_keys_are_as_old_as_the_list() -> None:
-    """In a set nothing but the whole list can be told to be unchanged."""
+@pytest.mark.parametrize("kind", [{}, {"x-kubernetes-list-type": "atomic"}, {"x-kubernetes-list-type": "set"}])
+def test_elements_of_lists_without_keys_are_as_old_as_the_list(kind: dict[str, str]) -> None:
+    """In a list without keys nothing but the whole can be told to be unchanged."""
     items = {"type": "integer", "x-kubernetes-validations": [{"rule": "self < 3"}]}
     rules = Rules(
         schema_of(
             {
                 "type": "object",
-                "properties": {"spec": {"type": "array", "items": items, "x-kubernetes-list-type": "set"}},
+                "properties": {"spec": {"type": "array", "items": items, **kind}},
             },
             RESOLVE,
         )

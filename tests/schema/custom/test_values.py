@@ -138,7 +138,7 @@ def test_unchanged_values_are_forgiven() -> None:
     old = {"a": 9, "plain": [9, 1], "atomic": [9], "keyed": [{"k": "x", "v": 9}]}
     assert _texts(schema, old, old) == []
     assert len(_texts(schema, {**old, "a": 8}, old)) == 1
-    assert _texts(schema, {**old, "plain": [9, 2]}, old) == []
+    assert len(_texts(schema, {**old, "plain": [9, 2]}, old)) == 1
     assert len(_texts(schema, {**old, "atomic": [9, 1]}, old)) == 1
     assert _texts(schema, {**old, "keyed": [{"k": "n", "v": 1}, {"k": "x", "v": 9}]}, old) == []
 
