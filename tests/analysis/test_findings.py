@@ -375,3 +375,43 @@ def test_a_namespace_with_something_in_it_is_there() -> None:
         assert check in found
         assert len({"missing-account", "missing-namespace"} & set(found)) == 1
     assert "missing-account" not in ids(audit(world(role("r", rule("get", "pods")), named, account("prod", "web"))))
+
+
+@pytest.mark.parametrize(
+    ("check", "granted"),
+    [
+        ("secrets-write", rule("patch", "secrets")),
+        ("secrets-mint", rule("create,patch", "secrets")),
+        ("secrets-list", rule("deletecollection", "secrets")),
+        ("pod-reach", rule("get", "*/proxy")),
+        ("pod-place", rule("create", "pods/binding")),
+        ("node-write", rule("create", "nodes")),
+        ("certificate-node", rule("create", "certificatesigningrequests/nodeclient", groups="certificates.k8s.io")),
+        ("system-config", rule("update", "configmaps", names="aws-auth,other")),
+        ("storage-write", rule("create", "csidrivers", groups="storage.k8s.io")),
+        ("deputy-write", rule("create", "applications", groups="argoproj.io")),
+        ("deputy-write", rule("patch", "kustomizations", groups="*")),
+        ("traffic-write", rule("deletecollection", "networkpolicies", groups="networking.k8s.io")),
+    ],
+)
+def test_further_powers(check: str, granted: dict[str, Any]) -> None:
+    """Rows of the escalation table that are dangerous wherever they are granted."""
+    assert check in {one.check for one in audit(world(role("r", granted), binding("b", "r", "user:ann"))).findings}
+
+
+def test_configuration_of_the_cluster_is_in_one_namespace() -> None:
+    """A config map called aws-auth in another namespace maps nobody."""
+    for place, found in (("kube-system", True), ("dev", False)):
+        objects = [role("r", rule("update", "configmaps")), binding("b", "r", "user:ann", namespace=place)]
+        assert ("system-config" in {one.check for one in audit(world(*objects)).findings}) is found
+
+
+def test_controllers_of_the_control_plane_are_used() -> None:
+    """They run in no pods; what others bind to them is no reason to call them unused."""
+    objects = [
+        *(account("kube-system", "horizontal-pod-autoscaler"), account("kube-system", "left-over")),
+        role("metrics", rule("get", "*", groups="external.metrics.k8s.io")),
+        *(binding(name, "metrics", f"sa:kube-system/{name}") for name in ("horizontal-pod-autoscaler", "left-over")),
+    ]
+    found = [one for one in audit(world(*objects)).findings if one.check == "unused-account"]
+    assert [one.subjects[0].name for one in found] == ["left-over"]

@@ -141,6 +141,16 @@ ROLES_OF_OTHERS = [rule("list,create", "secrets,pods,jobs,users,groups", groups=
         ([rule("approve", "certificatesigningrequests", groups=CERTIFICATES)], "approve is asked of signers"),
         ([rule("impersonate", "users", groups="authentication.k8s.io")], "users are in the core group"),
         ([rule("LIST", "secrets")], "verbs are in lower case"),
+        (
+            [
+                rule("update", "certificatesigningrequests/approval", groups=CERTIFICATES),
+                rule("approve", "signers", groups=CERTIFICATES, names="example.com/*"),
+            ],
+            "the server takes certificates of its own signers alone for users",
+        ),
+        ([rule("impersonate", "users,groups,serviceaccounts", names="nobody")], "nobody has no access"),
+        ([rule("create", "serviceaccounts/token", names="nobody")], "nobody has no access"),
+        ([rule("update", "configmaps", names="own-settings")], "the cluster is set up by others"),
     ],
 )
 def test_their_false_alarms_are_none_here(rules: list[dict[str, Any]], why: str) -> None:

@@ -3,7 +3,8 @@
 from simkit.analysis.findings.audit import CHECKS, Audit, audit, findings
 from simkit.analysis.findings.check import Check, Finding, Severity, Skipped
 from simkit.analysis.findings.exposure import exposure, reach
-from simkit.analysis.findings.powers import POWERS, Power, Right
+from simkit.analysis.findings.power import Power, Right
+from simkit.analysis.findings.powers import POWERS
 
 __all__ = [
     "CHECKS",

@@ -7,7 +7,7 @@ from functools import cache
 
 from simkit.analysis.rbacobjects import RBAC
 from simkit.logic.rbac.aggregate import is_aggregated, settled
-from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, Binding, key_of
+from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, SERVICE_ACCOUNT, Binding, Subject, key_of
 from simkit.logic.rbac.defaults import default_objects
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.names import Key
@@ -32,6 +32,13 @@ def unchanged_defaults(snapshot: Snapshot) -> frozenset[Key]:
     known = settled_defaults(snapshot.release)
     stored = ((key_of(obj, resource), obj) for resource in RBAC for obj in snapshot.scan(resource))
     return frozenset(key for key, obj in stored if key in known and _same(key, obj, known[key]))
+
+
+@cache
+def control_plane(release: str) -> frozenset[Subject]:
+    """The service accounts that the server's own bindings name: its controllers run outside of pods."""
+    bindings = (Binding.of(key, obj) for key, obj in settled_defaults(release).items() if "roleRef" in obj)
+    return frozenset(one for each in bindings for one in each.subjects if one.kind == SERVICE_ACCOUNT)
 
 
 def _same(key: Key, obj: Object, default: Object) -> bool:

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from simkit.analysis.access import principals_of
 from simkit.analysis.findings.check import Check, Finding, Severity
-from simkit.analysis.findings.powers import POWERS, Power, Right
+from simkit.analysis.findings.power import Power, Right
+from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbacobjects import written
 from simkit.analysis.subject import normal
 from simkit.analysis.who_can import limits
-from simkit.logic.rbac.binding import Grant, Subject
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Grant, Subject
 from simkit.logic.rbac.match import resource_matches
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import ALL
 from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.identity import MASTERS
 from simkit.meta.names import Key
 
 
@@ -41,6 +43,13 @@ class Holding(NamedTuple):
         return tuple(dict.fromkeys(name for held in self.grants for name in held.names))
 
 
+BECOMING: Final[Mapping[tuple[str, str], str]] = {
+    ("impersonate", "users"): USER,
+    ("impersonate", "groups"): GROUP,
+    ("impersonate", "serviceaccounts"): SERVICE_ACCOUNT,
+    ("create", "serviceaccounts/token"): SERVICE_ACCOUNT,
+}
+"""Whom one becomes by a right."""
 Place = tuple[Subject, str]
 """A subject and the namespace of its grant."""
 
@@ -88,6 +97,8 @@ def _rights(survey: Survey, right: Right, administrators: bool) -> dict[Place, H
             if not administrators and survey.administers(grant):
                 continue
             held = Held(grant, *limits(grant.rules, first, question))
+            if held.names and right.names and not set(held.names) & set(right.names):
+                continue
             place = (normal(grant.subject), grant.namespace)
             if place not in found or (found[place].names and not held.names):
                 found[place] = held
@@ -98,7 +109,8 @@ def _questions(right: Right) -> Iterator[Question]:
     for verb in right.verbs:
         for resource in right.resources:
             plural, _, subresource = resource.partition("/")
-            namespace, name = "" if right.wide else None, "" if right.nameless else None
+            namespace = "" if right.wide else right.place or None
+            name = "" if right.nameless else None
             yield Question(verb, right.group, plural, subresource, namespace, name)
 
 
@@ -124,9 +136,22 @@ def _findings(survey: Survey, check: Check, power: Power) -> Iterator[Finding]:
         grouped[tuple((held.grant.binding, held.rule) for held in holding.grants)].append((place, holding))
     for found in grouped.values():
         (_, namespace), holding = found[0]
-        severity = severity_of(power, namespace, holding)
+        severity = None if _aims_at_nobody(survey, namespace, holding) else severity_of(power, namespace, holding)
         if severity is not None:
             yield _finding(check, severity, [place for place, _ in found], holding)
+
+
+def _aims_at_nobody(survey: Survey, namespace: str, holding: Holding) -> bool:
+    """Whether what can be acted as by name, alone, has no access that not everybody has."""
+    kinds = {BECOMING.get((verb, one)) for right in holding.way for verb in right.verbs for one in right.resources}
+    if None in kinds or not all(held.names for held in holding.grants):
+        return False
+    places = [namespace] if namespace else [*survey.namespaces, ""]
+    names = [Subject(kind, name, place) for kind in filter(None, kinds) for name in holding.names for place in places]
+    bare = (one if one.kind == SERVICE_ACCOUNT else Subject(one.kind, one.name) for one in names)
+    return (
+        not any(next(survey.index.grants_of_subject(one), None) for one in set(bare)) and MASTERS not in holding.names
+    )
 
 
 def severity_of(power: Power, namespace: str, holding: Holding) -> Severity | None:

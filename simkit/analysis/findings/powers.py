@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from simkit.analysis.findings.check import Severity
+from simkit.analysis.findings.power import Power, Right
 from simkit.meta.domain import (
     AUTHENTICATION_GROUP,
     CERTIFICATES_GROUP,
     EXTENSIONS_GROUP,
+    LABEL_DOMAIN,
     RBAC_GROUP,
     REGISTRATION_GROUP,
+    SYSTEM_NAMESPACE,
     api_group,
 )
 
@@ -19,47 +21,15 @@ CRITICAL, HIGH, MEDIUM, LOW = Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM,
 ADMISSION_GROUP: Final = api_group("admissionregistration")
 WRITE: Final = ("create", "update", "patch")
 CHANGE: Final = ("update", "patch")
-
-
-@dataclass(frozen=True, slots=True)
-class Right:
-    """Any of some verbs on any of some resources (``pods``, ``pods/exec``) of one group.
-
-    ``wide``: requests for it carry no namespace, so that a RoleBinding cannot give it. ``nameless``: the requests name
-    no object, so that a rule for single names does not give it.
-    """
-
-    verbs: tuple[str, ...]
-    resources: tuple[str, ...]
-    group: str = ""
-    wide: bool = False
-
-    @property
-    def nameless(self) -> bool:
-        return set(self.verbs) <= {"create"} and not any("/" in resource for resource in self.resources)
-
-    def __str__(self) -> str:
-        group = f" ({self.group})" if self.group else ""
-        return f"{'/'.join(self.verbs)} {', '.join(self.resources)}{group}"
-
-
-@dataclass(frozen=True, slots=True)
-class Power:
-    """A permission, or several together, and how bad it is to have it.
-
-    ``ways``: any of them is enough, each needs all of its rights in the same place. ``cluster`` is the severity of
-    having it everywhere, ``local`` of having it in one namespace, ``named`` of having it for single objects only;
-    None: not worth a finding.
-    """
-
-    id: str
-    title: str
-    ways: tuple[tuple[Right, ...], ...]
-    why: str
-    fix: str
-    cluster: Severity
-    local: Severity | None = None
-    named: Severity | None = None
+CLIENT_SIGNERS: Final = tuple(
+    f"{LABEL_DOMAIN}/{one}" for one in ("*", "kube-apiserver-client", "kube-apiserver-client-kubelet")
+)
+"""The signers whose certificates the server takes for users and nodes."""
+SYSTEM_CONFIG: Final = (
+    *("aws-auth", "coredns", "extension-apiserver-authentication"),
+    *("kubeadm-config", "kubelet-config", "kube-proxy", "kube-root-ca.crt"),
+)
+"""Config maps by which the cluster itself is set up."""
 
 
 def _one(*verbs: str, on: tuple[str, ...], group: str = "", wide: bool = False) -> tuple[tuple[Right, ...], ...]:
@@ -136,7 +106,7 @@ POWERS: Final = (
     Power(
         "secrets-list",
         "Can list or watch secrets",
-        _one("list", "watch", on=("secrets",)),
+        _one("list", "watch", "deletecollection", on=("secrets",)),
         "A list of secrets contains their values; in the whole cluster that includes every stored token and password.",
         "Grant get with resourceNames instead of list; controllers can often use metadata or a label in one namespace.",
         HIGH,
@@ -155,11 +125,21 @@ POWERS: Final = (
     Power(
         "secrets-mint",
         "Can have tokens of any service account made through secrets",
-        ((Right(("create",), ("secrets",)), Right(("get", "list", "watch"), ("secrets",))),),
+        ((Right(("create",), ("secrets",)), Right(("get", "list", "watch", "patch"), ("secrets",))),),
         "A secret of the service account token type is filled with a token of the account that it names.",
         "Do not give create on secrets together with reading them, where service accounts hold more rights.",
         CRITICAL,
         MEDIUM,
+    ),
+    Power(
+        "secrets-write",
+        "Can rewrite secrets",
+        _one(*CHANGE, on=("secrets",)),
+        "The answer to a patch shows the whole secret; what is written into it is taken for the real credential.",
+        "Limit it by resourceNames to the secrets that are kept up to date.",
+        MEDIUM,
+        LOW,
+        LOW,
     ),
     Power(
         "pod-create",
@@ -216,6 +196,25 @@ POWERS: Final = (
         LOW,
     ),
     Power(
+        "pod-reach",
+        "Can reach the ports of pods through the API server",
+        _one("get", "create", on=("pods/proxy", "services/proxy", "pods/portforward")),
+        "What listens there is reached past network policies, and often asks for no password of who is inside.",
+        "Grant it in single namespaces, or by resourceNames.",
+        MEDIUM,
+        LOW,
+        LOW,
+    ),
+    Power(
+        "pod-place",
+        "Can place pods on nodes",
+        _one("create", on=("pods/binding", "bindings")),
+        "Whoever binds pods to nodes puts those with powerful accounts where somebody else has the node.",
+        "Only schedulers need it.",
+        MEDIUM,
+        LOW,
+    ),
+    Power(
         "node-proxy",
         "Can reach kubelets through the API server",
         _one("get", "create", on=("nodes/proxy",), wide=True),
@@ -229,7 +228,7 @@ POWERS: Final = (
     Power(
         "node-write",
         "Can change or delete nodes",
-        _one("update", "patch", "delete", on=("nodes", "nodes/status"), wide=True),
+        _one("create", "update", "patch", "delete", on=("nodes", "nodes/status"), wide=True),
         "Labels, taints and status of nodes decide where pods run; deleting nodes drives pods elsewhere.",
         "Leave it to the node's own identity and the controllers of the cloud.",
         MEDIUM,
@@ -242,7 +241,7 @@ POWERS: Final = (
         (
             (
                 Right(CHANGE, ("certificatesigningrequests/approval",), CERTIFICATES_GROUP, wide=True),
-                Right(("approve",), ("signers",), CERTIFICATES_GROUP, wide=True),
+                Right(("approve",), ("signers",), CERTIFICATES_GROUP, True, CLIENT_SIGNERS),
             ),
         ),
         "An approved client certificate is a new identity of any user name, which cannot be revoked.",
@@ -257,7 +256,7 @@ POWERS: Final = (
         (
             (
                 Right(CHANGE, ("certificatesigningrequests/status",), CERTIFICATES_GROUP, wide=True),
-                Right(("sign",), ("signers",), CERTIFICATES_GROUP, wide=True),
+                Right(("sign",), ("signers",), CERTIFICATES_GROUP, True, CLIENT_SIGNERS),
             ),
         ),
         "Who puts the certificate into a request decides what clients take for signed.",
@@ -265,6 +264,29 @@ POWERS: Final = (
         HIGH,
         None,
         MEDIUM,
+    ),
+    Power(
+        "certificate-node",
+        "Can get certificates of nodes",
+        _one(
+            "create",
+            on=("certificatesigningrequests/nodeclient", "certificatesigningrequests/selfnodeclient"),
+            group=CERTIFICATES_GROUP,
+            wide=True,
+        ),
+        "A controller approves such requests by itself, and a node reads the secrets of its pods.",
+        "Only nodes that join or renew their certificate need it.",
+        MEDIUM,
+    ),
+    Power(
+        "system-config",
+        "Can rewrite the configuration of the cluster",
+        ((Right(CHANGE, ("configmaps",), names=SYSTEM_CONFIG, place=SYSTEM_NAMESPACE),),),
+        "Config maps of the system namespace map users to groups, resolve names, and say whom the server trusts.",
+        "Only the installer needs to write them; limit others by resourceNames.",
+        HIGH,
+        HIGH,
+        HIGH,
     ),
     Power(
         "webhook-write",
@@ -335,6 +357,50 @@ POWERS: Final = (
         "A volume can be a directory of a node, which pod security does not see behind a claim.",
         "Leave it to provisioners.",
         HIGH,
+    ),
+    Power(
+        "storage-write",
+        "Can change how volumes are made",
+        _one(*WRITE, on=("storageclasses", "csidrivers", "volumeattachments"), group=api_group("storage"), wide=True),
+        "Classes and drivers decide which program makes and mounts volumes; an attachment brings data of others.",
+        "Leave it to the installers of storage drivers.",
+        MEDIUM,
+        None,
+        LOW,
+    ),
+    Power(
+        "deputy-write",
+        "Can command an operator with rights of its own",
+        (
+            (Right(WRITE, ("kustomizations",), "kustomize.toolkit.fluxcd.io"),),
+            (Right(WRITE, ("helmreleases",), "helm.toolkit.fluxcd.io"),),
+            (Right(WRITE, ("applications", "applicationsets", "appprojects"), "argoproj.io"),),
+            (Right(("create",), ("workflows", "cronworkflows"), "argoproj.io"),),
+            (Right(("create",), ("pipelineruns", "taskruns"), "tekton.dev"),),
+            (Right(("create",), ("restores",), "velero.io"),),
+            (Right(WRITE, ("clusterpolicies",), "kyverno.io", wide=True),),
+            (Right(WRITE, ("compositions",), "apiextensions.crossplane.io", wide=True),),
+            (Right(("create",), ("providers",), "pkg.crossplane.io", wide=True),),
+        ),
+        "The operator does what such an object says with the rights of its own service account.",
+        "Treat these objects as what their operator may do; let it act with an account of the tenant.",
+        HIGH,
+        MEDIUM,
+        LOW,
+    ),
+    Power(
+        "traffic-write",
+        "Can redirect or open traffic",
+        (
+            (Right(WRITE, ("endpoints",)),),
+            (Right(WRITE, ("endpointslices",), api_group("discovery")),),
+            (Right((*CHANGE, "delete", "deletecollection"), ("networkpolicies",), api_group("networking")),),
+        ),
+        "Addresses behind a service, and what may talk to what, decide who sees the traffic of others.",
+        "Leave endpoints to controllers, and policies to who answers for the network.",
+        MEDIUM,
+        LOW,
+        LOW,
     ),
     Power(
         "service-address",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.findings.defaults import control_plane
 from simkit.analysis.findings.evidence import DEFAULT_ACCOUNT, account_manifest, pods_run
 from simkit.analysis.findings.holders import holders, severity_of
 from simkit.analysis.findings.powers import POWERS
@@ -53,8 +54,11 @@ def dangerous_pods(survey: Survey, check: Check) -> Iterator[Finding]:
 
 
 def unused_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Service accounts with bindings of their own that no pod runs as and no template names."""
-    used = _pods_by_account(survey).keys() | _named_in_templates(survey)
+    """Service accounts with bindings of their own that no pod runs as and no template names.
+
+    The control plane's own controllers run in no pods, and count as used.
+    """
+    used = _pods_by_account(survey).keys() | _named_in_templates(survey) | control_plane(survey.snapshot.release)
     bindings: dict[Subject, list[Binding]] = defaultdict(list)
     for binding in survey.bindings:
         for subject in binding.subjects:
