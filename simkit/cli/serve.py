@@ -17,7 +17,7 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.cluster.assembly import Assembled
     from simkit.cluster.options import Options
-    from simkit.engine.http.server import Serving
+    from simkit.engine.http.server import Server, Serving
 
 EXAMPLES: Final = """\
 examples:
@@ -132,36 +132,10 @@ def _add_behaviour(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until told to stop; gives back the exit code."""
-    from simkit.cluster.assembly import live
-    from simkit.cluster.bootstrap import publish
-    from simkit.engine.authn.config import build
-    from simkit.engine.http.origins import Origins, patterns
-    from simkit.engine.http.road import Road
-    from simkit.engine.http.server import Server
-    from simkit.meta.clock import SystemClock
     from simkit.meta.collector import resting_collector, seldom_collecting
 
-    inert_flags.tell(args)
-    clock = SystemClock()
-    with resting_collector():  # nothing of what a start makes is garbage
-        serving = _serving(args)
-        _tell_limits(args.release)
-        made = _assembled(replace(_options(args), **_signing(args, serving)), args.load)
-        authentication = build(access_flags.settings(args, serving), live(made.store), clock, made.engine.metrics)
-        made.engine.authenticate_with(authentication)
-        if args.load is None:
-            publish(made.engine)
-        compress = made.engine.gate("APIResponseCompression")
-        road = Road(made.engine)
-        allowed = patterns(args.cors_allowed_origins) if args.cors_allowed_origins else []
-        server = Server(
-            Origins(road, allowed) if allowed else road,
-            serving,
-            clock=clock,
-            compress=compress,
-            departing=road,
-            upkeep=made.runner,
-        )
+    with resting_collector():  # nothing of what a start makes is garbage, the modules included
+        server, made = _made(args)
         seldom_collecting()
     try:
         server.run(lambda: _announce(server, kubeconfig=args.kubeconfig_out))
@@ -170,6 +144,32 @@ def run(args: argparse.Namespace) -> int:
             made.engine.audit.close()
         made.store.close()
     return 0
+
+
+def _made(args: argparse.Namespace) -> tuple[Server, Assembled]:
+    """The server, yet to be run, and what it serves."""
+    from simkit.cluster.assembly import live
+    from simkit.cluster.bootstrap import publish
+    from simkit.engine.authn.config import build
+    from simkit.engine.http.origins import Origins, patterns
+    from simkit.engine.http.road import Road
+    from simkit.engine.http.server import Server
+    from simkit.meta.clock import SystemClock
+
+    inert_flags.tell(args)
+    clock = SystemClock()
+    serving = _serving(args)
+    _tell_limits(args.release)
+    made = _assembled(replace(_options(args), **_signing(args, serving)), args.load)
+    authentication = build(access_flags.settings(args, serving), live(made.store), clock, made.engine.metrics)
+    made.engine.authenticate_with(authentication)
+    if args.load is None:
+        publish(made.engine)
+    compress = made.engine.gate("APIResponseCompression")
+    road = Road(made.engine)
+    allowed = patterns(args.cors_allowed_origins) if args.cors_allowed_origins else []
+    served = Origins(road, allowed) if allowed else road
+    return Server(served, serving, clock=clock, compress=compress, departing=road, upkeep=made.runner), made
 
 
 def _tell_limits(release: str) -> None:

@@ -43,7 +43,6 @@ from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.deletion import expire
 from simkit.engine.seams import Authorizer, Store
 from simkit.engine.storage.memory import MemoryStore
-from simkit.engine.storage.sqlite import open_store
 from simkit.kinds.conversions import convert, versions
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.clock import Chance, Clock, SystemClock
@@ -262,6 +261,8 @@ def new_store(options: Options) -> Store:
     clock = options.clock or SystemClock()
     kind, _, path = options.storage.partition(":")
     if kind == "sqlite" and path:
+        from simkit.engine.storage.sqlite import open_store  # and the database only where it is asked for
+
         return open_store(path, clock)
     if options.storage != "memory":
         raise SimkitError(f"--storage {options.storage!r} is not known; use memory or sqlite:PATH")
