@@ -7,14 +7,14 @@ is first met and are then kept, so that a pass over an object is a chain of call
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
 from simkit.meta.quantity import canonical_resource_amount
 from simkit.schema import scalars
 from simkit.schema.gotypes import struct_name, type_name
-from simkit.schema.jsontext import Repeated, plain
+from simkit.schema.jsontext import Repeated
 from simkit.schema.reading import DecodeError, MapKey, Place, Reading
 from simkit.schema.scalars import TEXT_FORMATS, Decoder
 from simkit.schema.structural import Schema
@@ -211,7 +211,7 @@ def _special(node: Schema, place: Place) -> Decoder | None:
     if node.format in TEXT_FORMATS:
         return TEXT_FORMATS[node.format](place)
     holder = _SCHEMA_HOLDERS.get(node.format)
-    return holder(node) if holder else None
+    return holder(node, place) if holder else None
 
 
 def _nested(read: Struct, place: Place) -> Decoder:
@@ -325,33 +325,51 @@ def _entry(values: Row, place: Place, home: Schema) -> Decoder:
     return entry
 
 
-# Types that hold a schema or something else; what is wrong inside them is not told
+# Types that hold a schema or something else: they read themselves, so that unknown fields inside them are not told, and
+# of a value of a wrong type only the field that holds it
 
 
-def _inner_schema(node: Schema) -> Struct:
-    """The decoder of schemas, for the types that hold a schema or something else."""
-    return struct(node.definition(node.name.partition("PropsOr")[0] + "Props"))
+def _inside(node: Schema, place: Place) -> Callable[[Any, Reading], dict[str, Any]]:
+    """Reads a schema inside such a type."""
+    inner = struct(node.definition(node.name.partition("PropsOr")[0] + "Props"))
+
+    def read(item: Any, reading: Reading) -> dict[str, Any]:
+        within = Reading(reading.within or reading.named(place))
+        made = inner(item, within)
+        reading.error = reading.error or within.error
+        return made
+
+    return read
 
 
-def _schema_or_list(node: Schema) -> Decoder:
-    inner = _inner_schema(node)
+def _each(items: list[Any], kind: type, wanted: str, place: Place, reading: Reading) -> Iterator[Any]:
+    """The values of a list that are of a type; the first one that is of another is told."""
+    for item in items:
+        if isinstance(item, kind):
+            yield item
+        elif item is not None and reading.error is None:
+            reading.error = Reading(reading.within or reading.named(place)).mismatch(place, item, wanted)
+
+
+def _schema_or_list(node: Schema, place: Place) -> Decoder:
+    inner = _inside(node, place)
 
     def read(item: Any, reading: Reading) -> Any:
         if isinstance(item, dict):
-            return inner(item, Reading())
+            return inner(item, reading)
         if isinstance(item, list):
-            return [inner(each, Reading()) for each in item if isinstance(each, dict)]
+            return [inner(each, reading) for each in _each(item, dict, "v1.JSONSchemaProps", place, reading)]
         return None
 
     return read
 
 
-def _schema_or_bool(node: Schema) -> Decoder:
-    inner = _inner_schema(node)
+def _schema_or_bool(node: Schema, place: Place) -> Decoder:
+    inner = _inside(node, place)
 
     def read(item: Any, reading: Reading) -> Any:
         if isinstance(item, dict):
-            return inner(item, Reading())
+            return inner(item, reading)
         if item.__class__ is bool:
             return item
         raise DecodeError("boolean or JSON schema expected")
@@ -359,18 +377,18 @@ def _schema_or_bool(node: Schema) -> Decoder:
     return read
 
 
-def _schema_or_strings(node: Schema) -> Decoder:
-    inner = _inner_schema(node)
+def _schema_or_strings(node: Schema, place: Place) -> Decoder:
+    inner = _inside(node, place)
 
     def read(item: Any, reading: Reading) -> Any:
         if isinstance(item, dict):
-            return inner(item, Reading())
-        return plain(item) if isinstance(item, list) else None
+            return inner(item, reading)
+        return list(_each(item, str, "string", place, reading)) if isinstance(item, list) else None
 
     return read
 
 
-_SCHEMA_HOLDERS: Final[Mapping[str, Callable[[Schema], Decoder]]] = {
+_SCHEMA_HOLDERS: Final[Mapping[str, Callable[[Schema, Place], Decoder]]] = {
     "schema-or-list": _schema_or_list,
     "schema-or-bool": _schema_or_bool,
     "schema-or-strings": _schema_or_strings,

@@ -32,12 +32,14 @@ class Reading:
 
     ``path`` is where the pass stands: field names, ``MapKey`` and list indexes. ``problems`` are unknown and repeated
     fields in document order; ``error`` is the first value of a wrong type (the pass goes on behind it, because a
-    string that cannot be read counts more).
+    string that cannot be read counts more). ``within`` is the field whose own reader makes the pass: errors of types
+    name that field alone.
     """
 
-    __slots__ = ("error", "path", "problems")
+    __slots__ = ("error", "path", "problems", "within")
 
-    def __init__(self) -> None:
+    def __init__(self, within: str = "") -> None:
+        self.within = within
         self.path: list[str | int] = []
         self.problems: list[str] = []
         self.error: str | None = None
@@ -60,12 +62,16 @@ class Reading:
 
     def mismatch(self, place: Place, item: Any, type: str = "") -> str:
         """The sentence for a value of a wrong type."""
+        wanted = type or place.type
+        where = self.within or self.named(place)
+        return f"json: cannot unmarshal {_described(item, wanted)} into Go struct field {where} of type {wanted}"
+
+    def named(self, place: Place) -> str:
+        """A field as errors name it: the type that has it, and its path."""
         fields = [step for step in self.path if step.__class__ is str]
         if not fields or fields[-1] != place.field or not self._inside(place.field):
             fields.append(place.field)
-        wanted = type or place.type
-        where = f"{place.struct}.{'.'.join(map(str, fields))}"
-        return f"json: cannot unmarshal {_described(item, wanted)} into Go struct field {where} of type {wanted}"
+        return f"{place.struct}.{'.'.join(map(str, fields))}"
 
     def _inside(self, field: str) -> bool:
         """Whether the path already ends in the field: in one of its list elements or map entries."""

@@ -211,3 +211,24 @@ def test_recorded_refusals_are_worded_alike() -> None:
         assert told == expected, name
         compared += 1
     assert compared > 10
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        ({"items": {"maxLength": "x"}}, "string into Go struct field JSONSchemaProps.openAPIV3Schema.items of type int64"),
+        ({"items": {"items": {"required": 5}}}, "number into Go struct field JSONSchemaProps.openAPIV3Schema.items of type []string"),
+        ({"items": [5]}, "number into Go struct field JSONSchemaProps.openAPIV3Schema.items of type v1.JSONSchemaProps"),
+        ({"additionalProperties": {"required": [[]]}}, "array into Go struct field JSONSchemaProps.openAPIV3Schema.additionalProperties of type string"),
+        ({"dependencies": {"a": [5]}}, "number into Go struct field JSONSchemaProps.openAPIV3Schema.dependencies of type string"),
+    ],
+)  # fmt: skip
+def test_schemas_inside_types_that_may_hold_one(schema: dict[str, Any], why: str) -> None:
+    """Values of wrong types in such a schema are errors of the field that holds it; unknown fields are not told."""
+    validation = Catalogue.for_release("1.30").definition(
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceValidation"
+    )
+    with pytest.raises(DecodeError) as refused:
+        decode({"openAPIV3Schema": schema}, validation)
+    assert str(refused.value) == f"json: cannot unmarshal {why}"
+    assert decode({"openAPIV3Schema": {"items": {"bogus": 1}}}, validation).problems == []

@@ -50,7 +50,7 @@ class ServiceAccount:
         if _automounts(account, pod):
             pod = self._mounted(pod, self._trials if review.dry_run else self._chance)
         if not at(pod, "spec", "imagePullSecrets") and account.get("imagePullSecrets"):
-            pod = with_spec(pod, imagePullSecrets=[{"name": each["name"]} for each in account["imagePullSecrets"]])
+            pod = with_spec(pod, imagePullSecrets=[dict(each) for each in account["imagePullSecrets"]])
         return pod
 
     def validate(self, review: Review) -> None:

@@ -68,3 +68,16 @@ def test_bodies_that_are_no_yaml(cluster: simkit.Cluster, body: bytes, why: str)
     answer = apply(cluster, body)
     assert answer.status == 400
     assert answer.object["message"] == f"error decoding YAML: error converting YAML to JSON: yaml: {why}"
+
+
+def test_intents_are_compared_with_owners_in_other_versions(cluster: simkit.Cluster) -> None:
+    """What an intent holds is converted before it is read as the kind: nulls in lists, and values of wrong types."""
+    where = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+    target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+    made = {"metadata": {"name": "h"}, "spec": {"scaleTargetRef": target, "maxReplicas": 3}}
+    assert cluster.perform(Request.of("POST", where.replace("v2", "v1"), made)).status == 201
+    intent = {**made, "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
+    intent["spec"] = {**intent["spec"], "metrics": [None]}
+    headers = {"Content-Type": "application/apply-patch+yaml"}
+    answer = cluster.perform(Request.of("PATCH", f"{where}/h?fieldManager=m&force=true", intent, headers=headers))
+    assert (answer.status, answer.object["reason"]) == (422, "Invalid")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.exchange import Exchange
@@ -21,9 +21,10 @@ from simkit.language.merge.versions import Converter
 from simkit.meta.attributes import Verdict
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP
-from simkit.meta.errors import forbidden
+from simkit.meta.errors import bad_request, forbidden
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.meta.objects import Draft, Object, name_of
+from simkit.schema.decoding import DecodeError
 from simkit.schema.structural import Schema
 
 
@@ -126,9 +127,20 @@ def converter(served: Served) -> Converter | None:
         other = served.beside(resource)
         if other.custom is not None:
             return _converted(other.custom, obj), other.schema
-        return other.from_storage(served.to_storage(dict(obj))), other.schema
+        try:
+            return other.from_storage(served.to_storage(_filled(obj))), other.schema
+        except DecodeError as error:  # an intent is not read as the kind before its owners are settled
+            kind, own = served.resource.kind, served.resource.gvk.version
+            raise bad_request(f'{kind} in version "{own}" cannot be handled as a {kind}: {error}') from None
 
     return convert
+
+
+def _filled(value: Any) -> Any:
+    """A value whose null list elements are the empty objects that the kind's reader makes of them."""
+    if isinstance(value, Mapping):
+        return {name: _filled(item) for name, item in value.items()}
+    return [_filled({} if item is None else item) for item in value] if isinstance(value, list) else value
 
 
 class _Unfit(Exception):
