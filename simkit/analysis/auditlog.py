@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -46,12 +47,36 @@ COLUMNS: Final = (
     "audit_id",
 )
 GOOGLE_PREFIX: Final = "io.k8s."
-TEXTS: Final = ("message", "@message", "log", "line", "msg", "raw", "RawData")
+TEXTS: Final = ("message", "@message", "log", "line", "msg", "raw", "_raw", "RawData", "content")
 """Where collectors and managed services put the event as text."""
-NESTED: Final = ("logEvents", "records", "items", "entries", "Records", "value")
+NESTED: Final = (
+    *("logEvents", "records", "items", "entries", "Records", "value"),
+    *("events", "results", "hits", "data", "values"),
+)
 """Where they put lists of events."""
-INNER: Final = ("properties", "event", "detail", "payload", "_source", "jsonPayload", "result", "textPayload")
+INNER: Final = (
+    *("properties", "event", "detail", "payload", "_source", "jsonPayload", "result", "textPayload"),
+    *("log_processed", "attributes"),
+)
 """Where they put the event as an object."""
+TABLED: Final[Mapping[str, str]] = {
+    "AuditId": "auditID",
+    "Verb": "verb",
+    "RequestUri": "requestURI",
+    "Stage": "stage",
+    "UserAgent": "userAgent",
+    "User": "user",
+    "ImpersonatedUser": "impersonatedUser",
+    "ObjectRef": "objectRef",
+    "SourceIps": "sourceIPs",
+    "ResponseStatus": "responseStatus",
+    "RequestObject": "requestObject",
+    "Annotations": "annotations",
+    "RequestReceivedTime": "requestReceivedTimestamp",
+}
+"""The columns of the table that Azure keeps for audit logs, by the fields of events; objects may be texts in it."""
+MARKS: Final = (b'"auditID"', b'\\"auditID\\"', b'"protoPayload"', b'"requestURI"')
+"""By what the beginning of an event is known."""
 
 
 def audit_events(log: Log) -> pd.DataFrame:
@@ -131,24 +156,32 @@ def _of_source(source: str | Path) -> Iterator[Object]:
 
 
 def _of_text(raw: bytes) -> Iterator[Object]:
-    """The events of JSON lines, or of one JSON document over several lines. Lines that are no JSON are passed over."""
+    """The events of JSON lines, or of one JSON document over several lines.
+
+    Lines that are no JSON are passed over, with a warning where they are the beginning of an event.
+    """
     try:
         whole = orjson.loads(raw)
     except orjson.JSONDecodeError:
+        broken = 0
         for line in raw.splitlines():
-            yield from _of_line(line)
+            decoded = _decoded(line)
+            broken += decoded is None and any(mark in line for mark in MARKS)
+            yield from unwrapped(decoded)
+        if broken:
+            what = "1 line of an audit log breaks" if broken == 1 else f"{broken} lines of an audit log break"
+            warnings.warn(f"{what} off in the middle of an event; what was asked for there is not known", stacklevel=2)
     else:
         yield from unwrapped(whole)
 
 
-def _of_line(line: bytes) -> Iterator[Object]:
+def _decoded(line: bytes) -> Any:
+    """The JSON in a line; None where there is none."""
     start = line.find(b"{")  # collectors may write a time stamp in front
-    if start < 0:
-        return
     try:
-        yield from unwrapped(orjson.loads(line[start:]))
+        return orjson.loads(line[start:]) if start >= 0 else None
     except orjson.JSONDecodeError:
-        return
+        return None
 
 
 def unwrapped(value: Any) -> Iterator[Object]:
@@ -170,9 +203,22 @@ def _unwrapped_object(value: Mapping[str, Any]) -> Iterator[Object]:
     if "verb" in value and ("user" in value or "requestURI" in value):
         yield value
         return
+    if "Verb" in value and ("User" in value or "RequestUri" in value):
+        yield {field: _cell(value[column]) for column, field in TABLED.items() if value.get(column)}
+        return
     for name in (*NESTED, *INNER, *TEXTS):
         if name in value:
             yield from unwrapped(value[name])
+
+
+def _cell(value: Any) -> Any:
+    """What a cell of a table holds: text that is an object or a list, decoded."""
+    if not isinstance(value, str) or value[:1] not in ("{", "["):
+        return value
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return value
 
 
 def _of_google(entry: Mapping[str, Any]) -> Iterator[Object]:
@@ -181,19 +227,25 @@ def _of_google(entry: Mapping[str, Any]) -> Iterator[Object]:
     method = str(payload.get("methodName") or "")
     if not method.startswith(GOOGLE_PREFIX):
         return
-    *_, resource, verb = method.removeprefix(GOOGLE_PREFIX).split(".")
+    *before, verb = method.removeprefix(GOOGLE_PREFIX).split(".")
     grants = payload.get("authorizationInfo") or [{}]
     labels = entry.get("labels") or {}
     decision = labels.get(f"authorization.{API_DOMAIN}/decision") or ("allow" if grants[0].get("granted") else "forbid")
-    user = (payload.get("authenticationInfo") or {}).get("principalEmail") or ""
-    yield {
+    caller = payload.get("authenticationInfo") or {}
+    name = str(payload.get("resourceName") or "")
+    event = {
         "auditID": (entry.get("operation") or {}).get("id") or entry.get("insertId"),
         "verb": verb,
-        "user": {"username": user},
-        "objectRef": _google_reference(str(payload.get("resourceName") or ""), resource),
+        "user": {"username": caller.get("principalEmail") or ""},
         "annotations": {DECISION: decision},
         "responseStatus": {"code": 403 if decision == "forbid" else 200},
     }
+    if caller.get("authoritySelector"):
+        event["impersonatedUser"] = {"username": caller["authoritySelector"]}
+    if before:
+        yield event | {"objectRef": _google_reference(name, before[-1])}
+    else:  # a path that is no resource
+        yield event | {"requestURI": f"/{name.lstrip('/')}"}
 
 
 def _google_reference(name: str, resource: str) -> dict[str, str]:

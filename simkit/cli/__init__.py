@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
@@ -59,7 +60,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     try:
-        code: int = args.run(args)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warned
+            code: int = args.run(args)
         sys.stdout.flush()
     except SimkitError as wrong:
         print(f"simkit: {wrong}", file=sys.stderr)
@@ -71,6 +74,11 @@ def _run(args: argparse.Namespace) -> int:
         print(f"simkit: {wrong}", file=sys.stderr)
         return WRONG
     return code
+
+
+def _warned(message: Warning | str, *rest: object) -> None:
+    """Tell a warning as errors are told."""
+    print(f"simkit: {message}", file=sys.stderr)
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

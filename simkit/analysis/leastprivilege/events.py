@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, unquote
 
 from simkit.analysis.auditlog import DECISION, Log, read_events
 from simkit.analysis.leastprivilege.use import Action, Use
+from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, split_service_account
 from simkit.meta.objects import Object
@@ -82,6 +83,11 @@ def _impersonations(worn: Mapping[str, Any]) -> Iterator[Action]:
             account and group.startswith("system:serviceaccounts")
         ):
             yield Action("impersonate", "", "groups", "", "", group)
+    for key, values in (worn.get("extra") or {}).items():
+        for value in values:
+            yield Action("impersonate", AUTHENTICATION_GROUP, "userextras", key, "", value)
+    if worn.get("uid"):
+        yield Action("impersonate", AUTHENTICATION_GROUP, "uids", "", "", worn["uid"])
 
 
 def action_of(event: Object) -> Action | None:
@@ -94,7 +100,7 @@ def action_of(event: Object) -> Action | None:
     if verb in NAMELESS and not subresource:
         name = ""  # the event names what was made; the authorizer was asked before that
     if verb in ("list", "watch", "deletecollection"):
-        name = _selected(query)
+        name = name or _selected(query)
     namespace = reference.get("namespace") or ""
     return Action(verb, reference.get("apiGroup") or "", reference["resource"], subresource, namespace, name)
 

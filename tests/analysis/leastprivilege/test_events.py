@@ -24,6 +24,17 @@ EVENT: dict[str, Any] = {
     "responseStatus": {"code": 200},
     "annotations": {"authorization.k8s.io/decision": "allow"},
 }
+TABLED = {
+    "TenantId": "t",
+    "AuditId": "1",
+    "Stage": "ResponseComplete",
+    "Verb": "get",
+    "RequestUri": EVENT["requestURI"],
+    "User": EVENT["user"],
+    "ObjectRef": EVENT["objectRef"],
+    "ResponseStatus": EVENT["responseStatus"],
+    "Annotations": EVENT["annotations"],
+}
 TEXT = orjson.dumps(EVENT).decode()
 GET = Action("get", "", "pods", "", "dev", "web")
 
@@ -46,6 +57,13 @@ def only(log: Any) -> Use:
         {"_source": {"message": TEXT}},
         {"jsonPayload": EVENT},
         {"event": EVENT},
+        {"events": [{"message": TEXT, "timestamp": 1}]},
+        {"results": [[{"field": "@message", "value": TEXT}]]},
+        {"hits": {"hits": [{"_source": {"log": TEXT}}]}},
+        {"data": {"result": [{"values": [["1", TEXT]]}]}},
+        {"result": {"_raw": TEXT}},
+        TABLED,
+        {**TABLED, "User": orjson.dumps(EVENT["user"]).decode()},
     ],
     ids=[
         "plain",
@@ -58,6 +76,13 @@ def only(log: Any) -> Use:
         "search",
         "payload",
         "forwarded",
+        "CloudWatch by the command line",
+        "Insights by the command line",
+        "search results",
+        "Loki",
+        "Splunk",
+        "Azure table",
+        "Azure table of texts",
     ],
 )
 def test_wrappers_are_taken_off(wrapped: dict[str, Any], tmp_path: Path) -> None:
@@ -136,6 +161,47 @@ def test_decisions() -> None:
     assert list(read_uses([{**bare, "responseStatus": {"code": 401}}])) == []
     assert list(read_uses([{**EVENT, "stage": "RequestReceived"}])) == []
     assert len(list(read_uses([EVENT, {**EVENT, "stage": "ResponseStarted"}]))) == 1
+
+
+def test_google_tells_impersonation_and_paths() -> None:
+    """The selector of an authority is whom somebody acts as; a method without a resource asks for a path."""
+    payload = {
+        "methodName": "io.k8s.get",
+        "resourceName": "readyz",
+        "authenticationInfo": {"principalEmail": "ann@example.com", "authoritySelector": "bob"},
+        "authorizationInfo": [{"granted": True}],
+    }
+    uses = list(read_uses([{"protoPayload": payload}]))
+    assert [(use.identity.user, str(use.action)) for use in uses] == [
+        ("bob", "get /readyz"),
+        ("ann@example.com", "impersonate users 'bob'"),
+    ]
+
+
+def test_lists_of_one_name_are_told_by_the_reference() -> None:
+    """The server puts the name of the field selector into it, also where the address is cut off."""
+    reference = {"resource": "secrets", "namespace": "dev", "name": "db"}
+    event = {**EVENT, "verb": "watch", "requestURI": "/api/v1/namespaces/dev/secrets?watch=tr", "objectRef": reference}
+    assert str(only([event]).action) == "watch secrets 'db' in dev"
+
+
+def test_a_line_that_breaks_off_is_told() -> None:
+    """What it shows is not known, and a role made without it may be too small."""
+    log = f"{TEXT}\n{TEXT[:200]}\nnot JSON at all {{\n"
+    with pytest.warns(UserWarning, match="1 line of an audit log breaks off"):
+        assert only(log).action == GET
+
+
+def test_acting_with_a_uid_and_attributes_is_a_use() -> None:
+    """Each has to be allowed by itself."""
+    worn = {"username": "bob", "uid": "7", "extra": {"acme.example/team": ["core", "web"]}}
+    uses = list(read_uses([{**EVENT, "impersonatedUser": worn}]))
+    assert [str(use.action) for use in uses[1:]] == [
+        "impersonate users 'bob'",
+        "impersonate userextras/acme.example/team.authentication.k8s.io 'core'",
+        "impersonate userextras/acme.example/team.authentication.k8s.io 'web'",
+        "impersonate uids.authentication.k8s.io '7'",
+    ]
 
 
 def test_impersonation_is_a_use_too() -> None:
