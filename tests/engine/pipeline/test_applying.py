@@ -74,10 +74,13 @@ def test_intents_are_compared_with_owners_in_other_versions(cluster: simkit.Clus
     """What an intent holds is converted before it is read as the kind: nulls in lists, and values of wrong types."""
     where = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
     target = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
-    made = {"metadata": {"name": "h"}, "spec": {"scaleTargetRef": target, "maxReplicas": 3}}
-    assert cluster.perform(Request.of("POST", where.replace("v2", "v1"), made)).status == 201
-    intent = {**made, "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
-    intent["spec"] = {**intent["spec"], "metrics": [None]}
+    spec = {"scaleTargetRef": target, "maxReplicas": 3}
+    about = {"name": "h"}
+    assert (
+        cluster.perform(Request.of("POST", where.replace("v2", "v1"), {"metadata": about, "spec": spec})).status == 201
+    )
+    intent: dict[str, Any] = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": about}
+    intent["spec"] = {**spec, "metrics": [None]}
     headers = {"Content-Type": "application/apply-patch+yaml"}
     answer = cluster.perform(Request.of("PATCH", f"{where}/h?fieldManager=m&force=true", intent, headers=headers))
     assert (answer.status, answer.object["reason"]) == (422, "Invalid")
