@@ -219,6 +219,11 @@ def test_custom_resources_are_applied_again(kubectl: _Kubectl) -> None:
     kubectl("patch", "widget", "w", "--subresource=status", "--type=merge", "-p", ready)
     assert "condition met" in kubectl("wait", "--for=condition=Ready", "widget/w", "--timeout=10s")
     assert "size\t<integer>" in kubectl("explain", "widget.spec")
+    listed = {**widget, "status": {"anything": [1]}}
+    manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [listed]}))
+    assert "w configured" in kubectl("apply", "-f", str(manifest))
+    manifest.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [{**listed, "spec": {"seize": 1}}]}))
+    assert 'unknown field "seize"' in kubectl("apply", "-f", str(manifest), code=1)
 
 
 def test_server_side_apply_takes_over(deployed: _Kubectl) -> None:

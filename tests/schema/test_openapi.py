@@ -128,6 +128,49 @@ def test_custom_kinds_take_no_strategic_merge() -> None:
     assert list(item["get"]["responses"]["200"]["content"]) == documents
 
 
+def test_version_two_leaves_out_what_kubectl_takes_for_all_there_is() -> None:
+    """kubectl checks lists by version 2: beside fields that it names there it takes no others, and no null of a type."""
+    text = {"type": "string"}
+    size = {"type": "object", "fields": {"x": text, "n": {**text, "nullable": True}}, "required": ["x", "n"]}
+    catalogue = widgets(
+        size={**size, "checks": {"maxProperties": 3, "oneOf": [{"required": ["x"]}]}},
+        free={**size, "preserveUnknown": True},
+        null={**size, "nullable": True},
+        inner={"type": "object", "embedded": True, "fields": {"kind": text}},
+        list={"type": "array", "items": text, "preserveUnknown": True},
+        map={"type": "object", "values": {**text, "nullable": True}, "required": ["x"]},
+    )
+    found = orjson.loads(openapi.swagger(catalogue))["definitions"]["com.example.v1.Widget"]["properties"]["spec"]
+    free = {"x-kubernetes-preserve-unknown-fields": True}
+    assert found["properties"] == {
+        "size": {"type": "object", "maxProperties": 3, "required": ["x"], "properties": {"x": text, "n": {}}},
+        "free": {"type": "object", "required": ["x", "n"], **free},
+        "null": {"required": ["x", "n"]},
+        "inner": {
+            "type": "object",
+            "required": ["kind", "apiVersion"],
+            "properties": {"kind": text},
+            "x-kubernetes-embedded-resource": True,
+        },
+        "list": free,
+        "map": {"type": "object", "additionalProperties": {}},
+    }
+
+
+def test_version_two_says_nothing_of_kinds_with_unknown_fields() -> None:
+    """A kind that keeps unknown fields has no fields there at all."""
+    widget = Resource("example.com", "v1", "widgets", "Widget", "widget", custom=True, storage_version="v1")
+    loose = Schema({"type": "object", "preserveUnknown": True, "fields": {"a": {}}}, CATALOGUE.definition)
+    catalogue = CATALOGUE.with_resources([widget], lambda gvk: loose)
+    marked = {KIND: [{"group": "example.com", "kind": "Widget", "version": "v1"}]}
+    assert orjson.loads(openapi.swagger(catalogue))["definitions"]["com.example.v1.Widget"] == {
+        "type": "object",
+        **marked,
+    }
+    found = document(catalogue, "apis/example.com/v1")["components"]["schemas"]["com.example.v1.Widget"]
+    assert set(found["properties"]) == {"a", "apiVersion", "kind", "metadata"}
+
+
 def test_what_is_not_in_the_index_is_no_document() -> None:
     """Unknown groups and versions have none."""
     assert openapi.document(CATALOGUE, "apis/no.such.group/v1") is None

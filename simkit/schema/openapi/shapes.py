@@ -56,6 +56,8 @@ _NO_FORMAT: Final = ("raw", "schema-or-list", "schema-or-bool", "schema-or-strin
 
 def shape(row: Row, dialect: Dialect, *, custom: bool = False) -> Shape:
     """The OpenAPI form of a row and of everything in it; definitions that it names are references."""
+    if custom:
+        row = _custom_row(row, dialect)
     beside = _markers(row, dialect, custom=custom)
     if "ref" in row:
         reference = dialect.reference(row["ref"])
@@ -72,6 +74,31 @@ def shape(row: Row, dialect: Dialect, *, custom: bool = False) -> Shape:
     if "values" in row:
         out["additionalProperties"] = shape(row["values"], dialect, custom=custom)
     return out
+
+
+_JUNCTORS: Final = ("allOf", "anyOf", "oneOf", "not")
+_IDENTITY: Final = ("kind", "apiVersion")
+
+
+def _custom_row(row: Row, dialect: Dialect) -> Row:
+    """A row of a custom kind as it is published: objects inside of it have a kind; version 2 says less.
+
+    kubectl reads version 2 and cannot do with alternatives, with types that a null may stand for, and with parts of
+    what may have others: they are left out there.
+    """
+    if row.get("embedded") and (dialect is V3 or not row.get("preserveUnknown")):
+        named = tuple(row.get("required") or ())
+        row = {**row, "required": (*named, *(name for name in _IDENTITY if name not in named))}
+    if dialect is V3:
+        return row
+    out = {**row, "checks": {name: check for name, check in row.get("checks", {}).items() if name not in _JUNCTORS}}
+    if row.get("nullable") or row.get("preserveUnknown"):
+        out = {name: value for name, value in out.items() if name not in ("items", "fields")}
+    if row.get("nullable") or ("items" not in out and row.get("type") == "array"):
+        out.pop("type", None)
+    fields, any_null = out.get("fields", {}), row.get("values", {}).get("nullable")
+    needed = [name for name in row.get("required") or () if not fields.get(name, {}).get("nullable")]
+    return {**out, "required": [] if any_null else needed}
 
 
 def _typed(row: Row, dialect: Dialect, *, custom: bool) -> Shape:
@@ -159,18 +186,30 @@ def custom_name(gvk: GroupVersionKind) -> str:
 LIST_META: Final = f"{OBJECT_META.rpartition('.')[0]}.ListMeta"
 
 
+_TYPED: Final[Shape] = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+
+
+def _says_nothing(row: Row, dialect: Dialect) -> bool:
+    """Whether version 2 has no fields of a custom kind: kubectl takes those that are named for all there are."""
+    return dialect is V2 and bool(row.get("preserveUnknown"))
+
+
+def _described(row: Row, dialect: Dialect) -> Shape:
+    out = shape(row, dialect, custom=True)
+    out["properties"] = {**out.get("properties", {}), **_TYPED, "metadata": dialect.reference(OBJECT_META)}
+    out.setdefault("type", "object")
+    return out
+
+
 def custom_definitions(resource: Resource, schema: Schema, dialect: Dialect) -> dict[str, Shape]:
     """The definitions of a custom kind and of its list."""
-    out = shape(schema.row, dialect, custom=True)
-    typed: Shape = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
-    out["properties"] = {**out.get("properties", {}), **typed, "metadata": dialect.reference(OBJECT_META)}
+    out: Shape = {"type": "object"} if _says_nothing(schema.row, dialect) else _described(schema.row, dialect)
     out[KIND_MARKER] = [marker(resource.gvk)]
-    out.setdefault("type", "object")
     items = {"type": "array", "items": dialect.reference(custom_name(resource.gvk))}
     listed = {
         "type": "object",
         "required": ["items"],
-        "properties": {**typed, "items": items, "metadata": dialect.reference(LIST_META)},
+        "properties": {**_TYPED, "items": items, "metadata": dialect.reference(LIST_META)},
         KIND_MARKER: [marker(resource.list_gvk)],
     }
     return {custom_name(resource.gvk): out, custom_name(resource.list_gvk): listed}
