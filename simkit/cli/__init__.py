@@ -60,10 +60,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _warned
+        with warnings.catch_warnings(record=True) as told:
             code: int = args.run(args)
         sys.stdout.flush()
+        for warning in told:
+            print(f"simkit: {warning.message}", file=sys.stderr)
     except SimkitError as wrong:
         print(f"simkit: {wrong}", file=sys.stderr)
         return WRONG
@@ -74,11 +75,6 @@ def _run(args: argparse.Namespace) -> int:
         print(f"simkit: {wrong}", file=sys.stderr)
         return WRONG
     return code
-
-
-def _warned(message: Warning | str, *rest: object) -> None:
-    """Tell a warning as errors are told."""
-    print(f"simkit: {message}", file=sys.stderr)
 
 
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:

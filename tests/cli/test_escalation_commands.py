@@ -188,3 +188,12 @@ def test_one_source_has_to_be_named(command: str, dump: str, capsys: pytest.Capt
     for source in ([], [dump, "--demo"], ["--dump", dump, "--context", "prod"]):
         assert main([name, *source, *more]) == 2
         assert "say what to look at, in one way" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_log_that_breaks_off_is_told(dump: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """On standard error, as all that is no answer."""
+    log = tmp_path / "audit.jsonl"
+    log.write_bytes(orjson.dumps(LOG) + b'\n{"kind": "Event", "auditID": "7", "verb": "ge')
+    main(["least-privilege", dump, "--audit-log", str(log)])
+    assert capsys.readouterr().err.startswith("simkit: 1 line of an audit log breaks off in the middle of an event")
