@@ -22,6 +22,9 @@ _EACH: Final = "*"
 """Stands for every key of a map."""
 _UNTOUCHED: Final = frozenset({"StatefulSetSpec.volumeClaimTemplates"})
 """Parts that the real server stores as they come."""
+_PLANS: Final = frozenset({"JobTemplateSpec.spec"})
+"""Parts of which the real server looks at the templates of pods only: their own fields are told off when it is their
+turn to be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +107,13 @@ class FieldGates:
             elif full in self._off:
                 leaves[name] = self._off[full]
             elif full not in _UNTOUCHED and (inner := self._node(child)) is not None:
-                below[name] = inner
+                below[name] = _plan(inner) if full in _PLANS else inner
         return Node(leaves, below) if leaves or below else None
+
+
+def _plan(node: Node) -> Node:
+    """What is withheld from a part whose own fields are stored whether their features are on or off."""
+    return Node({name: leaf for name, leaf in node.leaves.items() if leaf.unknown}, node.below)
 
 
 def _knows(here: Definitions | None, schema: Schema, name: str) -> bool:

@@ -165,3 +165,54 @@ def test_metrics_of_the_first_autoscalers_keep_their_order() -> None:
     shown = answer(cluster, "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers/h")
     assert [each["type"] for each in shown["spec"]["metrics"]] == ["Pods", "Resource"]
     assert "annotations" not in shown["metadata"]
+
+
+def left_finalizers(cluster: Cluster, path: str) -> Any:
+    """What holds an object after a delete that says nothing about its dependents."""
+    found = cluster.perform(Request.of("DELETE", path)).object
+    return found.get("metadata", {}).get("finalizers")
+
+
+@pytest.mark.parametrize(("version", "kept"), [("v1", None), ("v1beta1", ["orphan"])])
+def test_the_beta_version_of_cron_jobs_leaves_jobs(cluster: Cluster, version: str, kept: Any) -> None:
+    """Where a delete does not say what becomes of them."""
+    template = {"spec": {"containers": [{"name": "a", "image": "b"}], "restartPolicy": "Never"}}
+    spec = {"schedule": "1 * * * *", "jobTemplate": {"spec": {"template": template}}}
+    head = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "c", "namespace": "default"}}
+    cluster.create({**head, "spec": spec})
+    assert left_finalizers(cluster, f"/apis/batch/{version}/namespaces/default/cronjobs/c") == kept
+
+
+def _workload(version: str, kind: str, label: str) -> Draft:
+    template = {"metadata": {"labels": {"app": label}}, "spec": {"containers": [{"name": "a", "image": "b"}]}}
+    spec = {"selector": {"matchLabels": {"app": label}}, "template": template}
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": {"name": "w", "namespace": "default"},
+        "spec": spec,
+    }
+
+
+@pytest.mark.parametrize(
+    ("version", "plural", "kind", "changes"),
+    [
+        ("extensions/v1beta1", "deployments", "Deployment", True),
+        ("apps/v1beta1", "deployments", "Deployment", True),
+        ("apps/v1beta2", "deployments", "Deployment", False),
+        ("apps/v1", "deployments", "Deployment", False),
+        ("extensions/v1beta1", "daemonsets", "DaemonSet", True),
+        ("apps/v1beta2", "daemonsets", "DaemonSet", False),
+        ("extensions/v1beta1", "replicasets", "ReplicaSet", True),
+        ("apps/v1beta2", "replicasets", "ReplicaSet", False),
+    ],
+)
+def test_the_first_versions_of_workloads(version: str, plural: str, kind: str, changes: bool) -> None:
+    """Their selectors could change, and what they made stayed when they went."""
+    switches = {"extensions/v1beta1/" + plural: True, "apps/v1beta1": True, "apps/v1beta2": True}
+    cluster = Cluster(options=Options(release="1.16", seed=1, runtime_config=switches))
+    cluster.create(_workload(version, kind, "one"))
+    path = f"/apis/{version}/namespaces/default/{plural}/w"
+    answered = cluster.perform(Request.of("PUT", path, _workload(version, kind, "two")))
+    assert answered.status == (200 if changes else 422)
+    assert left_finalizers(cluster, path) == (None if version == "apps/v1" else ["orphan"])

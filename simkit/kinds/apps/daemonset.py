@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import created, pairs
@@ -10,6 +11,7 @@ from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import number_or_text, pointer, printed, struct
 from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.label_selector import validate_label_selector
+from simkit.kinds.parts.older_workloads import FIRST, changing_selectors, keeping_dependents
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import (
     lasting_faults,
@@ -132,7 +134,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), *counts, nodes, created(obj, now), *listed, selector_text(spec.get("selector"))]
 
 
-RULES = KindRules(
+_STABLE: Final = KindRules(
     default=_default,
     prepare=_prepare,
     validate=_validate,
@@ -141,3 +143,4 @@ RULES = KindRules(
     subresources={"status": Subresource(kept_status, _validate_status)},
     warnings=template_warnings,
 )
+RULES = replace(_STABLE, older={**changing_selectors(_STABLE, FIRST), **keeping_dependents(_STABLE, "apps/v1beta2")})

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import number_or_text, pointer, printed, struct
 from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.older_workloads import FIRST, changing_selectors, keeping_dependents
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.selector_text import selector_text
@@ -136,7 +138,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), ready, *counts, created(obj, now), *names_and_images(spec.get("template")), shown]
 
 
-RULES = KindRules(
+_STABLE: Final = KindRules(
     default=_default,
     prepare=_prepare,
     validate=_validate,
@@ -145,4 +147,11 @@ RULES = KindRules(
     subresources={"status": Subresource(_merge_status, _validate_status)},
     warnings=workload_warnings,
     status_keeps=(("metadata", "labels"),),
+)
+RULES = replace(
+    _STABLE,
+    older={
+        **changing_selectors(_STABLE, FIRST, "apps/v1beta1"),
+        **keeping_dependents(_STABLE, "apps/v1beta2"),
+    },
 )

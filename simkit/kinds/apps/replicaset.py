@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.older_workloads import FIRST, changing_selectors, keeping_dependents
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import prepare_template
 from simkit.kinds.parts.replicas import replica_cells, replica_status_faults
@@ -57,7 +59,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [*replica_cells(obj, now), selector_text(at(obj, "spec", "selector"))]
 
 
-RULES = KindRules(
+_STABLE: Final = KindRules(
     default=_default,
     prepare=_prepare,
     validate=_validate,
@@ -66,3 +68,4 @@ RULES = KindRules(
     subresources={"status": Subresource(kept_status, replica_status_faults)},
     warnings=workload_warnings,
 )
+RULES = replace(_STABLE, older={**changing_selectors(_STABLE, FIRST), **keeping_dependents(_STABLE, "apps/v1beta2")})

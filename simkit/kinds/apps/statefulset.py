@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from simkit.kinds.parts.cells import created
@@ -10,6 +11,7 @@ from simkit.kinds.parts.claim_spec import fraction_warnings
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.older_workloads import keeping_dependents
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import lasting_faults, metadata_faults, names_and_images, prepare_template
 from simkit.kinds.parts.workload import (
@@ -176,7 +178,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), ready, created(obj, now), *names_and_images(spec.get("template"))]
 
 
-RULES = KindRules(
+_STABLE: Final = KindRules(
     name=dns_label,
     default=_default,
     prepare=_prepare,
@@ -186,3 +188,4 @@ RULES = KindRules(
     subresources={"status": Subresource(kept_status, _validate_status)},
     warnings=_warnings,
 )
+RULES = replace(_STABLE, older=keeping_dependents(_STABLE, "apps/v1beta1", "apps/v1beta2"))

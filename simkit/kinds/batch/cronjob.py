@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 from zoneinfo import available_timezones
@@ -14,6 +15,7 @@ from simkit.kinds.parts.cron import BadSchedule, parse
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.job_spec import job_spec_faults
+from simkit.kinds.parts.older_workloads import keeping_dependents
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
@@ -149,7 +151,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-RULES = KindRules(
+_STABLE: Final = KindRules(
     default=_default,
     prepare=_prepare,
     validate=_validate,
@@ -158,3 +160,4 @@ RULES = KindRules(
     subresources={"status": Subresource(kept_status)},
     warnings=_warnings,
 )
+RULES = replace(_STABLE, older=keeping_dependents(_STABLE, "batch/v1beta1", "batch/v2alpha1"))

@@ -162,13 +162,14 @@ def _change_faults(spec: Object, old: Object, live: Object) -> Iterator[FieldErr
         before = _directed(template, before)
     if template != before:
         yield invalid_value("spec.template", template_text(template), _FIXED)
-    for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex"):
+    for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         if spec.get(name) != old.get(name):
             yield invalid_value(f"spec.{name}", _shown(name, spec.get(name)), _FIXED)
 
 
 def _shown(name: str, value: Any) -> Any:
-    return structure("batch.PodFailurePolicy", value) if name == "podFailurePolicy" and value is not None else value
+    kind = {"podFailurePolicy": "batch.PodFailurePolicy", "successPolicy": "batch.SuccessPolicy"}.get(name)
+    return structure(kind, value) if kind is not None and value is not None else value
 
 
 def _completion_faults(spec: Object, old: Object) -> Iterator[FieldError]:

@@ -86,6 +86,8 @@ _TABLE: Final[Mapping[str, str]] = {
         "OnPodConditions:[]batch.PodFailurePolicyOnPodConditionsPattern"
     ),
     "batch.PodFailurePolicyOnPodConditionsPattern": "Type Status",
+    "batch.SuccessPolicy": "Rules:[]batch.SuccessPolicyRule",
+    "batch.SuccessPolicyRule": "SucceededIndexes:*string SucceededCount:*int32",
     "flowcontrol.FlowSchemaSpec": (
         "PriorityLevelConfiguration:flowcontrol.PriorityLevelConfigurationReference MatchingPrecedence:int "
         "DistinguisherMethod:*flowcontrol.FlowDistinguisherMethod Rules:[]flowcontrol.PolicyRulesWithSubjects"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.kinds.parts.bounds import below_zero
+from simkit.kinds.parts.bounds import below_zero, domain_path_faults
 from simkit.kinds.parts.pod.failure_policy import failure_policy_faults
 from simkit.kinds.parts.pod.template import template_faults
+from simkit.kinds.parts.success_policy import success_policy_faults
 from simkit.kinds.parts.workload import count_faults
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Object, at
@@ -16,6 +17,7 @@ _COUNTS: Final = ("parallelism", "completions", "activeDeadlineSeconds", "backof
 MODES: Final = ("NonIndexed", "Indexed")
 _MANY: Final = 100_000
 _MOST_FAILED: Final = 10_000
+_LONGEST_MANAGER: Final = 63
 _ENDING: Final = ("OnFailure", "Never")
 
 
@@ -26,12 +28,22 @@ def job_spec_faults(path: str, spec: Object) -> Iterator[FieldError]:
     yield from below_zero(f"{path}.maxFailedIndexes", failed)
     if failed is not None and spec.get("backoffLimitPerIndex") is None:
         yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
+    if spec.get("managedBy") is not None:
+        yield from _manager_faults(f"{path}.managedBy", spec["managedBy"])
     yield from _mode_faults(path, spec)
     if spec.get("podFailurePolicy") is not None:
         yield from failure_policy_faults(f"{path}.podFailurePolicy", spec)
+    if spec.get("successPolicy") is not None:
+        yield from success_policy_faults(f"{path}.successPolicy", spec)
     yield from _replacement_faults(f"{path}.podReplacementPolicy", spec)
     yield from template_faults(f"{path}.template", spec.get("template") or {})
     yield from _restart_faults(f"{path}.template.spec.restartPolicy", spec)
+
+
+def _manager_faults(path: str, name: str) -> Iterator[FieldError]:
+    yield from domain_path_faults(path, name)
+    if len(name.encode()) > _LONGEST_MANAGER:
+        yield FieldError("FieldValueTooLong", path, None, f"may not be longer than {_LONGEST_MANAGER}")
 
 
 def _mode_faults(path: str, spec: Object) -> Iterator[FieldError]:

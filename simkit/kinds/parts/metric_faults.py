@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from simkit.kinds.parts.amounts import container_name_faults
+from simkit.kinds.parts.amounts import container_name_faults, shown
 from simkit.kinds.parts.bounds import segment, text_faults
 from simkit.kinds.parts.object_reference import scaled_reference_faults
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
@@ -61,7 +61,7 @@ def _target_faults(path: str, target: Object) -> Iterator[FieldError]:
         yield invalid_value(f"{path}.type", kind, "must be either Utilization, Value, or AverageValue")
     for name in ("value", "averageValue"):
         if target.get(name) is not None and parse(target[name]).nano <= 0:
-            yield invalid_value(f"{path}.{name}", target[name], "must be positive")
+            yield invalid_value(f"{path}.{name}", shown(target[name]), "must be positive")
     utilization = target.get("averageUtilization")
     if utilization is not None and utilization < 1:
         yield invalid_value(f"{path}.averageUtilization", utilization, "must be greater than 0")

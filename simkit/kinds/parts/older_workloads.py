@@ -1,0 +1,33 @@
+"""What the first versions of workloads did otherwise: dependents stayed, and some selectors could change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from simkit.kinds.rules import Deletion, KindRules
+from simkit.meta.fielderror import FieldError
+from simkit.meta.objects import Object
+
+FIRST: Final = "extensions/v1beta1"
+_STAY: Final = Deletion(orphans=True)
+
+
+def keeping_dependents(rules: KindRules, *versions: str) -> Mapping[str, KindRules]:
+    """The rules of versions in which a delete that does not say otherwise leaves the dependents."""
+    return dict.fromkeys(versions, replace(rules, deletion=_STAY))
+
+
+def changing_selectors(rules: KindRules, *versions: str) -> Mapping[str, KindRules]:
+    """The rules of versions in which, moreover, the selector of an object may change."""
+
+    def validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+        return rules.validate(obj, _selecting(old, obj) if old is not None else None)
+
+    return keeping_dependents(replace(rules, validate=validate), *versions)
+
+
+def _selecting(old: Object, obj: Object) -> Object:
+    """The stored object as if its selector had always been that of the new one."""
+    return {**old, "spec": {**old["spec"], "selector": obj["spec"].get("selector")}}
