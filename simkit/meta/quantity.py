@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal
 
 from simkit.meta.remembered import remembered
 
@@ -24,29 +25,46 @@ _DECIMAL_SUFFIX: Final[Mapping[int, str]] = {exponent: suffix for suffix, expone
 _BINARY_SUFFIX: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 NANO: Final = 10**9
+MILLI: Final = -3
 _LARGEST: Final = (2**63 - 1) * NANO
+_FARTHEST_SHIFT: Final = 300
+_FARTHEST: Final = 10**_FARTHEST_SHIFT
+_COUNTED_DIGITS: Final = 18
 
 
 class QuantityError(ValueError):
     """A text that is no quantity; the message is the real server's."""
 
 
-class Quantity(NamedTuple):
-    """An amount in billionths (exact: finer amounts were rounded up) and the family of suffixes it was written in."""
+@dataclass(frozen=True, slots=True, order=True)
+class Quantity:
+    """An amount in billionths (exact: finer amounts were rounded up) and the family of suffixes it was written in.
+
+    Attributes
+    ----------
+    written
+        The text that it was read from, where a server writes that text and not the canonical form. Amounts that
+        were calculated have none.
+    unit
+        The power of ten that the real server counts in with 64 bits; None where it keeps a decimal of any length.
+    """
 
     nano: int
     format: Format = "DecimalSI"
+    written: str = field(default="", compare=False)
+    unit: int | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        """The canonical form: no fraction, the largest suffix that keeps the value.
+        """How a server writes it: without a fraction and with the largest suffix that keeps the value, or as it was
+        written if that text needs few enough changes.
 
         Examples
         --------
-        >>> [str(parse(text)) for text in ("0.5", "1024Mi", "1.5Gi", "1000m", "1e3", "0")]
-        ['500m', '1Gi', '1536Mi', '1', '1e3', '0']
+        >>> [str(parse(text)) for text in ("0.5", "1024Mi", "1.5Gi", "1000m", "1e3", "0", "1.500", "01")]
+        ['500m', '1Gi', '1536Mi', '1', '1e3', '0', '1.500', '01']
         """
-        if not self.nano:
-            return "0"
+        if self.written or not self.nano:
+            return self.written or "0"
         whole, rest = divmod(self.nano, NANO)
         if self.format == "BinarySI" and not rest and not -1024 < whole < 1024:
             return _with_binary_suffix(whole)
@@ -54,6 +72,8 @@ class Quantity(NamedTuple):
 
     def rounded_to_milli(self) -> Quantity:
         """The amount rounded away from zero to thousandths, as amounts of resources are when they are read."""
+        if self.unit is not None and self.unit >= MILLI:
+            return self
         unit = NANO // 1000
         magnitude = -(-abs(self.nano) // unit) * unit
         return Quantity(magnitude if self.nano >= 0 else -magnitude, self.format)
@@ -79,17 +99,19 @@ def _with_binary_suffix(whole: int) -> str:
 
 def _with_decimal_suffix(nano: int, *, exponent_form: bool) -> str:
     exponent = -9
-    while nano % 1000 == 0 and exponent < 18:
+    while nano % 1000 == 0:
         nano //= 1000
         exponent += 3
     if exponent_form:
         return f"{nano}e{exponent}" if exponent else str(nano)
-    return f"{nano}{_DECIMAL_SUFFIX[exponent]}"
+    return f"{nano}{_DECIMAL_SUFFIX.get(exponent, '')}"  # the real server forgets what no suffix says, too
 
 
 @remembered(8192)
 def parse(text: str) -> Quantity:
-    """The quantity that a text means. Amounts finer than billionths are rounded up, too large ones are capped.
+    """The quantity that a text means. Amounts finer than billionths are rounded up.
+
+    Amounts with binary suffixes are capped at 64 bits, others where no machine would hold them.
 
     Raises
     ------
@@ -102,12 +124,30 @@ def parse(text: str) -> Quantity:
     sign, number, fraction, suffix = match.groups(default="")
     family, factor, exponent = _suffix(suffix)
     digits = int(Decimal((number + fraction) or "0"))  # int by itself refuses texts of thousands of digits
-    scaled = digits * factor
     # Beyond these bounds the result is the cap or one billionth anyway; a power of ten stays computable.
-    shift = max(-60 - len(number), min(9 + exponent - len(fraction), 40))
-    amount = scaled * 10**shift if shift >= 0 else -(-scaled // 10**-shift)
-    amount = min(amount, _LARGEST)
-    return Quantity(-amount if sign == "-" else amount, family)
+    shift = max(-60 - len(number), min(9 + exponent - len(fraction), _FARTHEST_SHIFT))
+    amount = digits * factor * 10**shift if shift >= 0 else -(-digits * factor // 10**-shift)
+    amount = min(amount, _LARGEST if family == "BinarySI" else _FARTHEST)
+    shown = (number.lstrip("0") or "0") + fraction
+    unit = _unit(len(shown), len(fraction), family, factor, exponent)
+    kept = text == "0" or (unit is not None and _is_kept(shown, digits, family, unit))
+    return Quantity(-amount if sign == "-" else amount, family, text if kept else "", unit)
+
+
+def _unit(digits: int, places: int, family: Format, factor: int, exponent: int) -> int | None:
+    """The power of ten in which 64 bits count an amount; None where the real server does not try."""
+    if family == "BinarySI":
+        room = 14 - digits - 3 * (factor.bit_length() - 1) // 10
+        return 0 if room >= 0 and not places else None
+    unit = exponent - places
+    return unit if digits <= _COUNTED_DIGITS and unit >= -9 else None
+
+
+def _is_kept(shown: str, digits: int, family: Format, unit: int) -> bool:
+    """Whether a server writes an amount that it counts in 64 bits as it was given."""
+    if family == "BinarySI":
+        return digits & 7 != 0
+    return unit % 3 == 0 and not shown.endswith("000") and shown[0] != "0"
 
 
 def _suffix(suffix: str) -> tuple[Format, int, int]:

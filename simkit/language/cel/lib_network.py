@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from simkit.language.cel.declarations import Library, declared
-from simkit.language.cel.errors import EvaluationError
+from simkit.language.cel.errors import EvaluationError, no_overload
 from simkit.language.cel.types import parsed
+from simkit.meta.fielderror import quoted
+from simkit.meta.netip import Address, NotNetip, parse_address, parse_prefix
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
-_PREFIX: Final = re.compile(r"0|[1-9]\d{0,2}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,15 +57,21 @@ class CidrValue:
 
 
 def _address(text: str) -> Address:
-    if "%" in text:
-        raise EvaluationError(f'IP address "{text}" with zone value is not allowed')
     try:
-        found = ipaddress.ip_address(text)
-    except ValueError:
-        raise EvaluationError(f'IP Address "{text}" parse error during conversion from string') from None
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped is not None:
-        raise EvaluationError(f'IPv4-mapped IPv6 address "{text}" is not allowed')
+        found = parse_address(text)
+    except NotNetip as error:
+        told = f"IP Address {quoted(text)} parse error during conversion from string: {error}"
+        raise EvaluationError(told) from None
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.scope_id:
+            raise EvaluationError(f"IP address {quoted(text)} with zone value is not allowed")
+        _refuse_mapped(found, text)
     return found
+
+
+def _refuse_mapped(address: ipaddress.IPv6Address, text: str) -> None:
+    if address.ipv4_mapped is not None:
+        raise EvaluationError(f"IPv4-mapped IPv6 address {quoted(text)} is not allowed")
 
 
 def ip(text: str) -> IpValue:
@@ -84,17 +89,17 @@ def is_ip(text: str) -> bool:
 
 
 def cidr(text: str) -> CidrValue:
-    """The range that a text writes."""
-    address, slash, length = text.partition("/")
-    if not slash or not _PREFIX.fullmatch(length):
-        raise EvaluationError(f'network address parse error during conversion from string: "{text}"')
+    """The range that a text writes. Errors tell twice what could not be done, as the real server's do."""
+    failed = "network address parse error during conversion from string"
     try:
-        found = _address(address)
-    except EvaluationError:
-        raise EvaluationError(f'network address parse error during conversion from string: "{text}"') from None
-    if int(length) > found.max_prefixlen:
-        raise EvaluationError(f'network address parse error during conversion from string: "{text}"')
-    return CidrValue(found, int(length))
+        address, length = parse_prefix(text)
+        if isinstance(address, ipaddress.IPv6Address):
+            _refuse_mapped(address, text)
+    except NotNetip as error:
+        raise EvaluationError(f"{failed}: {failed}: {error}") from None
+    except EvaluationError as error:
+        raise EvaluationError(f"{failed}: {error}") from None
+    return CidrValue(address, length)
 
 
 def is_cidr(text: str) -> bool:
@@ -108,6 +113,15 @@ def is_cidr(text: str) -> bool:
 
 def _contains_ip(outer: CidrValue, address: IpValue) -> bool:
     return address.address in outer.network()
+
+
+def _contains_written_ip(outer: CidrValue, text: str) -> bool:
+    """As the real server asks it: a text that is no address is an argument of a wrong type."""
+    try:
+        address = ip(text)
+    except EvaluationError:
+        raise no_overload() from None
+    return _contains_ip(outer, address)
 
 
 def _contains_cidr(outer: CidrValue, inner: CidrValue) -> bool:
@@ -155,7 +169,7 @@ NETWORK: Final = Library(
         declared(
             "cidr_contains_ip_string",
             "CIDR.containsIP(string) bool",
-            lambda outer, text: _contains_ip(outer, ip(text)),
+            _contains_written_ip,
         ),
         declared("cidr_contains_ip_ip", "CIDR.containsIP(IP) bool", _contains_ip),
         declared(

@@ -121,7 +121,17 @@ def test_functions(source: str, value: Any) -> None:
             "url('path').getHost()",
             'URL parse error during conversion from string: parse "path": invalid URI for request',
         ),
-        ("ip('x')", 'IP Address "x" parse error during conversion from string'),
+        ("ip('x')", 'IP Address "x" parse error during conversion from string: ParseAddr("x"): unable to parse IP'),
+        ("ip('::1%a')", 'IP address "::1%a" with zone value is not allowed'),
+        ("cidr('10.0.0.0/8').containsIP('10')", "no such overload"),
+        (
+            "cidr('::ffff:1.2.3.4/9')",
+            "network address parse error during conversion from string: "
+            'IPv4-mapped IPv6 address "::ffff:1.2.3.4/9" is not allowed',
+        ),
+        ("quantity('1.0').asInteger()", "cannot convert value to integer"),
+        ("quantity('0.5').add(quantity('0.5')).asInteger()", "cannot convert value to integer"),
+        ("quantity('1024Ti').asInteger()", "cannot convert value to integer"),
         ("timestamp('2023-01-01T00:00:00Z').getHours('Nowhere/Town')", "unknown time zone Nowhere/Town"),
         (
             "'%d'.format(['a'])",
