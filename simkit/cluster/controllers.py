@@ -43,8 +43,10 @@ from simkit.engine.controllers.storage_protection import ClaimProtection, Volume
 from simkit.engine.controllers.taint_eviction import TaintEviction
 from simkit.engine.controllers.volume_binder import VolumeBinder
 from simkit.meta.clock import Clock
-from simkit.meta.names import GroupResource
+from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.schema.catalogue import Catalogue
+
+_JOB: Final = GroupVersionKind("batch", "v1", "Job")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,11 @@ def _account_tokens(means: Means) -> Reconciler:
     return AccountTokens(means.issue, lambda: means.authority.bundle)
 
 
+def _jobs(means: Means) -> Reconciler:
+    status = means.catalogue().schema(_JOB).fields["status"]
+    return Jobs(means.clock, tracked="uncountedTerminatedPods" in status.fields)
+
+
 KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "serviceaccount-token-controller": (True, _account_tokens),
     "legacy-serviceaccount-token-cleaner-controller": (True, lambda means: OldTokens(means.clock)),
@@ -85,7 +92,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "deployment-controller": (True, lambda means: Deployments(means.clock)),
     "statefulset-controller": (True, lambda means: StatefulSets(means.clock)),
     "daemonset-controller": (True, lambda means: DaemonSets(means.clock)),
-    "job-controller": (True, lambda means: Jobs(means.clock)),
+    "job-controller": (True, _jobs),
     "cronjob-controller": (True, lambda means: CronJobs(means.clock)),
     "ttl-after-finished-controller": (True, lambda means: FinishedJobs(means.clock)),
     "pod-garbage-collector-controller": (True, lambda means: PodGarbage(means.clock)),

@@ -16,6 +16,7 @@ from simkit.engine.admission.webhook_hooks import HookIndex
 from simkit.engine.aggregation.forward import Forwarder, Proxy
 from simkit.engine.controllers.apiservices import Availability, CustomRegistration
 from simkit.engine.controllers.runner import Controller
+from simkit.engine.controllers.served import as_served
 from simkit.engine.outside.conversion import Conversions
 from simkit.engine.outside.gateway import Gateway
 from simkit.engine.pipeline.engine import Engine
@@ -125,12 +126,13 @@ class Extensions:
 
 
 def performing(engine: Engine, *, as_one: bool = False) -> Callable[[Request, Identity], Response]:
-    """How controllers send requests: those of the server itself with the server's own rights.
+    """How controllers send requests, in whatever version is served: those of the server itself with its own rights.
 
     ``as_one`` has all others act as one user, whose default role is not enough for them: bind it to what they need.
     """
 
     def perform(request: Request, identity: Identity) -> Response:
+        request = as_served(request, engine.catalogue)
         if identity.user == SERVER.user:
             return travel(engine, request, SERVER)
         return travel(engine, request, MANAGER if as_one else identity)

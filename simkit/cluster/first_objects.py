@@ -42,8 +42,9 @@ def first_objects(engine: Engine) -> Iterator[Object]:
     yield from _flow(engine)
     yield _service(engine)
     yield _endpoints()
-    if engine.catalogue.find(DISCOVERY_GROUP, "v1", "endpointslices") is not None:
-        yield _slice()
+    served = engine.catalogue.preferred(GroupResource(DISCOVERY_GROUP, "endpointslices"))
+    if served is not None:
+        yield convert(_slice(), served.api_version)
     yield _config_map(AUTHENTICATION, {})
     since = timestamp(engine.clock.now()).partition("T")[0]
     yield _config_map("kube-apiserver-legacy-service-account-token-tracking", {"since": since})

@@ -25,13 +25,16 @@ from simkit.meta.objects import Object, annotations_of, at, metadata, name_of
 
 
 class Jobs(Watching):
-    """Counts every pod once: a finalizer keeps it until it stands in the job's status."""
+    """Counts every pod once: a finalizer keeps it until it stands in the job's status.
+
+    Releases whose jobs have no place for that do without: they count the pods that are there, each time.
+    """
 
     name = account = "job-controller"
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, tracked: bool = True) -> None:
         super().__init__(JOBS, PODS)
-        self._clock = clock
+        self._clock, self._tracked = clock, tracked
         self._events = Events(clock, self.name)
         self._pods = PodControl(self._events)
 
@@ -57,7 +60,7 @@ class Jobs(Watching):
 
     def _work(self, client: Client, job: Object, reference: Mapping[str, Any], pods: Sequence[Object]) -> float | None:
         now = self._clock.now()
-        progress = jobs.progress_of(job, pods)
+        progress = jobs.progress_of(job, pods, tracked=self._tracked)
         end = jobs.verdict(progress, now)
         suspended = bool(at(job, "spec", "suspend"))
         if progress.active and (end is not None or suspended):
@@ -90,6 +93,8 @@ class Jobs(Watching):
         First their uids are noted, then they are let go, then the numbers grow and the notes are dropped. So none is
         counted twice, wherever this is interrupted.
         """
+        if not progress.tracked:
+            return False
         job = progress.job
         noted = at(job, "status", "uncountedTerminatedPods") or {}
         known = {uid for uids in noted.values() for uid in uids or ()}
@@ -292,8 +297,9 @@ def _pod(progress: Progress, reference: Mapping[str, Any], index: int | None) ->
     else:
         pod = pod_of(template, reference, generateName=f"{name_of(job)}-{index}-")
         _give_index(pod, progress, index)
-    meta = pod["metadata"]
-    meta["finalizers"] = [*(meta.get("finalizers") or ()), jobs.TRACKING]
+    if progress.tracked:
+        meta = pod["metadata"]
+        meta["finalizers"] = [*(meta.get("finalizers") or ()), jobs.TRACKING]
     return pod
 
 

@@ -69,6 +69,8 @@ class Progress:
     lost: set[int] = field(default_factory=set)
     """Indexes that have failed for good."""
     uncounted: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    tracked: bool = True
+    """Whether pods are kept until they are counted; else all that there are are counted each time."""
 
     @property
     def active(self) -> list[Object]:
@@ -84,15 +86,15 @@ class Progress:
         return sum(map(is_ready, self.active))
 
 
-def progress_of(job: Object, pods: Sequence[Object]) -> Progress:
-    """Where a job stands: what its status has counted, and the pods that ended since."""
-    status = job.get("status") or {}
+def progress_of(job: Object, pods: Sequence[Object], *, tracked: bool = True) -> Progress:
+    """Where a job stands: what its status has counted, and the pods that ended since; untracked, the pods alone."""
+    status = (job.get("status") or {}) if tracked else {}
     uncounted = status.get("uncountedTerminatedPods") or {}
     known = {uid for name in ("succeeded", "failed") for uid in uncounted.get(name) or ()}
-    ended = [pod for pod in pods if is_tracked(pod) and uid_of(pod) not in known and _has_ended(job, pod)]
+    ended = [pod for pod in pods if is_tracked(pod) is tracked and uid_of(pod) not in known and _has_ended(job, pod)]
     good = [pod for pod in ended if at(pod, "status", "phase") == "Succeeded"]
     bad = [pod for pod in ended if at(pod, "status", "phase") != "Succeeded" and not _is_ignored(job, pod)]
-    found = Progress(job, pods)
+    found = Progress(job, pods, tracked=tracked)
     found.done = indexes.parse(status.get("completedIndexes") or "")
     found.lost = indexes.parse(status.get("failedIndexes") or "")
     fresh = [*(uncounted.get("succeeded") or ()), *map(uid_of, good)]
