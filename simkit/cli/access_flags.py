@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
 from simkit.cli.flag_types import flag, seconds, words
 from simkit.meta.errors import SimkitError
+from simkit.meta.fielderror import quoted
 
 if TYPE_CHECKING:
     from simkit.engine.authn.config import Settings
@@ -19,6 +23,9 @@ _PROXY_HEADERS: Final = {
     "extra-headers-prefix": "X-Remote-Extra-",
 }
 DEFAULT_ISSUER: Final = "https://kubernetes.default.svc"
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_SHORTEST, _LONGEST = 3600, 2**32
+"""Seconds that the longest service account token may have to last."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -106,6 +113,8 @@ def settings(args: argparse.Namespace, serving: Serving) -> Settings:
     gate = "StructuredAuthenticationConfiguration"
     if args.authentication_config is not None and not args.feature_gates.get(gate, True):
         raise SimkitError(f"set --feature-gates={gate}=true to use authentication-config file")
+    _check_issuers(args.service_account_issuer)
+    _check_tokens(args.service_account_max_token_expiration, args.service_account_jwks_uri)
     made = serving.identities()
     keys = [*args.service_account_key_file] or ([args.tls_private_key_file] if args.tls_private_key_file else [])
     if keys and args.service_account_signing_key_file is None:
@@ -134,6 +143,34 @@ def settings(args: argparse.Namespace, serving: Serving) -> Settings:
         authentication_token_webhook_cache_ttl=args.authentication_token_webhook_cache_ttl,
         service_account_extend_token_expiration=args.service_account_extend_token_expiration,
     )
+
+
+def _check_issuers(issuers: Sequence[str]) -> None:
+    for number, issuer in enumerate(issuers):
+        if not issuer:
+            raise SimkitError("service-account-issuer should not be an empty string")
+        if issuer in issuers[:number]:
+            raise SimkitError(f"service-account-issuer {quoted(issuer)} is already specified")
+        if ":" in issuer and not _is_url(issuer):
+            raise SimkitError(f"service-account-issuer {quoted(issuer)} contained a ':' but was not a valid URL")
+
+
+def _is_url(text: str) -> bool:
+    """Whether a colon before the first slash stands behind a scheme, and the address behind it can be read."""
+    if ":" in text.partition("/")[0] and not _SCHEME.match(text):
+        return False
+    try:
+        urlsplit(text).port  # noqa: B018 - read for its error
+    except ValueError:
+        return False
+    return True
+
+
+def _check_tokens(longest: float, keys: str) -> None:
+    if longest and not _SHORTEST <= longest <= _LONGEST:
+        raise SimkitError("the service-account-max-token-expiration must be between 1 hour and 2^32 seconds")
+    if keys and urlsplit(keys).scheme != "https":
+        raise SimkitError(f"service-account-jwks-uri requires https scheme, parsed as: {keys}")
 
 
 def _oidc(args: argparse.Namespace) -> Any:

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, Final
 
 from simkit.cli.flag_types import flag, seconds, words
+from simkit.meta.errors import SimkitError
+
+_AMOUNTS: Final = (
+    "livez-grace-period",
+    "max-requests-inflight",
+    "max-mutating-requests-inflight",
+    "request-timeout",
+    "min-request-timeout",
+    "shutdown-delay-duration",
+    "shutdown-watch-termination-grace-period",
+)
+"""What may be nothing, but not less."""
 
 
 def add_arguments(group: Any) -> None:
@@ -45,7 +57,10 @@ def add_arguments(group: Any) -> None:
 
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
-    """What the flags say, by the name of the option."""
+    """What the flags say, by the name of the option. Raises SimkitError for amounts below zero."""
+    for name in _AMOUNTS:
+        if getattr(args, name.replace("-", "_")) < 0:
+            raise SimkitError(f"--{name} can not be negative value")
     return {
         "max_requests_inflight": args.max_requests_inflight,
         "max_mutating_requests_inflight": args.max_mutating_requests_inflight,

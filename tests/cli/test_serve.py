@@ -164,6 +164,15 @@ def test_a_loaded_server_calls_nobody_unless_told_where(tmp_path: Path, more: li
     (["--controllers", "nonsense"], "'nonsense' is not a controller"),
     (["--service-account-signing-key-file", "/dev/null"], "/dev/null holds no private key"),
     (["--release", "0.9"], "0.9"),
+    (["--max-requests-inflight=-1"], "--max-requests-inflight can not be negative value"),
+    (["--request-timeout=-1s"], "--request-timeout can not be negative value"),
+    (["--shutdown-delay-duration=-1s"], "--shutdown-delay-duration can not be negative value"),
+    (["--service-account-issuer="], "service-account-issuer should not be an empty string"),
+    (["--service-account-issuer=a", "--service-account-issuer=a"], 'service-account-issuer "a" is already specified'),
+    (["--service-account-issuer=an issuer: x"], "contained a ':' but was not a valid URL"),
+    (["--service-account-issuer=https://a:port"], "contained a ':' but was not a valid URL"),
+    (["--service-account-max-token-expiration=10m"], "must be between 1 hour and 2^32 seconds"),
+    (["--service-account-jwks-uri=http://x"], "requires https scheme"),
 ])  # fmt: skip
 def test_wrong_flags(capsys: pytest.CaptureFixture[str], tmp_path: Path, flags: list[str], message: str) -> None:
     """A value that cannot be is refused before anything is served, with what was wrong."""
