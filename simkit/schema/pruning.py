@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from simkit.meta.fielderror import invalid_value
 from simkit.meta.jsonread import go_kind
+from simkit.schema.custom.wording import shown
 from simkit.schema.decoders import struct
 from simkit.schema.jsontext import plain, repeated_fields
 from simkit.schema.reading import DecodeError, Reading
@@ -19,24 +21,30 @@ OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _ROOT_FIELDS: Final = ("apiVersion", "kind", "metadata")
 
 
-def prune(value: Any, schema: Schema) -> tuple[dict[str, Any], list[str]]:
+def prune(value: Any, schema: Schema, *, stored: bool = False) -> tuple[dict[str, Any], list[str]]:
     """An object without its unknown fields, and sentences about them: repeated ones first, then by path.
+
+    Parameters
+    ----------
+    stored
+        Whether it was taken before: then objects inside of it are left as they are, however wrong they are.
 
     Raises
     ------
     DecodeError
-        For metadata of a wrong type. Other types are checked by validation, after defaults.
+        For metadata, a kind or an apiVersion of a wrong type, at the root and in embedded objects. Other types are
+        checked by validation, after defaults.
     """
     problems = [f'duplicate field "{path}"' for path in dict.fromkeys(repeated_fields(value))]
-    pruner = _Pruner(schema)
+    pruner = _Pruner(schema, stored=stored)
     obj = pruner.object(plain(value), schema, (), root=True)
     unknown = sorted(dict.fromkeys(pruner.unknown))
     return obj, problems + [f'unknown field "{path}"' for path in [*pruner.unknown_metadata, *unknown]]
 
 
 class _Pruner:
-    def __init__(self, schema: Schema) -> None:
-        self._metadata = struct(schema.definition(OBJECT_META))
+    def __init__(self, schema: Schema, *, stored: bool) -> None:
+        self._metadata, self._stored = struct(schema.definition(OBJECT_META)), stored
         self.unknown: list[str] = []
         self.unknown_metadata: list[str] = []
 
@@ -56,7 +64,7 @@ class _Pruner:
         out: dict[str, Any] = {}
         for name, item in value.items():
             if root and name in _ROOT_FIELDS:
-                out[name] = self.metadata(item, path) if name == "metadata" else item
+                out[name] = self.metadata(item, path) if name == "metadata" else self._text(item, (*path, name))
                 continue
             node = schema.field(name) if schema is not None else None
             if node is not None:
@@ -67,23 +75,33 @@ class _Pruner:
                 self.unknown.append(".".join((*path, name)))
         return out
 
+    def _text(self, value: Any, path: tuple[str, ...]) -> Any:
+        """The kind or the apiVersion of an object inside of the object."""
+        if len(path) > 1 and not isinstance(value, str) and not self._stored:
+            raise DecodeError(str(invalid_value(".".join(path), shown(value), "must be a string")))
+        return value
+
     def metadata(self, value: Any, path: tuple[str, ...]) -> Any:
-        """Metadata as the built-in type reads it; at the root a wrong type is an error."""
-        if not isinstance(value, Mapping):
-            if value is not None and not path:
-                raise DecodeError(f"json: cannot unmarshal {go_kind(value)} into Go value of type v1.ObjectMeta")
+        """Metadata as the built-in type reads it."""
+        try:
+            return self._read(value, path)
+        except DecodeError as error:
+            if not path:
+                raise
+            if self._stored:
+                return value
+            place = ".".join((*path, "metadata"))
+            raise DecodeError(str(invalid_value(place, shown(value), str(error)))) from None
+
+    def _read(self, value: Any, path: tuple[str, ...]) -> Any:
+        if value is None:
             return value
+        if not isinstance(value, Mapping):
+            raise DecodeError(f"json: cannot unmarshal {go_kind(value)} into Go value of type v1.ObjectMeta")
         reading = Reading()
         reading.path += [*path, "metadata"]
-        try:
-            read = self._metadata(value, reading)
-        except DecodeError:
-            if path:
-                return value
-            raise
+        read = self._metadata(value, reading)
         if reading.error is not None:
-            if path:
-                return value
-            raise DecodeError(reading.error.replace("ObjectMeta.metadata.", "ObjectMeta."))
+            raise DecodeError(reading.error.replace(f"ObjectMeta.{'.'.join((*path, 'metadata'))}.", "ObjectMeta."))
         self.unknown_metadata += [problem.split('"')[1] for problem in reading.problems]
         return {key: item for key, item in read.items() if key != "creationTimestamp" or item is not None}

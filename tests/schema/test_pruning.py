@@ -7,6 +7,7 @@ import pytest
 from simkit.schema import jsontext
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import DecodeError, decode
+from simkit.schema.pruning import prune
 from simkit.schema.structural import Schema
 
 STRING = {"type": "string"}
@@ -60,3 +61,28 @@ def test_metadata_of_a_wrong_type_is_refused() -> None:
     with pytest.raises(DecodeError) as caught:
         decode({"metadata": {"labels": {"x": 5}}}, WIDGET)
     assert str(caught.value) == "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string"
+
+
+@pytest.mark.parametrize(
+    ("pod", "told"),
+    [
+        (
+            {"metadata": {"labels": {"a": 1}}},
+            'spec.pod.metadata: Invalid value: map[string]interface {}{"labels":map[string]interface {}{"a":1}}: '
+            "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string",
+        ),
+        (
+            {"metadata": "x"},
+            'spec.pod.metadata: Invalid value: "x": json: cannot unmarshal string into Go value of type v1.ObjectMeta',
+        ),
+        ({"kind": 1}, "spec.pod.kind: Invalid value: 1: must be a string"),
+        ({"apiVersion": None}, 'spec.pod.apiVersion: Invalid value: "null": must be a string'),
+    ],
+)
+def test_embedded_objects_are_refused_for_what_they_cannot_be(pod: dict[str, object], told: str) -> None:
+    """Kind, apiVersion and metadata of an object inside of an object have types; what is stored already is read."""
+    body = {"apiVersion": "x/v1", "kind": "W", "metadata": {"name": "a"}, "spec": {"pod": pod}}
+    with pytest.raises(DecodeError) as failure:
+        decode(body, WIDGET)
+    assert str(failure.value) == told
+    assert prune(body, WIDGET, stored=True)[0]["spec"] == {"pod": pod}

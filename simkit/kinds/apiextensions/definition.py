@@ -251,7 +251,7 @@ class CustomVersion:
         return self._fitted(obj, defaults=True)
 
     def _fitted(self, obj: Object, *, defaults: bool) -> dict[str, Any]:
-        content, _ = prune({name: value for name, value in obj.items() if name != "metadata"}, self.schema)
+        content, _ = prune({name: value for name, value in obj.items() if name != "metadata"}, self.schema, stored=True)
         drop_nulls(content, self.schema)
         if defaults:
             fill(content, self.schema)

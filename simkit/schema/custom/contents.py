@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
 
 import orjson
 
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required
-from simkit.meta.format import dns1035_label, label_value, path_segment, qualified_name
+from simkit.meta.format import dns1035_label, dns_label, label_value, path_segment, qualified_name
 from simkit.schema.custom.wording import shown
 from simkit.schema.structural import Schema
 
@@ -90,13 +91,21 @@ def _named_wrong(name: str, text: str, path: Path) -> Iterator[FieldError]:
         yield invalid_value(path, text, f"unexpected GroupVersion string: {text}")
 
 
+_NAMED: Final[Mapping[str, Callable[[str], Sequence[str]]]] = {
+    "generateName": partial(path_segment, prefix=True),
+    "name": path_segment,
+    "namespace": dns_label,
+}
+
+
 def _metadata(metadata: Any, path: Path) -> Iterator[FieldError]:
     if not isinstance(metadata, Mapping):
         yield invalid_value(path, shown(metadata), "must be an object")
         return
-    name = metadata.get("name")
-    if isinstance(name, str) and name:
-        yield from (invalid_value(child(path, "name"), name, text) for text in path_segment(name))
+    for field, faults in _NAMED.items():
+        text = metadata.get(field)
+        if isinstance(text, str) and text:
+            yield from (invalid_value(child(path, field), text, wrong) for wrong in faults(text))
     for field in ("labels", "annotations"):
         entries = metadata.get(field)
         for key, text in (entries if isinstance(entries, Mapping) else {}).items():

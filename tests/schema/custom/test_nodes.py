@@ -118,10 +118,13 @@ def test_embedded_objects_say_what_they_are() -> None:
     ]
     good = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a": "b"}}}
     assert embedded({"spec": {"t": good}}, node) == []
-    wrong = {"apiVersion": "a/b/c", "kind": "no kind", "metadata": {"name": "a/b", "labels": {"a": "b c"}}}
+    names = {"name": "a/b", "generateName": "a%", "namespace": "N"}
+    wrong = {"apiVersion": "a/b/c", "kind": "no kind", "metadata": {**names, "labels": {"a": "b c"}}}
     assert [error.field for error in embedded({"spec": {"t": wrong}}, node)] == [
         "spec.t.apiVersion",
         "spec.t.kind",
+        "spec.t.metadata.generateName",
         "spec.t.metadata.name",
+        "spec.t.metadata.namespace",
         "spec.t.metadata.labels",
     ]
