@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from simkit.engine.controllers.runner import Client
@@ -14,34 +15,65 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
 
 
+def _any(_: Object) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What an owner takes in."""
+
+    selector: LabelSelector
+    member: Callable[[Object], bool] = _any
+    """What else an object must be besides selected."""
+    looks_at: Callable[[Object], bool] = _any
+    """Others are neither taken in nor let go."""
+    finalizer: str = ""
+    """What those that are taken in get, and those that are let go lose."""
+
+    def takes(self, obj: Object) -> bool:
+        """Whether an object is to be the owner's."""
+        return self.selector.matches(labels_of(obj)) and self.member(obj)
+
+
 def claim(
     client: Client,
     view: View,
     resource: GroupResource,
     owner: Object,
     reference: Mapping[str, Any],
-    selector: LabelSelector,
+    wanted: Wanted,
 ) -> Sequence[Object] | None:
     """The objects that an owner has. None: somebody was taken in or let go just now, and is to be seen first."""
     namespace, changed = namespace_of(owner), False
     held: list[Object] = []
-    for obj in view.controlled(resource, namespace, uid_of(owner)):
-        if selector.matches(labels_of(obj)):
+    for obj in filter(wanted.looks_at, view.controlled(resource, namespace, uid_of(owner))):
+        if wanted.takes(obj):
             held.append(obj)
         elif not going(owner):
             left = [dict(each) for each in metadata(obj)["ownerReferences"] if each.get("uid") != uid_of(owner)]
-            _set_owners(client, resource, obj, left)
+            _set_owners(client, resource, obj, left, [each for each in _finalizers(obj) if each != wanted.finalizer])
             changed = True
-    if not going(owner) and selector:
-        for obj in view.controlled(resource, namespace, ""):
-            if selector.matches(labels_of(obj)) and not going(obj):
-                _set_owners(client, resource, obj, [*(metadata(obj).get("ownerReferences") or ()), dict(reference)])
+    if not going(owner) and wanted.selector:
+        for obj in filter(wanted.looks_at, view.controlled(resource, namespace, "")):
+            if wanted.takes(obj) and not going(obj):
+                owners = [*(metadata(obj).get("ownerReferences") or ()), dict(reference)]
+                added = [wanted.finalizer] if wanted.finalizer else []
+                _set_owners(client, resource, obj, owners, list(dict.fromkeys([*_finalizers(obj), *added])))
                 changed = True
     return None if changed else held
 
 
-def _set_owners(client: Client, resource: GroupResource, obj: Object, owners: Sequence[Mapping[str, Any]]) -> None:
+def _finalizers(obj: Object) -> Sequence[str]:
+    return metadata(obj).get("finalizers") or ()
+
+
+def _set_owners(
+    client: Client, resource: GroupResource, obj: Object, owners: Sequence[Mapping[str, Any]], finalizers: Sequence[str]
+) -> None:
     meta = {"uid": uid_of(obj), "resourceVersion": metadata(obj)["resourceVersion"], "ownerReferences": owners or None}
+    if finalizers != _finalizers(obj):
+        meta["finalizers"] = finalizers or None
     expect(merge(client, resource, obj, {"metadata": meta}), 404, 409)
 
 

@@ -23,7 +23,7 @@ from simkit.logic.workloads.revisions import POD_HASH, hash_of
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, at, labels_of, metadata, name_of
+from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of
 
 _HARD: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _ALWAYS: Final = (
@@ -36,6 +36,7 @@ _ALWAYS: Final = (
 )
 """Taints of nodes in trouble: the pods of a daemon stay."""
 _GENERATION: Final = "pod-template-generation"
+_TEMPLATE: Final = "deprecated.daemonset.template.generation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,42 +75,63 @@ class DaemonSets(Watching):
         owner = view.get(key)
         if owner is None or going(owner):
             return None
-        held = history.held(client, view, owner, "DaemonSet") if selector_of(owner) else None
+        held = history.held(client, view, owner, "DaemonSet", lambda _: True) if selector_of(owner) else None
         if held is None:
             return None
         reference, revisions, pods, update = held
         on_nodes: dict[str, list[Object]] = {}
-        for pod in by_age(pods):
-            on_nodes.setdefault(_node_of(pod), []).append(pod)
+        for pod in sorted(by_age(pods), key=lambda pod: not at(pod, "spec", "nodeName")):
+            if not (going(pod) and _has_ended(pod)):
+                on_nodes.setdefault(_node_of(pod), []).append(pod)
         nodes = {name_of(node): node for node in view.scan(NODES)}
         scene = _Scene(owner, reference, on_nodes, nodes, update)
-        if self._place(client, scene) or self._update(client, scene):
-            return None  # the pods that come or go bring us back here
+        try:
+            if self._place(client, scene) or self._update(client, scene):
+                return None  # the pods that come or go bring us back here
+        except Unfinished:
+            self._tell(client, scene)
+            raise
         hashes = {labels_of(pod).get(POD_HASH, "") for pod in pods}
-        used = {name_of(each) for each in revisions if hash_of(each) in hashes}
-        history.forget(client, owner, revisions, used | {name_of(update)})
+        used = {name_of(each) for each in revisions if hash_of(each) in hashes} | {name_of(update)}
+        history.forget(client, owner, revisions, used, counted=len(used) - 1)
         return self._tell(client, scene)
 
     def _place(self, client: Client, scene: _Scene) -> bool:
         """Make pods on nodes that lack one, remove those that should not be where they are."""
-        acted = False
+        surplus, lacking = [], []
         for name in sorted({*scene.nodes, *scene.pods}):
             present, node = scene.pods.get(name, ()), scene.nodes.get(name)
-            runs, stays = _judged(scene.owner, node) if node is not None else (False, False)
-            ended = [pod for pod in present if at(pod, "status", "phase") in ("Failed", "Succeeded") and not going(pod)]
-            live = [pod for pod in present if not going(pod) and pod not in ended]
-            surplus = [] if runs and not self._surges(scene) else live if not stays else []
-            if runs and len(live) > 1 and not self._surges(scene):
-                surplus = live[1:]
-            for pod in (*ended, *surplus):
-                if pod in ended:
-                    self._tell_end(client, scene.owner, pod, name)
-                self._pods.remove(client, scene.owner, pod)
-                acted = True
-            if runs and not live and not any(map(going, present)):
-                self._create(client, scene, name)
-                acted = True
-        return acted
+            live = [pod for pod in present if not going(pod)]
+            if node is None:
+                surplus += [pod for pod in live if not at(pod, "spec", "nodeName")]
+                continue
+            runs, stays = _judged(scene.owner, node)
+            if not stays:
+                surplus += live
+                continue
+            ended = list(filter(_has_ended, live))
+            for pod in ended:
+                self._tell_end(client, scene.owner, pod, name)
+            running = [pod for pod in live if pod not in ended]
+            surplus += [*ended, *(self._too_many(scene, running) if len(running) > 1 else ())]
+            if runs and not (running if self._surges(scene) else present):
+                lacking.append(name)
+        for pod in surplus:
+            self._pods.remove(client, scene.owner, pod)
+        for name in lacking:
+            self._create(client, scene, name)
+        return bool(surplus or lacking)
+
+    def _too_many(self, scene: _Scene, running: Sequence[Object]) -> list[Object]:
+        """Of several pods on a node those that are not to stay: a surge has two until the new one is available."""
+        if not self._surges(scene):
+            return list(running[1:])
+        new = [pod for pod in running if labels_of(pod).get(POD_HASH) == hash_of(scene.update)]
+        old = [pod for pod in running if pod not in new]
+        surplus = [*new[1:], *old[1:]]
+        if new and old and (not is_ready(old[0]) or self._available(scene, new[0])):
+            surplus.append(old[0])
+        return surplus
 
     def _tell_end(self, client: Client, owner: Object, pod: Object, node: str) -> None:
         failed, which = at(pod, "status", "phase") == "Failed", f"{metadata(pod)['namespace']}/{name_of(pod)}"
@@ -125,53 +147,66 @@ class DaemonSets(Watching):
         """Replace pods of old templates, so that not too many nodes are without at a time."""
         if at(scene.owner, "spec", "updateStrategy", "type") != "RollingUpdate":
             return False
-        wanted = [name for name, node in scene.nodes.items() if _judged(scene.owner, node)[0]]
+        wanted = sum(_judged(scene.owner, node)[0] for node in scene.nodes.values())
         rolling = at(scene.owner, "spec", "updateStrategy", "rollingUpdate") or {}
         if self._surges(scene):
-            return self._surge(client, scene, wanted, integer_or_percent(rolling["maxSurge"], len(wanted), up=True))
-        most = integer_or_percent(rolling.get("maxUnavailable", 1), len(wanted), up=True)
+            return self._surge(client, scene, wanted, integer_or_percent(rolling["maxSurge"], wanted, up=True))
+        most = integer_or_percent(rolling.get("maxUnavailable", 1), wanted, up=True)
         old: list[Object] = []
-        lacking = 0
-        acted = False
-        for name in sorted(wanted):
-            live = [pod for pod in scene.pods.get(name, ()) if not going(pod)]
-            if not live or not self._available(scene, live[0]):
-                lacking += 1
-            for pod in live:
-                if self._is_new(scene, pod):
-                    continue
-                if self._available(scene, pod):
-                    old.append(pod)
-                else:
-                    self._pods.remove(client, scene.owner, pod)
-                    acted = True
-        for pod in old[: max(0, most - lacking)]:
+        surplus: list[Object] = []
+        for name in sorted(scene.pods):
+            live = [pod for pod in scene.pods[name] if not going(pod)]
+            if len(live) != 1 or (self._is_new(scene, live[0]) and not self._available(scene, live[0])):
+                most -= 1
+            elif not self._is_new(scene, live[0]):
+                (old if self._available(scene, live[0]) else surplus).append(live[0])
+        surplus += old[: max(0, most)]
+        for pod in surplus:
             self._pods.remove(client, scene.owner, pod)
-            acted = True
-        return acted
+        return bool(surplus)
 
-    def _surge(self, client: Client, scene: _Scene, wanted: Sequence[str], most: int) -> bool:
-        """Make new pods beside old ones, and remove the old ones once the new ones are available."""
-        acted, extra = False, 0
+    def _surge(self, client: Client, scene: _Scene, wanted: int, most: int) -> bool:
+        """Make new pods beside old ones, and remove the old ones once the new ones are available.
+
+        Where a pod should not be any more, it goes only when enough are available elsewhere.
+        """
+        available = 0
+        surplus: list[Object] = []
+        strays: list[str] = []
+        lacking: list[str] = []
         waiting: list[str] = []
-        for name in sorted(wanted):
-            live = [pod for pod in scene.pods.get(name, ()) if not going(pod)]
+        for name in sorted(scene.pods):
+            live = [pod for pod in scene.pods[name] if not going(pod)]
             new = [pod for pod in live if self._is_new(scene, pod)]
             old = [pod for pod in live if not self._is_new(scene, pod)]
-            if old and new:
-                extra += 1
-                if self._available(scene, new[0]):
-                    for pod in old:
-                        self._pods.remove(client, scene.owner, pod)
-                        acted = True
-            elif old:
-                waiting.append(name)
-        for name in waiting[: max(0, most - extra)]:
+            available += any(self._available(scene, pod) for pod in (old or new)[:1])
+            node = scene.nodes.get(name)
+            if not old or node is None:
+                continue
+            runs = _judged(scene.owner, node)[0]
+            if new and self._available(scene, new[0]):
+                surplus.append(old[0])
+            elif new:
+                most -= 1
+            elif self._available(scene, old[0]):
+                (waiting if runs else strays).append(name)
+            elif runs:
+                lacking.append(name)
+            else:
+                surplus.append(old[0])
+        gone = strays[: max(0, available - wanted)]
+        surplus += [pod for name in gone for pod in scene.pods[name] if not going(pod)]
+        made = [*lacking, *waiting[: max(0, most)]]
+        for pod in surplus:
+            self._pods.remove(client, scene.owner, pod)
+        for name in made:
             self._create(client, scene, name)
-            acted = True
-        return acted
+        return bool(surplus or made)
 
     def _is_new(self, scene: _Scene, pod: Object) -> bool:
+        generation = labels_of(pod).get(_GENERATION)
+        if generation is not None and generation == annotations_of(scene.owner).get(_TEMPLATE):
+            return True
         return labels_of(pod).get(POD_HASH) == hash_of(scene.update)
 
     def _available(self, scene: _Scene, pod: Object) -> bool:
@@ -188,7 +223,7 @@ class DaemonSets(Watching):
         later: list[float] = []
         for name, node in scene.nodes.items():
             runs, _ = _judged(scene.owner, node)
-            live = [pod for pod in scene.pods.get(name, ()) if not going(pod)]
+            live = scene.pods.get(name, ())
             counts["desiredNumberScheduled"] += runs
             if not live:
                 continue
@@ -215,6 +250,10 @@ _WRITTEN: Final = ("currentNumberScheduled", "numberMisscheduled", "desiredNumbe
 _COUNTS: Final = (*_WRITTEN, "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "observedGeneration")
 
 
+def _has_ended(pod: Object) -> bool:
+    return at(pod, "status", "phase") in ("Failed", "Succeeded")
+
+
 def _node_differs(change: Change) -> bool:
     if change.previous is None or change.type == "DELETED":
         return True
@@ -238,7 +277,17 @@ def _tolerations(template: Object) -> list[Mapping[str, Any]]:
     if at(template, "spec", "hostNetwork"):
         always.append(("network-unavailable", "NoSchedule"))
     added = [{"key": label(name, "node"), "operator": "Exists", "effect": effect} for name, effect in always]
-    return [*given, *(each for each in added if each not in given)]
+    for each in added:
+        alike = [number for number, known in enumerate(given) if _without_time(known) == each]
+        if alike:
+            given[alike[0]] = each
+        else:
+            given.append(each)
+    return given
+
+
+def _without_time(toleration: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in toleration.items() if name != "tolerationSeconds"}
 
 
 def _node_of(pod: Object) -> str:
@@ -257,12 +306,12 @@ def _pod(scene: _Scene, node: str) -> dict[str, Any]:
     template = at(scene.owner, "spec", "template") or {}
     pod = pod_of(template, scene.reference, generateName=f"{name_of(scene.owner)}-")
     own = {POD_HASH: hash_of(scene.update)}
-    own[_GENERATION] = str(metadata(scene.owner).get("generation") or 1)
+    if _TEMPLATE in annotations_of(scene.owner):
+        own[_GENERATION] = annotations_of(scene.owner)[_TEMPLATE]
     pod["metadata"]["labels"] = {**(pod["metadata"].get("labels") or {}), **own}
     here = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
     affinity = dict(pod["spec"].get("affinity") or {})
     nodes = dict(affinity.get("nodeAffinity") or {})
-    terms = at(nodes, _HARD, "nodeSelectorTerms")
-    nodes[_HARD] = {"nodeSelectorTerms": [{**term, **here} for term in terms] if terms else [here]}
+    nodes[_HARD] = {"nodeSelectorTerms": [here]}
     pod["spec"] |= {"affinity": {**affinity, "nodeAffinity": nodes}, "tolerations": _tolerations(template)}
     return pod

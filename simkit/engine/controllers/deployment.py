@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.engine.controllers.claiming import claim, owner_names, owners_concerned, selector_of
+from simkit.engine.controllers.claiming import Wanted, claim, owner_names, owners_concerned, selector_of
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
@@ -24,7 +24,7 @@ from simkit.logic.workloads.deployment_status import (
     status_of,
 )
 from simkit.logic.workloads.naming import template_hash
-from simkit.logic.workloads.pods import is_active, owner_reference
+from simkit.logic.workloads.pods import owner_reference
 from simkit.meta.clock import Clock
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, with_metadata
@@ -60,7 +60,7 @@ class Deployments(Watching):
         if deployment is None:
             return None
         reference = owner_reference("apps/v1", "Deployment", deployment)
-        sets = claim(client, view, REPLICA_SETS, deployment, reference, selector_of(deployment))
+        sets = claim(client, view, REPLICA_SETS, deployment, reference, Wanted(selector_of(deployment)))
         if sets is None:
             return None
         new = rollout.newest(deployment, sets)
@@ -118,7 +118,7 @@ class Deployments(Watching):
     def _old_pods_run(self, view: View, old: Sequence[Object]) -> bool:
         for each in old:
             for pod in view.controlled(PODS, metadata(each)["namespace"], uid_of(each)):
-                if is_active(pod) or going(pod):
+                if at(pod, "status", "phase") not in ("Failed", "Succeeded"):
                     return True
         return False
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from simkit.engine.controllers.claiming import claim, selector_of
+from simkit.engine.controllers.claiming import Wanted, claim, selector_of
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import PODS, REVISIONS
 from simkit.engine.controllers.runner import Client
@@ -29,11 +29,14 @@ class Held(NamedTuple):
     """The revision of its template."""
 
 
-def held(client: Client, view: View, owner: Object, kind: str) -> Held | None:
-    """What belongs to a workload. None: something was taken in, let go or made just now, and is to be seen first."""
+def held(client: Client, view: View, owner: Object, kind: str, member: Callable[[Object], bool]) -> Held | None:
+    """What belongs to a workload whose pods have to be something besides selected.
+
+    None: something was taken in, let go or made just now, and is to be seen first.
+    """
     reference, selector = owner_reference("apps/v1", kind, owner), selector_of(owner)
-    revisions = claim(client, view, REVISIONS, owner, reference, selector)
-    pods = claim(client, view, PODS, owner, reference, selector)
+    revisions = claim(client, view, REVISIONS, owner, reference, Wanted(selector))
+    pods = claim(client, view, PODS, owner, reference, Wanted(selector, member))
     if revisions is None or pods is None:
         return None
     update = current(client, owner, reference, revisions)
@@ -66,11 +69,14 @@ def _make(client: Client, owner: Object, reference: Mapping[str, Any], number: i
     raise Unfinished(f"no name is left for a revision of {name_of(owner)}")
 
 
-def forget(client: Client, owner: Object, known: Sequence[Object], used: Collection[str]) -> None:
-    """Remove the oldest revisions that nothing uses, beyond those that the owner keeps."""
+def forget(client: Client, owner: Object, known: Sequence[Object], used: Collection[str], *, counted: int = 0) -> None:
+    """Remove the oldest revisions that nothing uses, beyond those that the owner keeps.
+
+    ``counted``: as many that are used take up room among these.
+    """
     limit = at(owner, "spec", "revisionHistoryLimit")
     if limit is not None and limit < 0:
         return  # a mistake that the server takes: everything is kept
     unused = [each for each in history.ordered(known) if name_of(each) not in used]
-    for each in unused[: max(0, len(unused) - (10 if limit is None else limit))]:
+    for each in unused[: max(0, len(unused) + counted - (10 if limit is None else limit))]:
         remove(client, REVISIONS, each)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.engine.controllers.claiming import claim, owners_concerned, selector_of
+from simkit.engine.controllers.claiming import Wanted, claim, owners_concerned, selector_of
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import JOBS, PODS
@@ -49,8 +49,8 @@ class Jobs(Watching):
         if job is None:
             self._free_orphans(client, view, key)
             return None
-        reference, selector = owner_reference("batch/v1", "Job", job), selector_of(job)
-        pods = claim(client, view, PODS, job, reference, selector)
+        reference, wanted = owner_reference("batch/v1", "Job", job), Wanted(selector_of(job), finalizer=jobs.TRACKING)
+        pods = claim(client, view, PODS, job, reference, wanted)
         if pods is None:
             return None
         if jobs.is_finished(job) or going(job):

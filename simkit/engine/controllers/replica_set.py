@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.engine.controllers.claiming import claim, owners_concerned, selector_of
+from simkit.engine.controllers.claiming import Wanted, claim, owners_concerned, selector_of
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
@@ -59,10 +59,11 @@ class Replicas(Watching):
             return None
         api_version = f"{key.resource.group}/v1" if key.resource.group else "v1"
         reference = owner_reference(api_version, self._kind, owner)
-        held = claim(client, view, PODS, owner, reference, self._selector(owner))
+        wanted = Wanted(self._selector(owner), looks_at=is_active)
+        held = claim(client, view, PODS, owner, reference, wanted)
         if held is None:
             return None
-        pods, failure = list(filter(is_active, held)), ""
+        pods, failure = list(held), ""
         missing = (at(owner, "spec", "replicas") or 0) - len(pods)
         if missing and not going(owner):
             failure = self._adjust(client, owner, reference, pods, missing)

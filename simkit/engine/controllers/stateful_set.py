@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from simkit.engine.controllers import history
@@ -95,7 +96,7 @@ class StatefulSets(Watching):
             return None
         if going(owner):
             return self._tell(client, _last_scene(view, owner))
-        held = history.held(client, view, owner, "StatefulSet")
+        held = history.held(client, view, owner, "StatefulSet", partial(_is_named, owner))
         if held is None:
             return None
         reference, revisions, pods, update = held
@@ -267,13 +268,14 @@ class StatefulSets(Watching):
         return min((start for start in starts if start > now), default=None)
 
 
+def _is_named(owner: Object, pod: Object) -> bool:
+    """Whether a pod has a name that the set would give."""
+    parent, _, number = name_of(pod).rpartition("-")
+    return parent == name_of(owner) and number.isdigit()
+
+
 def _numbered(owner: Object, pods: Sequence[Object]) -> dict[int, Object]:
-    found: dict[int, Object] = {}
-    for pod in pods:
-        parent, _, number = name_of(pod).rpartition("-")
-        if parent == name_of(owner) and number.isdigit():
-            found[int(number)] = pod
-    return found
+    return {int(name_of(pod).rpartition("-")[2]): pod for pod in pods if _is_named(owner, pod)}
 
 
 def _last_scene(view: View, owner: Object) -> _Scene:

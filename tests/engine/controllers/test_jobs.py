@@ -7,7 +7,7 @@ import pytest
 import simkit
 from simkit.logic.workloads.jobs import is_finished
 from simkit.meta.message import Request
-from tests.engine.controllers.worlds import job, names, obj, patch, say, told
+from tests.engine.controllers.worlds import POD_SPEC, job, names, obj, patch, say, told
 
 
 def finish(cluster: simkit.Cluster, phase: str = "Succeeded") -> None:
@@ -224,3 +224,24 @@ def test_a_late_start_may_be_too_late(cluster: simkit.Cluster, clock: simkit.Sim
     clock.advance(hours=1, minutes=30)
     cluster.settle()
     assert names(cluster, "jobs") == []
+
+
+def test_a_job_marks_the_pods_that_it_takes_in(cluster: simkit.Cluster) -> None:
+    """With the finalizer by which it counts them, and takes it away from those that it lets go."""
+    labels = {"app": "web"}
+    cluster.create(obj("v1", "Pod", "stray", meta={"labels": labels}, spec={**POD_SPEC, "restartPolicy": "Never"}))
+    template = {"metadata": {"labels": labels}, "spec": {**POD_SPEC, "restartPolicy": "Never"}}
+    cluster.create(
+        obj(
+            "batch/v1",
+            "Job",
+            "j",
+            spec={"manualSelector": True, "selector": {"matchLabels": labels}, "template": template},
+        )
+    )
+    cluster.settle()
+    assert names(cluster, "pods") == ["stray"]
+    assert cluster.get("pod", "stray")["metadata"]["finalizers"] == ["batch.kubernetes.io/job-tracking"]
+    patch(cluster, "/api/v1/namespaces/default/pods/stray", {"metadata": {"labels": {"app": "other"}}})
+    cluster.settle()
+    assert "finalizers" not in cluster.get("pod", "stray")["metadata"]

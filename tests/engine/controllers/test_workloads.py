@@ -493,3 +493,126 @@ def test_a_daemon_is_updated_node_by_node(cluster: simkit.Cluster) -> None:
         all_ready(cluster)
     cluster.settle()
     assert cluster.get("ds", "d")["status"]["numberAvailable"] == 3
+
+
+DAEMON = "/apis/apps/v1/namespaces/default/daemonsets/d"
+HARD = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def test_a_daemons_pod_is_meant_for_one_node(cluster: simkit.Cluster) -> None:
+    """What its template asks of nodes gives way to that; what it tolerates for a time it tolerates for ever."""
+    node(cluster, "a", disk="fast")
+    term = {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["fast"]}]}
+    unready = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute"}
+    spec = {
+        **POD_SPEC,
+        "affinity": {"nodeAffinity": {HARD: {"nodeSelectorTerms": [term]}}},
+        "tolerations": [{**unready, "tolerationSeconds": 5}],
+    }
+    cluster.create(workload("DaemonSet", "d", template={"metadata": {"labels": {"app": "web"}}, "spec": spec}))
+    patch(cluster, DAEMON, {"spec": {"minReadySeconds": 1}})
+    cluster.settle()
+    [pod] = cluster.list("pods", "default")
+    [here] = pod["spec"]["affinity"]["nodeAffinity"][HARD]["nodeSelectorTerms"]
+    assert here == {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["a"]}]}
+    assert [each for each in pod["spec"]["tolerations"] if each["key"] == unready["key"]] == [unready]
+    assert pod["metadata"]["labels"]["pod-template-generation"] == "1"
+
+
+def test_a_daemon_surges(cluster: simkit.Cluster) -> None:
+    """Old pods stay until new ones are available, but those that are not ready are replaced at once."""
+    for name in ("a", "b", "c"):
+        node(cluster, name)
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    cluster.create(workload("DaemonSet", "d", updateStrategy=rolling))
+    cluster.settle()
+    all_ready(cluster)
+    old = names(cluster, "pods")
+    say(cluster, old[0], ready=False)
+    patch(cluster, DAEMON, {"spec": {"template": {"metadata": {"labels": {"v": "2"}}}}})
+    cluster.settle()
+    assert old[0] not in names(cluster, "pods")
+    assert len(names(cluster, "pods")) == 4, "one beyond the nodes, besides the one replaced"
+    for _ in range(4):
+        all_ready(cluster)
+        cluster.settle()
+        assert cluster.get("ds", "d")["status"]["numberAvailable"] >= 2
+    status = cluster.get("ds", "d")["status"]
+    assert (status["updatedNumberScheduled"], status["numberAvailable"], len(names(cluster, "pods"))) == (3, 3, 3)
+
+
+def test_a_surging_daemon_leaves_a_node_when_others_serve(cluster: simkit.Cluster) -> None:
+    """A pod where none should be any more is worth keeping until then."""
+    for name in ("a", "b"):
+        node(cluster, name)
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+    cluster.create(workload("DaemonSet", "d", updateStrategy=rolling))
+    cluster.settle()
+    all_ready(cluster)
+    cluster.settle()
+    patch(cluster, "/api/v1/nodes/a", {"spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]}})
+    cluster.settle()
+    assert (len(names(cluster, "pods")), cluster.get("ds", "d")["status"]["numberMisscheduled"]) == (2, 1)
+    patch(cluster, DAEMON, {"spec": {"template": {"metadata": {"labels": {"v": "2"}}}}})
+    for _ in range(3):
+        cluster.settle()
+        all_ready(cluster)
+    cluster.settle()
+    assert (len(names(cluster, "pods")), cluster.get("ds", "d")["status"]["numberMisscheduled"]) == (1, 0)
+
+
+def test_a_daemon_that_may_not_make_pods_says_what_it_has(cluster: simkit.Cluster) -> None:
+    """The status tells how many lack."""
+    node(cluster, "a")
+    cluster.create(obj("v1", "ResourceQuota", "q", spec={"hard": {"pods": "0"}}))
+    cluster.settle()
+    cluster.create(workload("DaemonSet", "d"))
+    cluster.settle()
+    status = cluster.get("ds", "d")["status"]
+    assert (status["desiredNumberScheduled"], status["numberUnavailable"], status["observedGeneration"]) == (1, 1, 1)
+
+
+def test_pods_that_go_count_until_they_have_ended(cluster: simkit.Cluster) -> None:
+    """A daemon that still runs keeps its node, one that has ended does not."""
+    node(cluster, "a")
+    cluster.create(workload("DaemonSet", "d"))
+    cluster.settle()
+    [name] = names(cluster, "pods")
+    say(cluster, name)
+    patch(cluster, f"/api/v1/namespaces/default/pods/{name}", {"metadata": {"finalizers": ["a.b/c"]}})
+    cluster.delete("pod", name)
+    cluster.settle()
+    status = cluster.get("ds", "d")["status"]
+    assert (names(cluster, "pods"), status["currentNumberScheduled"], status["numberReady"]) == ([name], 1, 1)
+    say(cluster, name, "Failed", ready=False)
+    cluster.settle()
+    assert len(names(cluster, "pods")) == 2
+
+
+def test_workloads_take_in_only_what_they_could_have_made(cluster: simkit.Cluster) -> None:
+    """A replica set no pod that has ended, a stateful set no pod of another name."""
+    for name in ("ended", "s-x", "s-0"):
+        cluster.create(obj("v1", "Pod", name, meta={"labels": {"app": "web"}}, spec=POD_SPEC))
+        say(cluster, name, "Failed" if name == "ended" else "Running")
+    cluster.create(workload("StatefulSet", "s", replicas=1, serviceName="x"))
+    cluster.settle()
+    cluster.create(workload("ReplicaSet", "r", replicas=1))
+    cluster.settle()
+    owned = {
+        each["metadata"]["name"]: each["metadata"].get("ownerReferences") for each in cluster.list("pods", "default")
+    }
+    kinds = {name: owners and owners[0]["kind"] for name, owners in owned.items()}
+    assert kinds == {"ended": None, "s-x": "ReplicaSet", "s-0": "StatefulSet"}
+    cluster.delete("rs", "r")
+    cluster.settle()
+
+
+def test_a_daemons_history_counts_what_is_in_use(cluster: simkit.Cluster) -> None:
+    """Revisions that pods still have take up room."""
+    node(cluster, "a")
+    cluster.create(workload("DaemonSet", "d", revisionHistoryLimit=1, updateStrategy={"type": "OnDelete"}))
+    for number in (2, 3):
+        cluster.settle()
+        patch(cluster, DAEMON, {"spec": {"template": {"metadata": {"labels": {"v": str(number)}}}}})
+    cluster.settle()
+    assert sorted(each["revision"] for each in cluster.list("controllerrevisions", "default")) == [1, 3]
