@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,9 +13,11 @@ from simkit.analysis.access import MASTERS_GROUP, NO_MEMBERS, index_of, known_su
 from simkit.analysis.can import can
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.granttable import EVERYWHERE, NO_BINDING
-from simkit.analysis.permissionbits import PermissionBits, Table
+from simkit.analysis.permissionbits import PermissionBits, Table, each_once
 from simkit.analysis.rbacobjects import written
 from simkit.analysis.subject import Members, parse, text_of
+from simkit.analysis.target import check_verb
+from simkit.analysis.who_can import verbs_of
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.snapshot.protocol import Snapshot
@@ -29,8 +32,8 @@ def access_matrix(
     snapshot: Snapshot,
     subjects: Subject | str | Iterable[Subject | str] | None = None,
     *,
-    resources: Sequence[str] | None = None,
-    verbs: Sequence[str] = VERBS,
+    resources: str | Iterable[str] | None = None,
+    verbs: str | Iterable[str] = VERBS,
     namespaces: Sequence[str] | None = None,
     members: Members = NO_MEMBERS,
 ) -> pd.DataFrame:
@@ -72,7 +75,9 @@ def access_matrix(
     [['group:system:masters', '*', 'pods', True, ('(no binding)',)]]
     """
     asked = _asked(snapshot, subjects)
-    bits = PermissionBits(snapshot, list(resources or all_resources(snapshot)), verbs)
+    for verb in each_once(verbs):
+        check_verb(verb, verbs_of(index_of(snapshot).all_grants()))
+    bits = PermissionBits(snapshot, all_resources(snapshot) if resources is None else resources, verbs)
     rows = _Rows(bits, [text_of(one) for one in asked])
     held = _Held(index_of(snapshot), bits)
     for number, subject in enumerate(asked):
@@ -215,8 +220,8 @@ def resource_matrix(
     snapshot: Snapshot,
     subject: Subject | str,
     *,
-    resources: Sequence[str] | None = None,
-    verbs: Sequence[str] = VERBS,
+    resources: str | Iterable[str] | None = None,
+    verbs: str | Iterable[str] = VERBS,
     namespace: str = "",
     members: Members = NO_MEMBERS,
 ) -> pd.DataFrame:
@@ -238,20 +243,21 @@ def resource_matrix(
     -----
     One decision per field, a few microseconds each.
     """
-    words = list(resources or all_resources(snapshot))
+    words = each_once(all_resources(snapshot) if resources is None else resources)
+    columns = each_once(verbs)
     fields = [
-        [can(snapshot, subject, verb, word, namespace=namespace, members=members).allowed for verb in verbs]
+        [can(snapshot, subject, verb, word, namespace=namespace, members=members).allowed for verb in columns]
         for word in words
     ]
-    return pd.DataFrame(fields, index=pd.Index(words, name="resource"), columns=list(verbs), dtype=bool)
+    return pd.DataFrame(fields, index=pd.Index(words, name="resource"), columns=list(columns), dtype=bool)
 
 
 def subject_matrix(
     snapshot: Snapshot,
     resource: str,
     *,
-    subjects: Sequence[Subject | str] | None = None,
-    verbs: Sequence[str] = VERBS,
+    subjects: Subject | str | Iterable[Subject | str] | None = None,
+    verbs: str | Iterable[str] = VERBS,
     name: str = "",
     namespace: str = "",
     members: Members = NO_MEMBERS,
@@ -269,13 +275,12 @@ def subject_matrix(
         One row per subject (``sa:ns/name``), one column per verb, booleans: what ``can`` says. With ``subjects`` left
         out, those who may do nothing are not shown.
     """
-    asked = [parse(subject) for subject in (known_subjects(snapshot) if subjects is None else subjects)]
-    fields = [
-        [can(snapshot, one, verb, resource, name=name, namespace=namespace, members=members).allowed for verb in verbs]
-        for one in asked
-    ]
+    asked = list(known_subjects(snapshot)) if subjects is None else _asked(snapshot, subjects)
+    columns = each_once(verbs)
+    question = partial(can, snapshot, resource=resource, name=name, namespace=namespace, members=members)
+    fields = [[question(one, verb).allowed for verb in columns] for one in asked]
     index = pd.Index([text_of(one) for one in asked], name="subject")
-    found = pd.DataFrame(fields, index=index, columns=list(verbs), dtype=bool)
+    found = pd.DataFrame(fields, index=index, columns=list(columns), dtype=bool)
     return found[found.any(axis=1)] if subjects is None else found
 
 

@@ -18,6 +18,11 @@ from simkit.snapshot.protocol import Snapshot
 Table = NDArray[np.bool_]
 
 
+def each_once(words: str | Iterable[str]) -> tuple[str, ...]:
+    """The words, each once; one word may stand for itself."""
+    return tuple(dict.fromkeys([words] if isinstance(words, str) else words))
+
+
 class PermissionBits:
     """Requests that name no object: one bit for each resource and verb, resource by resource.
 
@@ -38,8 +43,8 @@ class PermissionBits:
     [[False, True], [False, True]]
     """
 
-    def __init__(self, snapshot: Snapshot, resources: Sequence[str], verbs: Sequence[str]) -> None:
-        self.resources, self.verbs = tuple(resources), tuple(verbs)
+    def __init__(self, snapshot: Snapshot, resources: str | Iterable[str], verbs: str | Iterable[str]) -> None:
+        self.resources, self.verbs = each_once(resources), each_once(verbs)
         self._by_verb: dict[str, int] = {}
         self._by_group: dict[str, int] = {}
         self._by_path: dict[str, int] = {}

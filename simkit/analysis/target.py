@@ -101,15 +101,20 @@ def target(
         The API group; given, verb, resource and namespace are taken as they are written, as in an access review,
         whether the release has them or not.
     url
-        A path that is no resource, such as ``/metrics``, instead of a resource.
+        A path that is no resource, such as ``/metrics``, instead of a resource; a resource that begins with a slash is
+        one too.
 
     Raises
     ------
     UnknownResource
         Where the release has no such resource; it suggests near names.
     SimkitError
-        Where both or none of ``resource`` and ``url`` are given.
+        Where both or none of ``resource`` and ``url`` are given, or several names.
     """
+    if not isinstance(name, str):
+        raise SimkitError(f"name is one name, not {name!r}; ask for each of several")
+    if resource.startswith("/") and not url and group is None:
+        resource, url = "", resource
     if bool(resource) == bool(url):
         raise SimkitError("say either a resource (who_can('get', 'pods')) or a url (who_can('get', url='/metrics'))")
     if url:

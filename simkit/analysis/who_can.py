@@ -101,7 +101,7 @@ def who_can(
     index = index_of(snapshot)
     asked = target(snapshot, verb, resource, subresource=subresource, name=name or "", url=url, group=group)
     if group is None:
-        check_verb(verb, _verbs_of(index.all_grants()))
+        check_verb(verb, verbs_of(index.all_grants()))
     question = question_of(asked, namespace, any_name=name is None)
     found = _answered(grant_table(snapshot), index, question, asked)
     if expand_groups:
@@ -148,7 +148,7 @@ def question_of(asked: Target, namespace: str | None = None, *, any_name: bool =
     return Question(asked.verb, asked.group, asked.resource, asked.subresource, where, name)
 
 
-def _verbs_of(grants: Iterable[Grant]) -> Iterator[str]:
+def verbs_of(grants: Iterable[Grant]) -> Iterator[str]:
     return (verb for grant in grants for rule in grant.rules for verb in rule.verbs)
 
 

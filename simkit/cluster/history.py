@@ -42,8 +42,12 @@ def past(
     resources = {each.storage for each in catalogue.stored()}
     try:
         moment = Revision(int(revision))
+    except ValueError:
+        hint = "revisions are numbers, as in metadata.resourceVersion"
+        raise SimkitError(f"the cluster cannot be read at {revision!r}: {hint}") from None
+    try:
         objects = [entry.object for each in sorted(resources) for entry in store.scan(each, at=moment)]
-    except (Compacted, Future, ValueError) as wrong:
+    except (Compacted, Future) as wrong:
         raise SimkitError(f"the cluster cannot be read at {revision!r}: {wrong}") from None
     return MemorySnapshot(objects, catalogue.release, resources if captured is None else captured)
 

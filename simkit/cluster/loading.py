@@ -9,6 +9,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.logic.rbac.defaults import default_objects
 from simkit.meta.domain import DEFAULT_NAMESPACE
+from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource
 from simkit.schema.releases import RELEASES
 from simkit.snapshot.live import LiveCluster
@@ -48,6 +49,11 @@ def load(
     namespace
         Where objects go that live in namespaces and name none.
 
+    Raises
+    ------
+    SimkitError
+        Where there is nothing, or nothing could be read.
+
     Examples
     --------
     >>> cluster = load("{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot, namespace: shop}}")
@@ -57,7 +63,10 @@ def load(
     options = Options(release=release, seed=seed)
     if manifests:
         source, captured = onto_defaults(source, release), ("*",)
-    return Cluster.load(source, options=options, captured=captured, secrets=secrets, namespace=namespace)
+    cluster = Cluster.load(source, options=options, captured=captured, secrets=secrets, namespace=namespace)
+    if cluster.dump is not None and cluster.dump.lost and not cluster.dump.objects:
+        raise SimkitError("; ".join(map(str, cluster.dump.lost)))
+    return cluster
 
 
 def fetch(

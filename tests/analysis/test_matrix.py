@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from simkit.analysis.can import can
-from simkit.analysis.matrix import VERBS, access_matrix
+from simkit.analysis.matrix import VERBS, access_matrix, resource_matrix, subject_matrix
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import PLACES, account, binding, clusters, role, rule, world
@@ -96,3 +96,16 @@ def test_subjects_as_they_are_written() -> None:
     found = access_matrix(SMALL, ["system:serviceaccount:dev:app", "sa:dev/app"], members={"devs": ["sa:dev/app"]})
     assert set(found["subject"]) == {"sa:dev/app"}
     assert len(found) == len(found.drop_duplicates(["subject", "namespace", "resource"]))
+
+
+def test_one_word_stands_for_itself_and_each_counts_once() -> None:
+    """Also where a list is expected; a misspelt verb is an error, and no resources are none."""
+    snapshot = world(role("r", rule("get", "pods")), binding("b", "r", "user:ann"))
+    found = access_matrix(snapshot, "ann", resources="pods", verbs="get")
+    assert found[["resource", "get"]].values.tolist() == [["pods", True]]
+    assert len(access_matrix(snapshot, "ann", resources=["pods", "pods"], verbs=["get", "get"])) == 1
+    assert access_matrix(snapshot, "ann", resources=[]).empty
+    assert resource_matrix(snapshot, "ann", resources="pods", verbs="get").values.tolist() == [[True]]
+    assert subject_matrix(snapshot, "pods", subjects="ann", verbs="get").values.tolist() == [[True]]
+    with pytest.raises(SimkitError, match="did you mean 'get'"):
+        access_matrix(snapshot, "ann", resources=["pods"], verbs=["gett"])

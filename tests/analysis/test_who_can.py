@@ -240,3 +240,16 @@ def test_everybody_in_the_answer_is_allowed_and_nobody_else(
         expected = masters or index.authorize(ask).allowed
         assert bool(can(snapshot, subject, verb, word, name=name, namespace=place, url=url)) is expected
         assert (text_of(subject) in allowed or bool(groups & allowed)) is expected
+
+
+def test_a_path_is_asked_for_as_it_is() -> None:
+    """What begins with a slash is no resource."""
+    snapshot = world(role("r", rule("get", urls="/metrics")), binding("b", "r", "user:ann"))
+    assert list(who_can(snapshot, "get", "/metrics")["subject"]) == ["system:masters", "ann"]
+
+
+def test_several_names_are_asked_for_one_by_one() -> None:
+    """The message says so."""
+    names: Any = ["a", "b"]
+    with pytest.raises(SimkitError, match="name is one name"):
+        who_can(world(), "get", "secrets", name=names)

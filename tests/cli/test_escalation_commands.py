@@ -195,5 +195,5 @@ def test_a_log_that_breaks_off_is_told(dump: str, tmp_path: Path, capsys: pytest
     """On standard error, as all that is no answer."""
     log = tmp_path / "audit.jsonl"
     log.write_bytes(orjson.dumps(LOG) + b'\n{"kind": "Event", "auditID": "7", "verb": "ge')
-    main(["least-privilege", dump, "--audit-log", str(log)])
+    main(["least-privilege", dump, "--complete", "*", "--audit-log", str(log)])
     assert capsys.readouterr().err.startswith("simkit: 1 line of an audit log breaks off in the middle of an event")

@@ -89,3 +89,10 @@ def test_authors_by_items_of_lists() -> None:
     assert authors({**before, "finalizers": []}, before) == ("bob",)
     assert authors(before, before) == ()
     assert authors(None, before) == ("ann", "bob")
+
+
+def test_nothing_that_can_be_read_is_an_error() -> None:
+    """An empty cluster would answer every question with nobody."""
+    with pytest.raises(SimkitError, match="a document that is not YAML"):
+        simkit.load("{a: b: c")
+    assert simkit.load("[]").list("pods") == []
