@@ -6,6 +6,7 @@ import re
 import socket
 import time
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -77,5 +78,5 @@ def test_pieces(port: int, requests: list[tuple[bytes, bytes]], cuts: list[float
     """Bodies, refused or not, chunked or not, and wishes for other protocols: none shifts what stands behind it."""
     stream = b"".join(request for request, _ in (*requests, LAST))
     places = [0, *sorted(int(cut * len(stream)) for cut in cuts), len(stream)]
-    pieces = [stream[start:end] for start, end in zip(places, places[1:], strict=False)]
+    pieces = [stream[start:end] for start, end in pairwise(places)]
     assert answers(port, pieces) == [code for _, code in (*requests, LAST)]
