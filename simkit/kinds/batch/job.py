@@ -56,7 +56,7 @@ def _default(draft: Draft) -> None:
     default_template(spec)
     of_pods = labels_of(spec["template"])
     if of_pods and not labels_of(draft):
-        draft["metadata"]["labels"] = dict(of_pods)
+        draft["metadata"]["labels"] = of_pods  # these very labels: they go on being one with those of its pods
 
 
 def default_failure_policy(spec: Draft) -> None:
@@ -75,11 +75,14 @@ def _defaulted_rule(rule: Object) -> Object:
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     spec = owned(draft, "spec")
+    shared = labels_of(draft) is labels_of(spec.get("template") or {})
     prepare_template(spec)
     if old is None:
         draft["status"] = {}
         if not spec.get("manualSelector"):
             _select_own(draft, spec)
+            if shared:
+                draft["metadata"]["labels"] = dict(labels_of(spec["template"]))
 
 
 def _select_own(draft: Draft, spec: Draft) -> None:

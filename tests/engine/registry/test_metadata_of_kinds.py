@@ -79,3 +79,15 @@ def test_metadata_of_a_review_is_shown_whole(cluster: simkit.Cluster) -> None:
     assert 'metadata: Invalid value: v1.ObjectMeta{Name:"x", GenerateName:"", Namespace:"", SelfLink:"",' in told
     assert 'ManagedFields:[]v1.ManagedFieldsEntry{v1.ManagedFieldsEntry{Manager:"simkit", Operation:"Update",' in told
     assert told.endswith("}: must be empty")
+
+
+@pytest.mark.parametrize("own", [{}, {"app": "x"}])
+def test_labels_of_jobs(cluster: simkit.Cluster, own: dict[str, str]) -> None:
+    """A job that says no labels has those of its pods, with all that they are given; one that does keeps its own."""
+    spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "img:1"}]}
+    pod = {"metadata": {"labels": {"app": "x"}}, "spec": spec}
+    name = "own" if own else "shared"
+    made = cluster.create(of("batch/v1", "Job", {"name": name, "labels": own}, spec={"template": pod}))
+    of_pods = made["spec"]["template"]["metadata"]["labels"]
+    assert of_pods["batch.kubernetes.io/job-name"] == name
+    assert made["metadata"]["labels"] == (own or of_pods)
