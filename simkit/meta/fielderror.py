@@ -43,12 +43,12 @@ def quoted(text: str) -> str:
 
 
 def show(value: Any) -> str:
-    """A value as it stands in a field error: strings quoted, null as ``null``, structures as compact JSON."""
+    """A value as it stands in a field error: strings quoted, also the word null, structures as compact JSON."""
     if isinstance(value, Shown):
         return value.text
-    if isinstance(value, str):
-        return quoted(value)
-    if isinstance(value, Mapping | Sequence) or value is None or isinstance(value, bool):
+    if isinstance(value, str) or value is None:
+        return quoted("null" if value is None else value)
+    if isinstance(value, Mapping | Sequence | bool):
         return json.dumps(value, separators=(",", ":"))
     return str(value)
 

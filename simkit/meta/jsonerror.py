@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 _LITERALS: Final = ("null", "true", "false")
+_ESCAPES: Final = {"\a": r"\a", "\b": r"\b", "\f": r"\f", "\n": r"\n", "\r": r"\r", "\t": r"\t", "\v": r"\v"}
 _AFTER: Final = {
     "Expecting value": "looking for beginning of value",
     "Expecting property name enclosed in double quotes": "looking for beginning of object key string",
@@ -29,12 +30,15 @@ def syntax_text(error: json.JSONDecodeError) -> str:
     ...     syntax_text(error)
     "invalid character 'o' in literal null (expecting 'u')"
     """
-    if error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string"):
+    rest = error.doc[error.pos :]
+    if not rest.strip() or rest == "-" or error.msg.startswith("Unterminated string"):
         return "unexpected end of JSON input"
-    broken = _broken_literal(error.doc[error.pos :]) if error.msg == "Expecting value" else ""
+    broken = _broken_literal(rest) if error.msg == "Expecting value" else ""
     if broken:
         return broken
-    shown = _shown(error.doc[error.pos])
+    if rest[0] == "-" and error.msg == "Expecting value":
+        return f"invalid character {_shown(rest[1])} in numeric literal"
+    shown = _shown(rest[0])
     if error.msg.startswith("Expecting ',' delimiter") and _inside_array(error.doc[: error.pos]):
         return f"invalid character {shown} after array element"
     if error.msg.startswith("Invalid control character"):
@@ -49,7 +53,10 @@ def _shown(letter: str) -> str:
     first = letter.encode("utf-8", "surrogateescape")[:1].decode("latin-1")
     if first == "'":
         return "'\\''"
-    return f"'{first}'" if first.isprintable() else repr(first).replace("\\x", "\\u00")
+    if first.isprintable():
+        return f"'{first}'"
+    escaped = f"\\x{ord(first):02x}" if first.isascii() else f"\\u{ord(first):04x}"
+    return f"'{_ESCAPES.get(first, escaped)}'"
 
 
 def _broken_literal(text: str) -> str:

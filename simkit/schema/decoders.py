@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from simkit.meta.quantity import canonical_resource_amount
 from simkit.schema import scalars
-from simkit.schema.gotypes import struct_name, type_name
+from simkit.schema.gotypes import struct_name, type_kind, type_name
 from simkit.schema.jsontext import Repeated
 from simkit.schema.reading import DecodeError, MapKey, Place, Reading
 from simkit.schema.scalars import TEXT_FORMATS, Decoder
@@ -64,7 +64,7 @@ class Struct:
         row = self._node.row.get("fields", {}).get(name)
         if row is None:
             return None
-        plan = self._plans[name] = _field(row, Place(self.name, name, type_name(row)), self._node)
+        plan = self._plans[name] = _field(row, _place(self.name, name, row), self._node)
         return plan
 
     def _find_written(self) -> tuple[tuple[str, Zero], ...]:
@@ -94,6 +94,10 @@ def _merged(old: Any, new: Any) -> Any:
     if isinstance(old, dict) and isinstance(new, dict):
         return {**old, **{key: _merged(old.get(key), item) for key, item in new.items()}}
     return new
+
+
+def _place(struct: str, field: str, row: Row) -> Place:
+    return Place(struct, field, type_name(row), type_kind(row))
 
 
 @cache
@@ -232,7 +236,7 @@ def _nested(read: Struct, place: Place) -> Decoder:
 
 def _list(row: Row, place: Place, home: Schema) -> Decoder:
     items = row["items"]
-    element = place._replace(type=type_name(items))
+    element = _place(place.struct, place.field, items)
     if "ref" in items:
         node = home.definition(items["ref"])
         if _special(node, place) is None:
@@ -276,7 +280,7 @@ def _struct_list(read: Struct, place: Place, element: Place) -> Decoder:
 
 
 def _map(values: Row, place: Place, home: Schema) -> Decoder:
-    entry = place._replace(type=type_name(values))
+    entry = _place(place.struct, place.field, values)
     read, zero = _entry(values, entry, home), _zero(values, home)
     name = place.field
     plain_strings = values.get("type") == "string" and "format" not in values

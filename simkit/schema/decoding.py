@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from simkit.meta.objects import Draft
+from simkit.schema.converting import Converting
 from simkit.schema.decoders import struct
 from simkit.schema.pruning import prune
 from simkit.schema.reading import DecodeError, Reading
@@ -22,7 +23,7 @@ class Decoded(NamedTuple):
     """Sentences such as ``unknown field "spec.foo"``: warnings, or together the error of strict validation."""
 
 
-def decode(value: Any, schema: Schema, *, under: Iterable[str] = ()) -> Decoded:
+def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: bool = False) -> Decoded:
     """Read a value as an object of a built-in type, or of a custom kind (a schema without a name: see ``pruning``).
 
     Unknown fields are dropped and told of. Zero values are written or left out as the real server does it: an empty
@@ -39,6 +40,8 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = ()) -> Decoded:
     under
         Names that problems (not errors) have in front: ``("metadata",)`` where the value is the metadata of an object
         whose other parts are read differently.
+    converted
+        The value was never text, but came of a strategic merge: see ``converting``. Unknown fields are told of by name.
 
     Raises
     ------
@@ -52,13 +55,13 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = ()) -> Decoded:
     if not schema.name:
         return Decoded(*prune(value, schema))
     read = struct(schema)
-    reading = Reading()
+    reading = Converting() if converted else Reading()
     result = read(value if isinstance(value, dict) else dict(value), reading)
     if reading.error is not None:
         raise DecodeError(reading.error)
     prefix = "".join(f"{name}." for name in under)
     problems = [text.replace('"', f'"{prefix}', 1) for text in reading.problems] if prefix else reading.problems
-    return Decoded(result, problems)
+    return Decoded(result, sorted(problems) if converted else problems)
 
 
 def normalise(value: Any, schema: Schema) -> Draft:

@@ -15,6 +15,7 @@ _SCALARS: Final = {
     ("number", "double"): "float64",
     ("boolean", ""): "bool",
 }
+_KINDS: Final = {"array": "slice", "object": "map", "boolean": "bool", "string": "string", "number": "float64"}
 _QUANTITY: Final = "pkg.api.resource.Quantity"
 
 
@@ -41,6 +42,23 @@ def type_name(row: Mapping[str, Any]) -> str:
     if "values" in row:
         return _map_name(row["values"])
     return _SCALARS.get((row.get("type", ""), row.get("format", "")), "interface {}")
+
+
+def type_kind(row: Mapping[str, Any]) -> str:
+    """What sort of type a schema row has, whatever it is called: ``struct``, ``slice``, ``map``, ``string``, ``int32``.
+
+    Examples
+    --------
+    >>> type_kind({"type": "string", "goType": "v1.RestartPolicy"}), type_kind({"type": "integer"})
+    ('string', 'int64')
+    """
+    if "ref" in row:
+        return "struct"
+    if (row.get("type"), row.get("format")) == ("string", "byte"):
+        return "slice"
+    if row.get("type") == "integer":
+        return str(row.get("format") or "int64")
+    return _KINDS.get(row.get("type", ""), "interface")
 
 
 def _map_name(values: Mapping[str, Any]) -> str:

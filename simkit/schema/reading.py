@@ -25,6 +25,8 @@ class Place(NamedTuple):
     struct: str
     field: str
     type: str
+    kind: str = "struct"
+    """What sort of type that is: see ``gotypes.type_kind``."""
 
 
 class Reading:
@@ -55,6 +57,11 @@ class Reading:
         if self.error is None:
             self.error = self.mismatch(place, item)
 
+    def no_integer(self, place: Place, item: Any, limit: int) -> Any:
+        """What an integer field makes of a number out of its limits, with a fraction, or of something else."""
+        self.mistyped(place, item)
+        return item
+
     def unreadable(self, message: str) -> None:
         """A text that was found wrong by the decoder itself (base64)."""
         if self.error is None:
@@ -64,7 +71,7 @@ class Reading:
         """The sentence for a value of a wrong type."""
         wanted = type or place.type
         where = self.within or self.named(place)
-        return f"json: cannot unmarshal {_described(item, wanted)} into Go struct field {where} of type {wanted}"
+        return f"json: cannot unmarshal {described(item, wanted)} into Go struct field {where} of type {wanted}"
 
     def named(self, place: Place) -> str:
         """A field as errors name it: the type that has it, and its path."""
@@ -88,7 +95,7 @@ class Reading:
         return out[1:]
 
 
-def _described(item: Any, wanted: str) -> str:
+def described(item: Any, wanted: str) -> str:
     """What a JSON value is called; a number that is refused by a numeric type is quoted."""
     if isinstance(item, bool):
         return "bool"

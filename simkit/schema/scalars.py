@@ -47,7 +47,7 @@ def integer(place: Place, limit: int) -> Decoder:
 
     def read(item: Any, reading: Reading) -> Any:
         if item.__class__ is not int or not -limit <= item < limit:
-            reading.mistyped(place, item)
+            return reading.no_integer(place, item, limit)
         return item
 
     return read

@@ -12,7 +12,7 @@ import orjson
 
 from simkit.engine.outside.address import Peer, Unreachable
 from simkit.engine.outside.gateway import Gateway
-from simkit.language.merge.gotext import json_type
+from simkit.meta.jsonread import go_kind
 
 _HEADERS: Final = {
     "Accept": "application/json, */*",
@@ -159,4 +159,4 @@ def check_types(found: Mapping[str, Any], struct: str, fields: Fields) -> None:
 
 
 def _wrong(given: Any, field: str, shown: str) -> str:
-    return f"json: cannot unmarshal {json_type(given)} into Go struct field {field} of type {shown}"
+    return f"json: cannot unmarshal {go_kind(given)} into Go struct field {field} of type {shown}"

@@ -95,7 +95,8 @@ def header_fault(value: Any) -> str:
                     f"couldn't get version/kind; json parse error: json: cannot unmarshal {jsonread.go_kind(given)} "
                     f"into Go struct field .{field} of type string"
                 )
-        return ""
+        given = (value or {}).get("apiVersion") or ""
+        return f"unexpected GroupVersion string: {given}" if given.count("/") > 1 else ""
     kind = jsonread.go_kind(value)
     return f"couldn't get version/kind; json parse error: json: cannot unmarshal {kind} into {_GO_HEADER}"
 
@@ -109,8 +110,6 @@ def check_kind(value: Any, body: bytes, group_version: GroupVersion, kind: str, 
     if fault:
         raise unrecognized(kind, fault, body)
     given_version, given_kind = (value or {}).get("apiVersion") or "", (value or {}).get("kind") or ""
-    if given_version.count("/") > 1:
-        raise unrecognized(kind, f"unexpected GroupVersion string: {given_version}", body)
     given = GroupVersion.parse(given_version) if given_version else group_version
     named = given_kind or kind
     if (given, named) == (group_version, kind):

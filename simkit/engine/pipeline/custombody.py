@@ -6,7 +6,7 @@ from typing import Any
 
 from simkit.engine.pipeline import bodies
 from simkit.kinds.apiextensions.definition import CustomVersion, Provider
-from simkit.meta.errors import bad_request, invalid
+from simkit.meta.errors import bad_request, internal, invalid
 from simkit.meta.fielderror import invalid_value
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import name_of
@@ -34,8 +34,7 @@ def header_fault(value: Any, body: bytes) -> str:
         return fault
     if not (value or {}).get("kind"):
         return f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
-    given = value.get("apiVersion") or ""
-    return f"unexpected GroupVersion string: {given}" if given.count("/") > 1 else ""
+    return ""
 
 
 def body_schema(custom: CustomVersion, value: Any) -> Schema:
@@ -53,6 +52,14 @@ def check_kind(custom: CustomVersion, value: Any) -> None:
             f"the API version in the data ({given}) does not match the expected API version ({custom.api_version})"
         )
     check_same(custom, value)
+
+
+def check_patched(custom: CustomVersion, patched: Any, *, whole: bool) -> None:
+    """Raises 500 for a patched object without version, 422 for a whole one that became another kind or version."""
+    if not patched.get("apiVersion"):
+        raise internal("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+    if whole:
+        check_same(custom, patched)
 
 
 def check_same(custom: CustomVersion, value: Any) -> None:

@@ -195,7 +195,7 @@ class Registry:
 
     def _check_version(self, write: Write, given: str, live: Entry) -> None:
         if not given or given == "0":
-            if write.place.rules.needs_version and write.strict_version:
+            if write.place.rules.needs_version:
                 detail = "must be specified for an update"
                 error = invalid_value("metadata.resourceVersion", Shown("0x0"), detail)
                 group, plural = write.place.resource  # the real server names the resource in place of the kind

@@ -65,8 +65,6 @@ class Write:
     """The uid that the live object must have; empty: any."""
     creates: bool = False
     """Whether the write makes the object where there is none."""
-    strict_version: bool = True
-    """Whether a resourceVersion in the wanted object must be the live one."""
     track: Callable[[Object | None, Draft], Draft] = _untracked
     mutate: Callable[[Draft, Object | None], Draft] = _unchanged
     validate: Callable[[Object, Object | None], None] = _accepted

@@ -12,7 +12,6 @@ _TYPES: Final = {
     int: "int64",
     float: "float64",
 }
-_JSON_TYPES: Final = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
 def shown(value: Any) -> str:
@@ -55,8 +54,3 @@ def as_string(value: Any) -> str:
 def type_name(value: Any) -> str:
     """The type that the server's language has for a decoded JSON value."""
     return "<nil>" if value is None else _TYPES.get(type(value), type(value).__name__)
-
-
-def json_type(value: Any) -> str:
-    """The word for a JSON value's type in the messages of the server's decoder."""
-    return "null" if value is None else _JSON_TYPES[type(value)]

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.language.merge.gotext import json_type
 from simkit.language.merge.refusal import PatchError, malformed, unfitting
+from simkit.meta.jsonread import go_kind
 from simkit.meta.objects import copied
 
 MAX_OPERATIONS: Final = 10_000
@@ -54,11 +54,11 @@ def checked_json_patch(patch: Any) -> Sequence[Operation]:
 def loosely_checked(patch: Any) -> Sequence[Operation]:
     """The same where nobody wants to know of fields that operations do not have; the words are others."""
     if patch is not None and not isinstance(patch, list):
-        raise malformed(f"json: cannot unmarshal {json_type(patch)} into Go value of type jsonpatch.Patch")
+        raise malformed(f"json: cannot unmarshal {go_kind(patch)} into Go value of type jsonpatch.Patch")
     operations = [operation if operation is not None else {} for operation in patch or ()]
     for operation in operations:
         if not isinstance(operation, dict):
-            raise malformed(f"json: cannot unmarshal {json_type(operation)} into Go value of type jsonpatch.Operation")
+            raise malformed(f"json: cannot unmarshal {go_kind(operation)} into Go value of type jsonpatch.Operation")
     _check_length(operations)
     return [{name: _text(name, value) for name, value in operation.items()} for operation in operations]
 
@@ -86,13 +86,13 @@ def _check_operation(operation: Any) -> None:
         value = operation.get(name)
         if value is not None and not isinstance(value, str):
             raise malformed(
-                f"error decoding patch: json: cannot unmarshal {json_type(value)} "
+                f"error decoding patch: json: cannot unmarshal {go_kind(value)} "
                 f"into Go struct field jsonPatchOp.{name} of type string"
             )
 
 
 def _undecodable(value: Any, into: str) -> PatchError:
-    return malformed(f"error decoding patch: json: cannot unmarshal {json_type(value)} into Go value of type {into}")
+    return malformed(f"error decoding patch: json: cannot unmarshal {go_kind(value)} into Go value of type {into}")
 
 
 def json_patch(document: Any, operations: Sequence[Operation]) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from simkit.language.merge.gotext import json_type
 from simkit.language.merge.refusal import malformed
+from simkit.meta.jsonread import go_kind
+
+NO_PATCH: Final = "Invalid JSON Patch"
 
 
 def merge_patch(document: Any, patch: Any) -> Any:
@@ -46,11 +47,11 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
-def checked_merge_patch(patch: Any) -> Mapping[str, Any]:
-    """A decoded body as a merge patch. Raises a 400 PatchError for anything but an object."""
-    if patch is None:
-        raise malformed("Invalid JSON Patch")
-    if not isinstance(patch, dict):
+def checked_merge_patch(patch: Any, *, loose: bool = False) -> Any:
+    """A decoded body as a merge patch. Raises a 400 PatchError for anything but an object, or, if ``loose``, a list."""
+    if patch is None or (loose and not isinstance(patch, dict | list)):
+        raise malformed(NO_PATCH)
+    if not isinstance(patch, dict) and not loose:
         into = "map[string]interface {}"
-        raise malformed(f"error decoding patch: json: cannot unmarshal {json_type(patch)} into Go value of type {into}")
+        raise malformed(f"error decoding patch: json: cannot unmarshal {go_kind(patch)} into Go value of type {into}")
     return patch

@@ -33,8 +33,7 @@ def arranged(merged: Sequence[Any], wanted: Sequence[Any], live: Sequence[Any], 
     >>> arranged(["a", "b", "c"], ["c", "a"], ["a", "b"], "")
     ['c', 'a', 'b']
     """
-    first = [_key(item, key) for item in wanted]
-    before = [_key(item, key) for item in live]
+    first, before = _keys(wanted, key), _keys(live, key)
     ours: list[tuple[int, Any]] = []
     theirs: list[tuple[int, Any]] = []
     for item in merged:
@@ -54,11 +53,16 @@ def _woven(kept: list[Any], patched: list[Any], before: Sequence[Any], key: str)
     return [*out, *kept, *patched]
 
 
+def _keys(items: Sequence[Any], key: str) -> list[Any]:
+    for place, item in enumerate(items):
+        if key and not isinstance(item, dict):
+            raise failed(f"value for key {place} is not a map")
+    return [_key(item, key) for item in items]
+
+
 def _key(item: Any, key: str) -> Any:
     if not key:
         return item
-    if not isinstance(item, dict):
-        raise failed("expected a map[string]interface {}, but received another type")
     if key not in item:
         raise failed(f"map: {shown(item)} does not contain declared merge key: {key}")
     return item[key]

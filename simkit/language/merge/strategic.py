@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.language.merge.gotext import as_string, json_type, shown, type_name
+from simkit.language.merge.gotext import as_string, shown, type_name
 from simkit.language.merge.mergepatch import without_nulls
 from simkit.language.merge.order import arranged
 from simkit.language.merge.refusal import PatchError, failed, malformed, unfitting
 from simkit.language.merge.typed import same
+from simkit.meta.jsonread import go_kind
 from simkit.schema.structural import Schema
 
 DIRECTIVE: Final = "$patch"
@@ -30,7 +31,7 @@ def checked_strategic_patch(patch: Any) -> Mapping[str, Any]:
         return {}
     if not isinstance(patch, dict):
         into = "map[string]interface {}"
-        raise malformed(f"json: cannot unmarshal {json_type(patch)} into Go value of type {into}")
+        raise malformed(f"json: cannot unmarshal {go_kind(patch)} into Go value of type {into}")
     return patch
 
 
@@ -188,12 +189,12 @@ def _merge_lists(original: list[Any], patch: list[Any], node: Schema, *, deletes
 
 def _hold_objects(*lists: Sequence[Any]) -> bool:
     """Whether the elements are objects. All must be of one type, and none a list."""
-    kinds = {type(item) for items in lists for item in items}
-    if list in kinds:
+    kinds = list(dict.fromkeys(type(item) for items in lists for item in items))
+    if kinds[0] is list:
         raise unfitting("lists of lists are not supported")
     if len(kinds) > 1:
         raise failed(f"list element types are not identical: {shown(list(lists))}")
-    return kinds == {dict}
+    return kinds == [dict]
 
 
 def _merge_scalars(original: list[Any], patch: list[Any], *, deletes: bool) -> list[Any]:
@@ -301,5 +302,5 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
         value = key_of(item, key) if key else item
         if not any(same(value, key_of(each, key) if key else each) for each in left):
             raise failed(
-                f"The order in patch list:\n{shown(patch)}\n doesn't match {SET_ORDER} list:\n{shown(order)}\n\n"
+                f"The order in patch list:\n{shown(patch)}\n doesn't match {SET_ORDER} list:\n{shown(order)}\n"
             )

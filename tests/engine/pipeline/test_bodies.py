@@ -26,7 +26,7 @@ def cluster() -> simkit.Cluster:
         (b'{"metadata":', "unexpected end of JSON input"),
         (b"\xff\xfe", "invalid character 'ÿ' looking for beginning of value"),
         (b"\xef\xbb\xbf{}", "invalid character 'ï' looking for beginning of value"),
-        (b'{"data":\x01}', r"invalid character '\u0001' looking for beginning of value"),
+        (b'{"data":\x01}', r"invalid character '\x01' looking for beginning of value"),
         (b'{"data":NaN}', "invalid character 'N' looking for beginning of value"),
         (b'{"data":-Infinity}', "invalid character 'I' in numeric literal"),
         (b'{"data":1e400}', "json: cannot unmarshal number 1e400 into Go value of type float64"),

@@ -48,7 +48,7 @@ def test_fields_that_operations_do_not_have(cluster: simkit.Cluster) -> None:
 
 def test_the_whole_object_is_replaced(cluster: simkit.Cluster) -> None:
     """The empty path is the object itself."""
-    whole = {"metadata": {"name": "a"}, "data": {"z": "2"}}
+    whole = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"z": "2"}}
     assert patch(cluster, [{"op": "replace", "path": "", "value": whole}]).object["data"] == {"z": "2"}
     nameless = patch(cluster, [{"op": "replace", "path": "", "value": {}}])
     assert (nameless.status, nameless.object["reason"]) == (400, "BadRequest")

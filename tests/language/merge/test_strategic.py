@@ -30,6 +30,7 @@ SMALL = Schema(
         "fields": {
             "keyed": KEYED,
             "scalars": {"type": "array", "patchStrategy": "merge", "items": {"type": "string"}},
+            "empty": {"type": "array", "patchStrategy": "merge", "items": {"type": "string"}},
             "plain": {"type": "array", "items": {"type": "string"}},
             "nolists": {"type": "array", "patchStrategy": "merge", "items": {"type": "object"}},
             "whole": {"type": "object", "patchStrategy": "replace", "values": {"type": "string"}},
@@ -43,6 +44,7 @@ SMALL = Schema(
 LIVE: dict[str, Any] = {
     "keyed": [{"name": "a", "value": "1"}, {"name": "b", "value": "2"}],
     "scalars": ["x", "y"],
+    "empty": [],
     "plain": ["x"],
     "whole": {"a": "1"},
     "inner": {"a": "1", "b": "2"},
@@ -93,7 +95,9 @@ def test_patches(patch: dict[str, Any], changed: dict[str, Any]) -> None:
         ({"keyed": [{"name": "a", "$patch": "nope"}]}, 500, "unknown patch type: nope in map: map[$patch:nope name:a]"),
         ({"keyed": [{"name": "a", "$patch": "merge"}]}, 500, "merging lists cannot yet be specified in the patch"),
         ({"keyed": ["a"]}, 500, "list element types are not identical: [[map[name:a value:1] map[name:b value:2]] [a]]"),
-        ({"scalars": [["x"]]}, 422, "the server rejected our request due to an error in our request"),
+        ({"scalars": [["x"]]}, 500, "list element types are not identical: [[x y] [[x]]]"),
+        ({"empty": [["x"]]}, 422, "the server rejected our request due to an error in our request"),
+        ({"$setElementOrder/keyed": ["a", "b"]}, 500, "value for key 0 is not a map"),
         ({"inner": {"$patch": 5}}, 500, "unknown patch type: %!s(int64=5) in map: map[$patch:5]"),
         ({"inner": {"$retainKeys": "a"}}, 400, "invalid patch format of retainKeys"),
         ({"inner": {"$retainKeys": ["a"], "b": "1"}}, 400, "invalid patch format of retainKeys"),

@@ -64,7 +64,6 @@ def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response
         subresource=target.subresource,
         dry_run=options.dry_run,
         creates=not target.subresource,
-        strict_version=False,
         mutate=keeper.mutate,
         validate=keeper.validate,
         identity=exchange.actor(),

@@ -73,26 +73,26 @@ def fit(
     validation: str,
     repeated: Sequence[str] = (),
     *,
-    sort: bool = False,
+    converted: bool = False,
     keep_nulls: bool = False,
 ) -> Draft:
     """A decoded value as an object of the kind: typed, without unknown fields, kind and apiVersion filled in.
 
-    ``repeated`` are faults that were found before, in the text of the body. ``sort`` tells of unknown fields by name.
-    Nulls that a custom kind does not allow are dropped, but for ``keep_nulls``.
+    ``repeated`` are faults that were found before, in the text of the body. Of a ``converted`` value, which came of a
+    strategic merge, they are told by name. Nulls that a custom kind does not allow are dropped, but for ``keep_nulls``.
     """
     try:
-        decoded = decode(value or {}, schema)
+        decoded = decode(value or {}, schema, converted=converted)
     except DecodeError as error:
         raise bad_request(f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {error}') from None
-    report(exchange, gvk, validation, [*repeated, *(sorted(decoded.problems) if sort else decoded.problems)])
+    report(exchange, gvk, validation, [*repeated, *decoded.problems])
     draft: Draft = {"kind": gvk.kind, "apiVersion": gvk.api_version}
     if not schema.name and not keep_nulls:
         drop_nulls(decoded.object, schema)
     draft.update(decoded.object)
     draft["kind"], draft["apiVersion"] = gvk.kind, gvk.api_version
     metadata = draft["metadata"] = dict(draft.get("metadata") or {})
-    if at(value, "metadata", "managedFields") == []:  # an empty list is a wish: to forget all owners
+    if schema.name and at(value, "metadata", "managedFields") == []:  # a wish, but of custom objects: forget all owners
         metadata["managedFields"] = []
     return draft
 
