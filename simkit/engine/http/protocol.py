@@ -7,6 +7,7 @@ answers to compress, pipelined requests behind a stream, clients that do not rea
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -45,6 +46,8 @@ BODY_SECONDS: Final = 60.0
 """Seconds within which the rest of a request must follow."""
 HEAD_LIMIT: Final = 1024 * 1024
 """Bytes that the request line and the headers may have together."""
+_BROKEN: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+"""What stands in a path where two digits of a character are missing."""
 JOIN_BELOW: Final = 64 * 1024
 """Bytes of a body up to which copying it behind its head is cheaper than a second write."""
 
@@ -206,6 +209,9 @@ class Conversation(HttpToolsProtocol):
             and len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > HEAD_LIMIT
         ):
             self._refuse(431)
+        elif b"%" in self.url and _BROKEN.search(self.url.partition(b"?")[0]):
+            self._refuse(400)
+        if self.transport.is_closing():
             self._dropping = True
             return
         idle = self.cycle is None or self.cycle.response_complete
