@@ -121,8 +121,9 @@ def settings(args: argparse.Namespace, serving: Serving) -> Settings:
         keys.append(made.token_key)  # whoever names no key to sign with means the made one to be good
     return Settings(
         anonymous_auth=args.anonymous_auth,
-        client_authorities=serving.trusted_clients(made),
-        proxy_authorities=serving.proxy_authorities,
+        client_authorities=made.authority.read_bytes(),
+        client_authorities_file=args.client_ca_file,
+        proxy_authorities_file=args.requestheader_client_ca_file,
         proxy_names=args.requestheader_allowed_names,
         proxy_user_headers=args.requestheader_username_headers,
         proxy_group_headers=args.requestheader_group_headers,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
@@ -14,7 +15,7 @@ from simkit.engine.authn.config import Settings, build
 from simkit.engine.authn.union import Union
 from simkit.engine.http.signing import Pair, make_authority
 from simkit.meta.clock import SimulatedClock
-from simkit.meta.errors import StatusError
+from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import Credentials
 
 START = datetime(2024, 4, 17, tzinfo=UTC)
@@ -59,6 +60,35 @@ def test_a_proxy_is_no_client() -> None:
     """A certificate of the proxies' authority is no identity, even if it names an administrator."""
     admin = PROXIES.sign_client("admin", ("system:masters",), SPAN)
     assert who(authenticator(), shown(admin)) == 401
+
+
+def test_authorities_change(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Files of authorities count as they are: who is taken out vouches for nobody, verified before or not."""
+    clients, proxies = tmp_path / "clients.crt", tmp_path / "proxies.crt"
+    clients.write_bytes(CLIENTS.certificate_pem())
+    proxies.write_bytes(PROXIES.certificate_pem())
+    clock = SimulatedClock(START)
+    files = Settings(client_authorities_file=clients, proxy_authorities_file=proxies)
+    union = build(files, lambda *_: None, clock).authenticator
+    eve, ivy = (shown(pair.sign_client("eve", (), SPAN)) for pair in (CLIENTS, STRANGERS))
+    front = shown(PROXIES.sign_client("front", (), SPAN), SAYS)
+
+    def seen() -> list[str | int]:
+        found = (who(union, each) for each in (eve, ivy, front))
+        return [each if isinstance(each, int) else each[0] for each in found]
+
+    assert seen() == ["eve", 401, "ann"]
+    clients.write_bytes(STRANGERS.certificate_pem())
+    assert seen() == ["eve", 401, "ann"]
+    clock.advance(seconds=2)
+    assert seen() == [401, "eve", "ann"]
+    for broken in (b"", b"-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n"):
+        proxies.write_bytes(broken)
+        clock.advance(seconds=2)
+        assert seen() == [401, "eve", "ann"]
+    assert "everything stays as it was" in caplog.text
+    with pytest.raises(SimkitError, match="bundle of certificate authorities"):
+        build(files, lambda *_: None, clock)
 
 
 def test_only_named_proxies() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
+from simkit.engine.outside.watchedfile import WatchedFile
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, unauthorized
 from simkit.meta.identity import Identity
@@ -34,6 +36,15 @@ class ChainVerifier:
         self._verified: OrderedDict[tuple[bytes, ...], tuple[float, float, Identity | None]] = OrderedDict()
         self._lock = Lock()
 
+    def trust(self, authorities: bytes) -> None:
+        """Read a PEM bundle now, instead of at the first chain. Raises SimkitError where it cannot be read."""
+        from simkit.engine.authn.chain import load_authorities
+
+        try:
+            self._trusted = tuple(load_authorities(authorities))
+        except ValueError as error:
+            raise SimkitError(f"the bundle of certificate authorities cannot be read: {error}") from error
+
     def verify(self, chain: tuple[bytes, ...]) -> Identity | None:
         """The subject of the leaf, None where it has no common name. Raises a 401 StatusError for a bad chain."""
         now = self._clock.now()
@@ -61,19 +72,59 @@ class ChainVerifier:
         return identity
 
 
+class WatchedAuthorities:
+    """Authorities out of a file, which is read again when it changes: who is no longer in it vouches for nobody.
+
+    Parameters
+    ----------
+    path
+        A PEM bundle. A change that leaves no readable bundle counts for nothing, with a warning in the log.
+    others
+        A PEM bundle of further authorities, which stay.
+    clock
+        On which certificates begin and end, and the next look at the file is due.
+
+    Raises
+    ------
+    SimkitError
+        For a file that holds no bundle at the start.
+    """
+
+    def __init__(self, path: Path, others: bytes, clock: Clock) -> None:
+        def made(content: bytes) -> ChainVerifier:
+            verifier = ChainVerifier(content, clock)
+            verifier.trust(content + b"\n" + others)
+            return verifier
+
+        self._file = WatchedFile(path, made, clock)
+
+    def verify(self, chain: tuple[bytes, ...]) -> Identity | None:
+        """What ``ChainVerifier.verify`` says of the authorities as they are now."""
+        return self._file.current().verify(chain)
+
+
+Authorities = bytes | WatchedAuthorities
+"""A PEM bundle, or a file of one."""
+
+
+def verifier_of(authorities: Authorities, clock: Clock) -> ChainVerifier | WatchedAuthorities:
+    """What verifies chains against some authorities. Raises SimkitError for a bundle without a certificate."""
+    return ChainVerifier(authorities, clock) if isinstance(authorities, bytes) else authorities
+
+
 class ClientCertificates:
     """Authenticates peers whose certificate chain leads to one of the client authorities.
 
     Parameters
     ----------
     authorities
-        PEM bundle of the authorities that vouch for users.
+        Those that vouch for users.
     clock
         On which certificates begin and end.
     """
 
-    def __init__(self, authorities: bytes, clock: Clock) -> None:
-        self._verifier = ChainVerifier(authorities, clock)
+    def __init__(self, authorities: Authorities, clock: Clock) -> None:
+        self._verifier = verifier_of(authorities, clock)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
         """The subject as an identity; None without a certificate or without a common name. Raises 401."""

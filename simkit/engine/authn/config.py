@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from simkit.engine.authn.bootstrap import BootstrapTokens
-from simkit.engine.authn.certificate import ClientCertificates
+from simkit.engine.authn.certificate import Authorities, ClientCertificates, WatchedAuthorities
 from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.lookup import Lookup
 from simkit.engine.authn.madekey import MadeKey, MadeKeyTokens
@@ -39,6 +39,9 @@ class Settings:
     anonymous_auth: bool = True
     client_authorities: bytes = b""
     proxy_authorities: bytes = b""
+    client_authorities_file: Path | None = None
+    proxy_authorities_file: Path | None = None
+    """Further ones, which count as they are in the files."""
     proxy_names: Sequence[str] = ()
     proxy_user_headers: Sequence[str] = USER_HEADERS
     proxy_group_headers: Sequence[str] = GROUP_HEADERS
@@ -122,10 +125,12 @@ def build(settings: Settings, lookup: Lookup, clock: Clock, counters: Counters |
 def _published(settings: Settings) -> dict[str, str]:
     """The content of the config map from which other servers of the cluster learn whom to believe."""
     found: dict[str, str] = {}
-    if settings.client_authorities:
-        found["client-ca-file"] = settings.client_authorities.decode()
-    if settings.proxy_authorities:
-        found["requestheader-client-ca-file"] = settings.proxy_authorities.decode()
+    clients = _bundle(settings.client_authorities_file, settings.client_authorities)
+    proxies = _bundle(settings.proxy_authorities_file, settings.proxy_authorities)
+    if clients:
+        found["client-ca-file"] = clients.decode()
+    if proxies:
+        found["requestheader-client-ca-file"] = proxies.decode()
         for name, values in (
             ("allowed-names", settings.proxy_names),
             ("username-headers", settings.proxy_user_headers),
@@ -134,6 +139,11 @@ def _published(settings: Settings) -> dict[str, str]:
         ):
             found[f"requestheader-{name}"] = orjson.dumps(list(values)).decode()
     return found
+
+
+def _bundle(file: Path | None, others: bytes) -> bytes:
+    """All authorities as they are now, in one PEM text."""
+    return b"\n".join(filter(None, (read_file(file) if file is not None else b"", others)))
 
 
 def in_process(
@@ -180,10 +190,12 @@ def _from_outside(
 
 def _by_certificate(settings: Settings, clock: Clock) -> list[Authenticator]:
     found: list[Authenticator] = []
-    if settings.proxy_authorities:
+    clients = _authorities(settings.client_authorities_file, settings.client_authorities, clock)
+    proxies = _authorities(settings.proxy_authorities_file, settings.proxy_authorities, clock)
+    if proxies:
         found.append(
             RequestHeaders(
-                settings.proxy_authorities,
+                proxies,
                 clock,
                 allowed_names=settings.proxy_names,
                 user_headers=settings.proxy_user_headers,
@@ -191,9 +203,13 @@ def _by_certificate(settings: Settings, clock: Clock) -> list[Authenticator]:
                 extra_prefixes=settings.proxy_extra_prefixes,
             )
         )
-    if settings.client_authorities:
-        found.append(ClientCertificates(settings.client_authorities, clock))
+    if clients:
+        found.append(ClientCertificates(clients, clock))
     return found
+
+
+def _authorities(file: Path | None, others: bytes, clock: Clock) -> Authorities:
+    return WatchedAuthorities(file, others, clock) if file is not None else others
 
 
 def _issuer(settings: Settings, name: str) -> Issuer | None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from simkit.engine.authn.certificate import ChainVerifier
+from simkit.engine.authn.certificate import Authorities, verifier_of
 from simkit.meta.clock import Clock
 from simkit.meta.errors import unauthorized
 from simkit.meta.identity import Identity
@@ -37,7 +37,7 @@ class RequestHeaders:
     Parameters
     ----------
     authorities
-        PEM bundle of the authorities that vouch for proxies: not those that vouch for users.
+        Those that vouch for proxies: not those that vouch for users.
     clock
         On which certificates begin and end.
     allowed_names
@@ -48,7 +48,7 @@ class RequestHeaders:
 
     def __init__(
         self,
-        authorities: bytes,
+        authorities: Authorities,
         clock: Clock,
         *,
         allowed_names: Collection[str] = (),
@@ -56,7 +56,7 @@ class RequestHeaders:
         group_headers: Sequence[str] = GROUP_HEADERS,
         extra_prefixes: Sequence[str] = EXTRA_PREFIXES,
     ) -> None:
-        self._verifier = ChainVerifier(authorities, clock)
+        self._verifier = verifier_of(authorities, clock)
         self._allowed = frozenset(allowed_names)
         self._user_headers = tuple(name.lower() for name in user_headers)
         self._group_headers = tuple(name.lower() for name in group_headers)

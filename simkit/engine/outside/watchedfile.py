@@ -43,7 +43,7 @@ class WatchedFile(Generic[T]):
     clock
         When the next look is due.
     counters, family
-        Where reloads are counted: under this name with the endings of counter and gauge.
+        Where reloads are counted, if anywhere: under this name with the endings of counter and gauge.
 
     Notes
     -----
@@ -52,7 +52,12 @@ class WatchedFile(Generic[T]):
     """
 
     def __init__(
-        self, path: str | Path, build: Callable[[bytes], T], clock: Clock, counters: Counters, family: str
+        self,
+        path: str | Path,
+        build: Callable[[bytes], T],
+        clock: Clock,
+        counters: Counters | None = None,
+        family: str = "",
     ) -> None:
         self._path, self._build, self._clock = Path(path), build, clock
         self._counters, self._family = counters, family
@@ -96,6 +101,8 @@ class WatchedFile(Generic[T]):
         self._tell("success", now)
 
     def _tell(self, status: str, now: float) -> None:
+        if self._counters is None:
+            return
         self._counters.count(f"{self._family}s_total", SERVER_HASH, status)
         self._counters.set(f"{self._family}_last_timestamp_seconds", SERVER_HASH, status, value=now)
 
