@@ -109,7 +109,7 @@ def _with_decimal_suffix(nano: int, *, exponent_form: bool) -> str:
 
 @remembered(8192)
 def parse(text: str) -> Quantity:
-    """The quantity that a text means. Amounts finer than billionths are rounded up.
+    """The quantity that a text means. Amounts finer than billionths are rounded up; a suffix alone means nothing, 0.
 
     Amounts with binary suffixes are capped at 64 bits, others where no machine would hold them.
 
@@ -119,7 +119,7 @@ def parse(text: str) -> Quantity:
         In the real server's words.
     """
     match = _TEXT.fullmatch(text)
-    if match is None or not (match[2] or match[3]):
+    if match is None or not text:
         raise QuantityError(FORMAT_RULE)
     sign, number, fraction, suffix = match.groups(default="")
     family, factor, exponent = _suffix(suffix)
@@ -157,7 +157,7 @@ def _suffix(suffix: str) -> tuple[Format, int, int]:
     if suffix in _BINARY:
         return "BinarySI", 1 << _BINARY[suffix], 0
     exponent = _EXPONENT.fullmatch(suffix)
-    if exponent is None or len(exponent[1]) > _LONGEST_EXPONENT:
+    if exponent is None or len(exponent[1].lstrip("+-0")) > _LONGEST_EXPONENT:
         raise QuantityError(SUFFIX_RULE)
     return "DecimalExponent", 1, int(exponent[1])
 

@@ -92,6 +92,28 @@ def _chosen(generator: Generator, result: str, branch: Node) -> None:
     generator.flush()
 
 
+def is_alternative(node: Call) -> bool:
+    """Whether a call is ``or`` or ``orValue`` of an optional."""
+    return node.function in ("or", "orValue") and node.target is not None and len(node.arguments) == 1
+
+
+def alternative(generator: Generator, node: Call) -> Code:
+    """``or`` and ``orValue``: cost nothing, and look at their argument only where the optional is empty."""
+    assert node.target is not None
+    generator.flush()
+    result = generator.fresh()
+    generator.line(f"{result} = optional({generator.value(node.target)})")
+    generator.flush()
+    generator.line(f"if {result}.present:")
+    with generator.indented():
+        generator.line(f"{result} = {result}" if node.function == "or" else f"{result} = {result}.value")
+    generator.line("else:")
+    with generator.indented():
+        generator.line(f"{result} = {generator.value(node.arguments[0])}")
+        generator.flush()
+    return Code(result)
+
+
 def comprehension(generator: Generator, node: Comprehension) -> Code:
     """all, exists, exists_one, map and filter, and their like over keys and values."""
     text, declared = generator.code(node.source)

@@ -304,7 +304,7 @@ class Checker:
         found = self._check(node)
         if not optional:
             return found
-        if not is_optional(found) and not is_open(found):
+        if not is_optional(found) and found.kind != "dyn":
             self._mismatch(node, optional_of(found), found)
         return unwrapped(found)
 

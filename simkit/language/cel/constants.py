@@ -7,9 +7,10 @@ mix types, unless it is an argument of format.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 from simkit.language.cel.conversions import CONVERSIONS
+from simkit.language.cel.cost_actual import is_constant
 from simkit.language.cel.errors import EvaluationError, Issue
 from simkit.language.cel.lib_regex import PatternError, pattern
 from simkit.language.cel.tree import Call, ListNode, Literal, MapNode, Node
@@ -65,6 +66,22 @@ def _call(node: Call) -> Iterator[Issue]:
             yield Issue(argument.position, "invalid matches argument")
 
 
+def _conversion(node: Node) -> Any:
+    """The value of a constant, of a conversion of one and so on; None where the node is none of these.
+
+    Lists and maps are taken for empty ones: no conversion accepts any.
+    """
+    if isinstance(node, Literal):
+        return node.value
+    if isinstance(node, ListNode | MapNode):
+        return [] if isinstance(node, ListNode) else {}
+    if not isinstance(node, Call) or node.function not in CONVERSIONS or len(node.arguments) != 1 or node.target:
+        return None
+    if not is_constant(node.arguments[0]):
+        return None
+    return CONVERSIONS[node.function](_conversion(node.arguments[0]))
+
+
 def instantiation_error(node: Node) -> str | None:
     """What the real server finds when it prepares a checked expression to run: constant conversions and patterns."""
     for child in node.children():
@@ -73,11 +90,10 @@ def instantiation_error(node: Node) -> str | None:
             return found
     if not isinstance(node, Call):
         return None
-    if node.function in CONVERSIONS and len(node.arguments) == 1 and isinstance(node.arguments[0], Literal):
-        try:
-            CONVERSIONS[node.function](node.arguments[0].value)
-        except EvaluationError as error:
-            return str(error)
+    try:
+        _conversion(node)
+    except EvaluationError as error:
+        return str(error)
     if node.function in ("find", "findAll", "matches") and node.arguments:
         expression = node.arguments[1 if node.target is None and len(node.arguments) > 1 else 0]
         if isinstance(expression, Literal) and isinstance(expression.value, str):

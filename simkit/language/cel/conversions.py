@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from simkit.language.cel.errors import EvaluationError, no_overload
@@ -33,7 +33,14 @@ TYPE_NAMES: Final = {
 """Names of type values where they differ from the kind."""
 
 
+def signature(function: str, values: Iterable[Any]) -> str:
+    """How errors name a call: ``function(int, string)``."""
+    return f"{function}({', '.join(TYPE_NAMES.get(kind, kind) for kind in map(kind_of, values))})"
+
+
 def _impossible(value: Any, wanted: str) -> EvaluationError:
+    if kind_of(value) not in ("string", "bytes"):
+        return no_overload(signature(wanted.rpartition(".")[2].lower(), [value]))
     return EvaluationError(f"type conversion error from '{type_of(value)}' to '{wanted}'")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from simkit.language.cel.conversions import signature
 from simkit.language.cel.errors import no_overload
 from simkit.language.cel.types import Type, parameters_in, parsed, parsed_list
 from simkit.language.cel.values import kind_of
@@ -84,6 +85,10 @@ class Library:
         return self.since <= version and (self.until is None or version < self.until)
 
 
+_UNSIGNED: Final = frozenset({"startsWith", "endsWith", "contains", "matches", "find", "size"})
+"""Functions that the real server finds by one argument alone; their errors name no types."""
+
+
 @dataclass(slots=True)
 class Function:
     """All overloads of one name, in the order in which the checker tries them."""
@@ -100,7 +105,7 @@ class Function:
             kinds = [kind_of(value) for value in values]
             run = next((each.run for each in self.overloads if each.member == member and each.accepts(kinds)), None)
             if run is None:
-                raise no_overload()
+                raise no_overload("" if self.name in _UNSIGNED else signature(self.name, values))
             self._chosen[classes] = run
         return run(*values)
 

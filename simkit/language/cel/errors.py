@@ -28,9 +28,9 @@ class BudgetExceeded(Exception):
         super().__init__("operation cancelled: actual cost limit exceeded")
 
 
-def no_overload() -> EvaluationError:
-    """The error of an operation that does not exist for the values it was given."""
-    return EvaluationError("no such overload")
+def no_overload(signature: str = "") -> EvaluationError:
+    """The error of an operation that does not exist for the values it was given; of a function, with their types."""
+    return EvaluationError(f"no such overload: {signature}" if signature else "no such overload")
 
 
 def no_key(key: object) -> EvaluationError:

@@ -54,6 +54,10 @@ class _NeedsStatements(Exception):
     """What is to be one Python expression cannot be written as one."""
 
 
+def _is_empty_list(node: Node) -> bool:
+    return isinstance(node, ListNode) and not node.elements
+
+
 class Generator:
     """Writes one variant of one expression. ``strict`` charges the costs of library functions."""
 
@@ -278,6 +282,10 @@ class Generator:
             return branches.conditional(self, node)
         if node.function in ("_[_]", "_[?_]", "_?._"):
             return self._index(node)
+        if branches.is_alternative(node):
+            return branches.alternative(self, node)
+        if node.function == "@in" and _is_empty_list(node.arguments[1]):
+            return Code("False")  # the real server finds this out before it runs, and evaluates nothing
         arguments = node.arguments if node.target is None else [node.target, *node.arguments]
         if node.function == "size" and self.fast and arguments[0].type.kind in ("list", "map", "string", "dyn"):
             self.spend(1)

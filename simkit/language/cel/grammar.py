@@ -50,6 +50,8 @@ optional_field: "?" IDENT
 
 _TERMINALS: Final = {
     "FLOAT_LIT": r"/-?(?:[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)/",
+    "INT_LIT": r"/-?(?:0x[0-9a-fA-F]+(?![0-9a-fA-FuU])|[0-9]+(?![0-9uU]|x[0-9a-fA-F]))/",
+    "UINT_LIT": r"/(?:0x[0-9a-fA-F]+|[0-9]+)[uU]/",
     "STRING_LIT": (
         r"""/(?:[rR]"[^"\n\r]*"|[rR]'[^'\n\r]*'|"""
         rf""""(?:{_ESCAPES}|[^"\n\r\\])*"|'(?:{_ESCAPES}|[^'\n\r\\])*')/"""
@@ -59,7 +61,8 @@ _TERMINALS: Final = {
         rf"""\"\"\"(?:{_ESCAPES}|[^\\])*?\"\"\"|\'\'\'(?:{_ESCAPES}|[^\\])*?\'\'\')/"""
     ),
 }
-"""Terminals that celpy reads more loosely: it takes unknown escapes for letters, and a dot may end a number."""
+"""Terminals that celpy reads more loosely: it takes unknown escapes for letters, a dot may end a number,
+and a sign may belong to an unsigned one."""
 _WORDS: Final = {"true": "BOOL_LIT", "false": "BOOL_LIT", "null": "NULL_LIT", "in": "IN"}
 
 

@@ -8,12 +8,12 @@ from typing import ClassVar, Final
 from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.values import INT_MAX, INT_MIN
-from simkit.meta.quantity import NANO, QuantityError, parse
+from simkit.meta.quantity import NANO, Quantity, QuantityError, parse
 
 _FINEST: Final = -9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class QuantityValue:
     """An amount in billionths, and the power of ten that the real server counts in.
 
@@ -23,6 +23,9 @@ class QuantityValue:
     cel_kind: ClassVar[str] = "kubernetes.Quantity"
     nano: int
     unit: int | None = field(default=0, compare=False)
+
+    def __repr__(self) -> str:
+        return f"quantity('{Quantity(self.nano)}')"
 
     @property
     def number(self) -> int | None:

@@ -9,6 +9,7 @@ from urllib.parse import unquote, unquote_plus
 
 from simkit.language.cel.declarations import Library, declared
 from simkit.language.cel.errors import EvaluationError
+from simkit.meta.fielderror import quoted
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BAD_ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2})")
@@ -113,7 +114,7 @@ def fault(text: str) -> str:
     try:
         _parse(text)
     except _NoUrl as error:
-        return f'parse "{text}": {error}'
+        return f"parse {quoted(text)}: {error}"
     return ""
 
 

@@ -261,6 +261,16 @@ def plain_key(key: Any) -> Any:
     return key.value if type(key) is BoolKey else key
 
 
+_GO_NAMES: Final = {"optional": "*types.Optional", "type": "*types.Type"}
+
+
+def _not_iterable(kind: str) -> EvaluationError:
+    """The error of a comprehension over what is neither list nor map, which names the real server's own type."""
+    package, _, name = kind.rpartition(".")
+    found = _GO_NAMES.get(kind) or f"{'cel' if package else 'types'}.{name[:1].upper()}{name[1:]}"
+    return EvaluationError(f"got '{found}', expected iterable type")
+
+
 def elements(container: Any) -> Iterable[Any]:
     """What a comprehension visits: elements of a list, keys of a map."""
     kind = kind_of(container)
@@ -269,7 +279,7 @@ def elements(container: Any) -> Iterable[Any]:
         return found
     if kind == "map":
         return map(plain_key, container)
-    raise no_overload()
+    raise _not_iterable(kind)
 
 
 def pairs(container: Any) -> Iterable[tuple[Any, Any]]:
@@ -279,7 +289,7 @@ def pairs(container: Any) -> Iterable[tuple[Any, Any]]:
         return enumerate(container)
     if kind == "map":
         return [(plain_key(key), value) for key, value in container.items()]
-    raise no_overload()
+    raise _not_iterable(kind)
 
 
 def insert(found: dict[Any, Any], entries: Any) -> None:
@@ -304,12 +314,14 @@ def index(container: Any, key: Any) -> Any:
             raise no_key(key) from None
     if kind == "list":
         return container[_position(container, key)]
-    raise no_overload()
+    raise no_key(key)
 
 
 def _position(container: Sequence[Any], key: Any) -> int:
     kind = kind_of(key)
-    if kind == "double" and key == int(key):
+    if kind == "double":
+        if key % 1:
+            raise EvaluationError(f"unsupported index value {shown(key)} in list")
         key = int(key)
     elif kind not in ("int", "uint"):
         raise EvaluationError(f"unsupported index type '{kind}' in list")

@@ -67,11 +67,16 @@ def optional_field(value: Any, name: str, adapt: Callable[[Any], Any] | None) ->
     return Optional(True, value[name] if adapt is None else adapt(value[name]))
 
 
-def listed(found: Any) -> tuple[Any, ...]:
-    """What ``[?x]`` adds to a list."""
+def optional(found: Any) -> Optional:
+    """The optional whose ``or`` or ``orValue`` is asked for."""
     if type(found) is not Optional:
         raise no_overload()
-    return (found.value,) if found.present else ()
+    return found
+
+
+def listed(found: Any) -> tuple[Any, ...]:
+    """What ``[?x]`` adds to a list."""
+    return (found.value,) if optional(found).present else ()
 
 
 def paired(key: Any, found: Any) -> Iterable[tuple[Any, Any]]:
@@ -101,6 +106,7 @@ GLOBALS: Final[Mapping[str, Any]] = {
             field,
             holds,
             optional_field,
+            optional,
             listed,
             paired,
             int_overflow,

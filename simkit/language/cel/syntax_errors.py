@@ -97,7 +97,22 @@ def _read(source: str, position: int, symbols: dict[str, str]) -> tuple[int, str
 
 
 def _read_string(source: str, quote: re.Match[str]) -> tuple[int, str]:
-    kind = "BYTES_LIT" if quote[0][0] in "bB" else "STRING_LIT"
+    """A string; what begins like one, but does not end, is read as the longest token that it begins with."""
+    end, kind = _read_whole_string(source, quote)
+    prefix = len(quote[0]) - len(quote[1])
+    if not kind and len(quote[1]) > 1:
+        return quote.start() + prefix + 2, _string_kind(quote)
+    if not kind and prefix:
+        return quote.start() + prefix, "IDENT"
+    return end, kind
+
+
+def _string_kind(quote: re.Match[str]) -> str:
+    return "BYTES_LIT" if quote[0][0] in "bB" else "STRING_LIT"
+
+
+def _read_whole_string(source: str, quote: re.Match[str]) -> tuple[int, str]:
+    kind = _string_kind(quote)
     raw, closing, position = "r" in quote[0].lower(), quote[1], quote.end()
     while position < len(source):
         if source.startswith(closing, position):

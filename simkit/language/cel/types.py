@@ -40,7 +40,7 @@ class Type:
     """Of an object: its fields."""
 
     def __str__(self) -> str:
-        if not self.parameters or self.kind == "type":
+        if not self.parameters:
             return self.name
         return f"{self.name}({', '.join(map(str, self.parameters))})"
 

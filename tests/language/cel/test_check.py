@@ -46,7 +46,7 @@ def environment(declared: Callable[..., Declared]) -> Environment:
         ("o.optMap(x, string(x))", "optional(string)"),
         ("self.?name", "optional(string)"),
         ("self.labels[?'a'].orValue('')", "string"),
-        ("type(1)", "type"),
+        ("type(1)", "type(int)"),
         ("optional.none()", "optional(dyn)"),
         ("any == 1 || any.all(x, x)", "bool"),
         ("timestamp('2020-01-01T00:00:00Z') - timestamp('2020-01-01T00:00:00Z')", "duration"),
@@ -65,6 +65,8 @@ def test_types(source: str, found: str, environment: Environment) -> None:
         ("self.name.x", "1:10: type 'string' does not support field selection"),
         ("quantity('1').x", "1:14: unexpected failed resolution of 'kubernetes.Quantity'"),
         ("self.count + self.name", "1:12: found no matching overload for '_+_' applied to '(int, string)'"),
+        ("type(1) + 1", "1:9: found no matching overload for '_+_' applied to '(type(int), int)'"),
+        ("-1u == 1u", "1:1: found no matching overload for '-_' applied to '(uint)'"),
         ("size(1)", "1:5: found no matching overload for 'size' applied to '(int)'"),
         (
             "self.name.all(x, true)",
@@ -94,6 +96,16 @@ def test_wide_letters_move_the_caret() -> None:
     with pytest.raises(CompileError) as caught:
         Environment().compile("'é' == nope")
     assert str(caught.value).splitlines()[-1] == " | .．.....^"
+
+
+def test_optional_entries_that_are_wrong() -> None:
+    """An optional element whose value is an error is reported as no optional, too."""
+    with pytest.raises(CompileError) as caught:
+        Environment().compile("[?nope]")
+    assert [str(issue.text) for issue in caught.value.issues] == [
+        "undeclared reference to 'nope' (in container '')",
+        "expected type 'optional(!error!)' but found '!error!'",
+    ]
 
 
 def test_every_error_is_reported() -> None:

@@ -42,6 +42,9 @@ def evaluated(source: str) -> Any:
         ("{?'a': o.?a, ?'b': o.?zz}", {"a": 1}),
         ("o[?'a'].optMap(x, x + 1).value()", 2),
         ("o[?'a'].optFlatMap(x, optional.of(x)).or(optional.none())", Optional(True, 1)),
+        ("o.?a.orValue(1 / l[1]) + 1", 2),
+        ("o.?zz.or(o.?a).orValue(o.missing)", 1),
+        ("1 / l[1] in []", False),
         ("optional.ofNonZeroValue(0)", NONE),
         ("o.zz == 1 || true", True),
         ("true || o.zz == 1", True),
@@ -96,7 +99,15 @@ def test_values(source: str, value: Any) -> None:
         ("o.s < 1", "no such overload"),
         ("o.s && true", "no such overload"),
         ("o.a ? 1 : 2", "no such overload"),
-        ("o.a.all(x, true)", "no such overload"),
+        ("o.a.all(x, true)", "got 'types.Int', expected iterable type"),
+        ("dyn(type(o)).map(x, x)", "got '*types.Type', expected iterable type"),
+        ("o.a[0]", "no such key: 0"),
+        ("l[dyn(1.5)]", "unsupported index value 1.5 in list"),
+        ("o.a.lowerAscii()", "no such overload: lowerAscii(int)"),
+        ("o.a.replace(o.s, 'b')", "no such overload: replace(int, string, string)"),
+        ("o.a.startsWith('b')", "no such overload"),
+        ("bool(o.a)", "no such overload: bool(int)"),
+        ("timestamp(o.l)", "no such overload: timestamp(list)"),
         ("o.l.join(',') == ''", "no such overload"),
         ("l.all(x, 6 / x > 1)", "division by zero"),
         ("o.zz == 1 || 1 / l[1] == 1", "no such key: zz"),
@@ -158,6 +169,9 @@ def test_constants_are_read_when_compiled() -> None:
     for source, text in (
         ("'a'.find('[a') == ''", "error parsing regexp: missing closing ]: `[a`"),
         ("int('x') == 1", "type conversion error from 'string' to 'int'"),
+        ("bool(string(1e3))", "type conversion error from 'string' to 'bool'"),
+        ("type(uint(double(-3))) == int", "unsigned integer overflow"),
+        ("int(dyn([1])) == 1", "no such overload: int(list)"),
     ):
         with pytest.raises(InstantiationError) as caught:
             ENVIRONMENT.compile(source)

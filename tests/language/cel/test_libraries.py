@@ -121,6 +121,10 @@ def test_functions(source: str, value: Any) -> None:
             "url('path').getHost()",
             'URL parse error during conversion from string: parse "path": invalid URI for request',
         ),
+        (
+            r"url('\\d').getHost()",
+            r'URL parse error during conversion from string: parse "\\d": invalid URI for request',
+        ),
         ("ip('x')", 'IP Address "x" parse error during conversion from string: ParseAddr("x"): unable to parse IP'),
         ("ip('::1%a')", 'IP address "::1%a" with zone value is not allowed'),
         ("cidr('10.0.0.0/8').containsIP('10')", "no such overload"),

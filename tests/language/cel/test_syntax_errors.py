@@ -67,6 +67,10 @@ WRONG: list[tuple[str, list[tuple[int, str]]]] = [
     ("true ? 1 2", [(10, "missing ':' at '2'")]),
     ("true ? 1 2 : 3", [(10, "extraneous input '2' expecting ':'")]),
     # texts and numbers
+    ('"""a', [(3, "token recognition error at: '\"a'")]),
+    ('r"""a', [(4, "token recognition error at: '\"a'")]),
+    ('b"a', [(2, "token recognition error at: '\"a'")]),
+    ('"""a" == "a"', [(3, "mismatched input '\"a\"' expecting <EOF>")]),
     (
         '"\\xFh"',
         [
