@@ -31,7 +31,9 @@ class Life:
     deleted: str = ""
     """The first release in which it cannot be switched on either, where that is another one."""
     replacement: str = ""
-    """Version and kind that were told to be used instead, such as ``apps/v1 Deployment``."""
+    """Version and kind that are told to be used instead, such as ``apps/v1 Deployment``."""
+    formerly: Sequence[tuple[str, str]] = ()
+    """What was told instead of that before: the last release that did, and version and kind."""
     announced: str = ""
     """The release of removal that was announced, where it went in another one."""
     planned: str = ""
@@ -61,6 +63,18 @@ class Life:
         best = min(others, key=lambda each: version_rank(each.gvk.version), default=None)
         return f"{best.api_version} {best.kind}" if best is not None else ""
 
+    def told(self, release: str) -> str:
+        """Version and kind that a server of the release tells to be used instead.
+
+        Examples
+        --------
+        >>> beta = life("autoscaling/v2beta1", "HorizontalPodAutoscaler")
+        >>> beta.told("1.22"), beta.told("1.23")
+        ('autoscaling/v2beta2 HorizontalPodAutoscaler', 'autoscaling/v2 HorizontalPodAutoscaler')
+        """
+        at = minor_of(release)
+        return next((name for until, name in self.formerly if at <= minor_of(until)), self.replacement)
+
     def served(self, release: str) -> bool:
         """Whether the release has it at all, switched off or not."""
         at, last = minor_of(release), self.deleted or self.removed
@@ -80,7 +94,8 @@ class Life:
         said = self.announced or self.end
         text = f"{self.api_version} {self.kind} is deprecated in v{self.deprecated}+"
         text += f", unavailable in v{said}+" if said else ""
-        return text + (f"; use {self.replacement}" if self.replacement else "")
+        instead = self.told(release)
+        return text + (f"; use {instead}" if instead else "")
 
 
 @cache

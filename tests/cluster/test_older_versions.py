@@ -216,3 +216,20 @@ def test_the_first_versions_of_workloads(version: str, plural: str, kind: str, c
     answered = cluster.perform(Request.of("PUT", path, _workload(version, kind, "two")))
     assert answered.status == (200 if changes else 422)
     assert left_finalizers(cluster, path) == (None if version == "apps/v1" else ["orphan"])
+
+
+@pytest.mark.parametrize(
+    ("release", "path", "instead"),
+    [
+        ("1.22", "autoscaling/v2beta1/horizontalpodautoscalers", "autoscaling/v2beta2 HorizontalPodAutoscaler"),
+        ("1.23", "autoscaling/v2beta1/horizontalpodautoscalers", "autoscaling/v2 HorizontalPodAutoscaler"),
+        ("1.25", "flowcontrol.apiserver.k8s.io/v1beta1/flowschemas", "flowcontrol.apiserver.k8s.io/v1beta2 FlowSchema"),
+        ("1.26", "flowcontrol.apiserver.k8s.io/v1beta2/flowschemas", "flowcontrol.apiserver.k8s.io/v1beta3 FlowSchema"),
+    ],
+)
+def test_a_warning_names_what_there_was(release: str, path: str, instead: str) -> None:
+    """What is to be used instead is what the release knew of."""
+    answer = Cluster(release, seed=1).perform(Request.of("GET", f"/apis/{path}"))
+    warned = [value for name, value in answer.headers if name == "Warning"]
+    assert len(warned) == 1
+    assert warned[0].endswith(f'; use {instead}"')

@@ -209,7 +209,7 @@ def _corrected(said: dict[str, dict[str, Any]], overrides: Facts) -> dict[str, d
 
 
 def _told(tag: Facts) -> dict[str, Any]:
-    return {key: tag[key] for key in ("introduced", "deprecated", "replacement") if key in tag}
+    return {key: tag[key] for key in ("introduced", "deprecated", "replacement", "formerly") if key in tag}
 
 
 def _life(tag: Facts, releases: Sequence[int], off: str, seen: str | None) -> dict[str, Any]:

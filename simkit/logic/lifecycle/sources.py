@@ -68,7 +68,7 @@ def _version(life: history.Life) -> Version:
         introduced=_dated(life.introduced),
         deprecated=_dated(life.deprecated),
         removed=life.removed,
-        replacement=life.replacement.partition(" ")[0],
+        replacement=(life.told(life.deprecated) if life.deprecated else life.replacement).partition(" ")[0],
     )
 
 
