@@ -58,6 +58,8 @@ class Resource:
     """Whether a CustomResourceDefinition defines it."""
     list_kind: str = ""
     """The kind of lists where it is not the kind with ``List`` after it."""
+    selectable: tuple[str, ...] = ()
+    """The fields that its definition lets selectors name."""
 
     group_resource: GroupResource = field(init=False, repr=False, compare=False)
     group_kind: GroupKind = field(init=False, repr=False, compare=False)

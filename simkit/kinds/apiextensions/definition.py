@@ -244,6 +244,7 @@ class CustomVersion:
             storage_version=definition.storage_version,
             custom=True,
             list_kind=str(names.get("listKind") or ""),
+            selectable=tuple(self.selectable),
         )
 
     def coerced(self, obj: Object) -> dict[str, Any]:

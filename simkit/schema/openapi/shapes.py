@@ -16,6 +16,7 @@ Row = Mapping[str, Any]
 Shape = dict[str, Any]
 
 KIND_MARKER: Final = "x-kubernetes-group-version-kind"
+_SELECTABLE: Final = "x-kubernetes-selectable-fields"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +206,8 @@ def custom_definitions(resource: Resource, schema: Schema, dialect: Dialect) -> 
     """The definitions of a custom kind and of its list."""
     out: Shape = {"type": "object"} if _says_nothing(schema.row, dialect) else _described(schema.row, dialect)
     out[KIND_MARKER] = [marker(resource.gvk)]
+    if resource.selectable:
+        out[_SELECTABLE] = [{"fieldPath": path} for path in resource.selectable]
     items = {"type": "array", "items": dialect.reference(custom_name(resource.gvk))}
     listed = {
         "type": "object",

@@ -186,6 +186,11 @@ def test_selectors_name_fields_of_ones_own() -> None:
     assert found("spec.on=true,metadata.name=b") == []
     assert found("spec.other=1") == "field label not supported: spec.other"
     assert found("spec.color=red", WIDGETS.replace("v1", "v2")) == "field label not supported: spec.color"
+    described = [_ask(cluster, "GET", f"/openapi/{each}").object for each in ("v2", "v3/apis/example.com/v1")]
+    for kinds in (described[0]["definitions"], described[1]["components"]["schemas"]):
+        assert kinds["com.example.v1.Widget"]["x-kubernetes-selectable-fields"] == [
+            {"fieldPath": f"spec.{name}"} for name in spec
+        ]
     plain = simkit.Cluster(seed=1)
     answer = _ask(plain, "POST", CRDS, _definition(versions[0]))
     assert "selectableFields" not in answer.object["spec"]["versions"][0]
