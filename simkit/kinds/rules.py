@@ -99,6 +99,23 @@ class Deletion:
 
 
 @dataclass(frozen=True, slots=True)
+class MetadataChecks:
+    """How often a kind's own part of an update looks at the metadata, which all kinds have looked at already.
+
+    Every look tells all causes again. Measured with an invalid label, finalizer and grace period for each kind.
+    """
+
+    changes: int = 1
+    """Against the stored metadata: what may not change."""
+    whole: int = 1
+    """By itself, like that of a new object."""
+
+    def of_part(self) -> MetadataChecks:
+        """The same for a write of the status or another part: it is never looked at by itself."""
+        return MetadataChecks(changes=1 if self.changes or self.whole else 0, whole=0)
+
+
+@dataclass(frozen=True, slots=True)
 class KindRules:
     """The behaviour of one kind. Functions see objects in the storage version, unless told otherwise.
 
@@ -133,6 +150,8 @@ class KindRules:
     """Special subresources by name; ``status`` works without an entry here."""
     warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
     """Warnings that a write gives to the client."""
+    metadata_checks: MetadataChecks = MetadataChecks()
+    """How often an update tells what is wrong with its metadata."""
     plain_finalizers: bool = False
     """Whether finalizers need no domain: kinds that the extensions bring, and custom ones."""
     put_creates: bool = False

@@ -80,15 +80,15 @@ def validate(
             errors += [invalid_value("metadata.namespace", namespace, text) for text in dns_label(namespace)]
     elif namespace:
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
-    return errors + _accessor_errors(metadata, plain_finalizers)
+    errors += _common_errors(metadata) + _finalizer_errors(metadata)
+    return errors if plain_finalizers else errors + _finalizer_name_errors(metadata)
 
 
-def _accessor_errors(metadata: Mapping[str, Any], plain_finalizers: bool) -> list[FieldError]:
+def _common_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
     errors: list[FieldError] = []
     errors += label_errors(metadata.get("labels") or {}, "metadata.labels")
     errors += annotation_errors(metadata.get("annotations") or {}, "metadata.annotations")
-    errors += _owner_errors(metadata.get("ownerReferences") or ())
-    return errors + _finalizer_errors(metadata.get("finalizers") or (), plain_finalizers)
+    return errors + _owner_errors(metadata.get("ownerReferences") or ())
 
 
 def _owner_errors(owners: Sequence[Mapping[str, Any]]) -> list[FieldError]:
@@ -130,19 +130,23 @@ def _one_owner_errors(owner: Mapping[str, Any], field: str) -> list[FieldError]:
     return errors
 
 
-def _finalizer_errors(finalizers: Sequence[str], plain: bool) -> list[FieldError]:
-    field = "metadata.finalizers"
-    errors: list[FieldError] = []
-    for name in finalizers:
-        errors += [invalid_value(field, name, text) for text in qualified_name(name)]
-    for index, name in enumerate(finalizers):
-        if "/" not in name and name not in _STANDARD_FINALIZERS and not plain:
-            detail = "name is neither a standard finalizer name nor is it fully qualified"
-            errors.append(invalid_value(f"{field}[{index}]", name, detail))
+def _finalizer_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
+    field, finalizers = "metadata.finalizers", metadata.get("finalizers") or ()
+    errors = [invalid_value(field, name, text) for name in finalizers for text in qualified_name(name)]
     if ORPHAN in finalizers and FOREGROUND in finalizers:
         detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
         errors.append(invalid_value(field, texts(finalizers), detail))
     return errors
+
+
+def _finalizer_name_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
+    """What built-in kinds ask of finalizers besides."""
+    detail = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid_value(f"metadata.finalizers[{index}]", name, detail)
+        for index, name in enumerate(metadata.get("finalizers") or ())
+        if "/" not in name and name not in _STANDARD_FINALIZERS
+    ]
 
 
 def _printed(name: str, value: Any) -> Any:
@@ -155,9 +159,22 @@ def _printed(name: str, value: Any) -> Any:
 _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
 
-def validate_update(draft: Object, live: Object, *, plain_finalizers: bool = False) -> list[FieldError]:
-    """What an update of metadata may not do, besides being wrong in itself."""
-    metadata, stored = draft["metadata"], live["metadata"]
+def validate_update(
+    draft: Object, live: Object, *, plain_finalizers: bool = False, changes: int = 1, whole: int = 1
+) -> list[FieldError]:
+    """What is wrong with the metadata of an update, every cause as often as the real server looks.
+
+    It looks at it by itself and against what is stored; then the kind does so again, as often as its
+    ``MetadataChecks`` say.
+    """
+    common, finalizers = _common_errors(draft["metadata"]), _finalizer_errors(draft["metadata"])
+    names = [] if plain_finalizers else _finalizer_name_errors(draft["metadata"])
+    against = _change_errors(draft["metadata"], live["metadata"]) + common
+    again = changes * [*against, *names] + whole * [*common, *finalizers, *names]
+    return [*common, *finalizers, *against, *again]
+
+
+def _change_errors(metadata: Mapping[str, Any], stored: Mapping[str, Any]) -> list[FieldError]:
     errors: list[FieldError] = []
     if stored.get("deletionTimestamp"):
         new = [name for name in metadata.get("finalizers") or () if name not in (stored.get("finalizers") or ())]
@@ -165,9 +182,8 @@ def validate_update(draft: Object, live: Object, *, plain_finalizers: bool = Fal
             listed = "[]string{" + ", ".join(f'"{name}"' for name in new) + "}"
             detail = "no new finalizers can be added if the object is being deleted, found new finalizers " + listed
             errors.append(forbidden_field("metadata.finalizers", detail))
-    errors += [
+    return errors + [
         invalid_value(f"metadata.{name}", _printed(name, metadata.get(name)), "field is immutable")
         for name in _IMMUTABLE
         if metadata.get(name) != stored.get(name)
     ]
-    return errors + _accessor_errors(metadata, plain_finalizers)

@@ -208,8 +208,12 @@ class Registry:
 
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
         place = write.place
-        of_metadata = meta.validate_update(draft, live, plain_finalizers=place.rules.plain_finalizers)
-        errors = [*of_metadata, *of_metadata]  # the real server checks metadata twice, and tells every cause twice
+        checks = place.rules.metadata_checks
+        if write.subresource:
+            checks = checks.of_part()
+        errors = meta.validate_update(
+            draft, live, plain_finalizers=place.rules.plain_finalizers, changes=checks.changes, whole=checks.whole
+        )
         special = (place.rules.subresources or {}).get(write.subresource)
         errors += self._held_against((special.validate if special is not None else place.rules.validate)(draft, live))
         if not name_of(draft):
@@ -245,7 +249,13 @@ def precondition_failed(key: Key, given: str, actual: str) -> str:
     )
 
 
-_STORAGE_PATHS: Final = {"services": "services/specs", "endpoints": "services/endpoints", "nodes": "minions"}
+_STORAGE_PATHS: Final = {
+    "services": "services/specs",
+    "endpoints": "services/endpoints",
+    "nodes": "minions",
+    "replicationcontrollers": "controllers",
+    "ingresses": "ingress",
+}
 
 
 def storage_path(key: Key) -> str:

@@ -11,7 +11,7 @@ from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.drafts import owned
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.selector_text import selector_structure
-from simkit.kinds.rules import KindRules, spec_differs
+from simkit.kinds.rules import KindRules, MetadataChecks, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import (
     FieldError,
@@ -99,6 +99,7 @@ def _shown(reference: Object | None) -> str:
 
 
 RULES = KindRules(
+    metadata_checks=MetadataChecks(changes=0),
     plain_finalizers=True,
     default=_default,
     validate=_validate,

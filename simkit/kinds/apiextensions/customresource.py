@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.columns import cell
 from simkit.kinds.apiextensions.definition import CustomVersion
-from simkit.kinds.rules import KindRules, Subresource
+from simkit.kinds.rules import KindRules, MetadataChecks, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
@@ -34,6 +34,7 @@ def rules_of(version: CustomVersion) -> KindRules:
     judge = _Judge(version)
     with_status = version.resource.has_status
     return KindRules(
+        metadata_checks=MetadataChecks(whole=0),
         default=judge.default,
         validate=judge.validate,
         generation=judge.raises_generation,

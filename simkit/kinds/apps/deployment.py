@@ -26,7 +26,7 @@ from simkit.kinds.parts.workload import (
     selector_of,
     workload_warnings,
 )
-from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.kinds.rules import KindRules, MetadataChecks, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
@@ -139,6 +139,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 _STABLE: Final = KindRules(
+    metadata_checks=MetadataChecks(whole=0),
     default=_default,
     prepare=_prepare,
     validate=_validate,

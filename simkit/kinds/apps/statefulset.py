@@ -24,7 +24,7 @@ from simkit.kinds.parts.workload import (
     selector_of,
     template_warnings,
 )
-from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.kinds.rules import KindRules, MetadataChecks, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.format import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -179,6 +179,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 _STABLE: Final = KindRules(
+    metadata_checks=MetadataChecks(whole=0),
     name=dns_label,
     default=_default,
     prepare=_prepare,

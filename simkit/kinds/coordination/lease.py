@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.kinds.parts.bounds import below_zero
 from simkit.kinds.parts.cells import created
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import KindRules, MetadataChecks
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -32,5 +32,11 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 RULES = KindRules(
-    plain_finalizers=True, prepare=_prepare, validate=_validate, row=_row, put_creates=True, needs_version=True
+    metadata_checks=MetadataChecks(whole=0),
+    plain_finalizers=True,
+    prepare=_prepare,
+    validate=_validate,
+    row=_row,
+    put_creates=True,
+    needs_version=True,
 )

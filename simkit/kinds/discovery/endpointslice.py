@@ -11,7 +11,7 @@ from simkit.kinds.parts.addresses import address, special_address_faults
 from simkit.kinds.parts.bounds import changed, qualified_domain_faults, text_faults
 from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.drafts import null_where_empty, owned_items
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import KindRules, MetadataChecks
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many, unsupported
 from simkit.meta.format import dns_label, dns_subdomain, label_value, qualified_name
@@ -148,6 +148,11 @@ def _some(texts: Sequence[str]) -> str:
 
 
 _STABLE: Final = KindRules(
-    default=_default, prepare=_prepare, validate=_validate, generation=_raises_generation, row=_row
+    metadata_checks=MetadataChecks(changes=0),
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    generation=_raises_generation,
+    row=_row,
 )
 RULES = replace(_STABLE, older={f"{api_group('discovery')}/v1beta1": replace(_STABLE, prepare=_prepare_older)})

@@ -13,7 +13,7 @@ from simkit.kinds.parts.event import (
     strict_changes,
     strict_faults,
 )
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import KindRules, MetadataChecks
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.fielderror import FieldError
 from simkit.meta.format import dns_subdomain, path_segment
@@ -32,6 +32,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 _LENIENT: Final = KindRules(
+    metadata_checks=MetadataChecks(changes=0),
     name=path_segment,
     plain_finalizers=True,
     validate=_lenient,

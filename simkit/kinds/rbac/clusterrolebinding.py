@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simkit.kinds.parts.role_binding import binding_row, default_binding, validate_binding
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import KindRules, MetadataChecks
 from simkit.meta.fielderror import FieldError
 from simkit.meta.format import whole_path_segment
 from simkit.meta.objects import Object
@@ -16,5 +16,10 @@ def _validate(binding: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 RULES = KindRules(
-    name=whole_path_segment, default=default_binding, validate=_validate, row=binding_row, put_creates=True
+    metadata_checks=MetadataChecks(whole=2),
+    name=whole_path_segment,
+    default=default_binding,
+    validate=_validate,
+    row=binding_row,
+    put_creates=True,
 )

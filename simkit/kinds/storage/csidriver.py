@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.bounds import FIXED, changed
 from simkit.kinds.parts.cells import NONE, UNSET, created
 from simkit.kinds.parts.drafts import owned
-from simkit.kinds.rules import KindRules, spec_differs
+from simkit.kinds.rules import KindRules, MetadataChecks, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -93,5 +93,11 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 
 RULES = KindRules(
-    default=_default, prepare=_prepare, validate=_validate, row=_row, needs_version=True, delete_returns_object=True
+    metadata_checks=MetadataChecks(whole=0),
+    default=_default,
+    prepare=_prepare,
+    validate=_validate,
+    row=_row,
+    needs_version=True,
+    delete_returns_object=True,
 )
