@@ -131,3 +131,19 @@ def test_a_bar_each_way_per_subject() -> None:
     shown = texts(access_drift(compare(before, admin)))
     assert "everything" in shown
     assert [text for text in shown if text.startswith(("user:", "sa:"))][-1] == "user:eve"
+
+
+def test_pictures_of_large_clusters_stay_bounded() -> None:
+    """The widest bindings and the fullest namespaces are drawn, and the title says of how many."""
+    objects = [role("r", rule("list", "secrets"))]
+    objects += [binding(f"b-{number}", "r", f"user:u-{number}", namespace=f"ns-{number}") for number in range(700)]
+    objects += [binding("wide", "r", "user:widest")]
+    snapshot = MemorySnapshot(objects, captured=["*"])
+    figure = binding_graph(access_graph(snapshot), most=20)
+    texts = {text.get_text() for text in figure.axes[0].texts}
+    assert "user:widest" in texts
+    assert len(texts) == 20
+    assert figure.axes[0].get_title(loc="left").endswith("the widest of 701")
+    heat = access_heat_map(exposure(snapshot), top=5)
+    assert len(heat.axes[0].get_yticklabels()) == 6
+    assert "the 6 fullest of 701 rows" in heat.axes[0].get_title(loc="left")

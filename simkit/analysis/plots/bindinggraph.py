@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ MARKERS: Final = {USER: "o", GROUP: "s"}
 Edge = tuple[Hashable, Hashable, bool]
 
 
-def binding_graph(graph: nx.MultiDiGraph[Any]) -> Figure:
+def binding_graph(graph: nx.MultiDiGraph[Any], *, most: int = 500) -> Figure:
     """Subjects at the left, roles at the right, a line for each binding: cluster-wide ones are strong.
 
     Parameters
@@ -31,13 +31,17 @@ def binding_graph(graph: nx.MultiDiGraph[Any]) -> Figure:
     graph
         An ``access_graph``, or a part of one (``graph.subgraph(...)``). Rules are not drawn; roles that do not exist
         are marked.
+    most
+        How many subjects and roles are drawn at most. Of more, those of cluster-wide bindings come first, then the
+        subjects with the most roles; the title says of how many.
 
     Notes
     -----
     The figure grows with the number of rows, so that 500 nodes can still be read. Nodes are ordered by the mean place
     of their neighbours, which keeps lines that belong together apart from others.
     """
-    edges = _edges(graph)
+    every = _edges(graph)
+    edges = _weightiest(every, most, graph)
     left = _ordered({start for start, _, _ in edges}, graph)
     right = _ordered({end for _, end, _ in edges}, graph)
     left, right = _untangled(left, right, edges)
@@ -47,7 +51,8 @@ def binding_graph(graph: nx.MultiDiGraph[Any]) -> Figure:
     _draw_lines(axes, edges, places)
     _draw_subjects(axes, left, places, graph)
     _draw_roles(axes, right, places, graph)
-    _frame(made, axes, height, f"{len(left)} subjects, {len(edges)} bindings to {len(right)} roles")
+    counted = f"{len(left):,} subjects, {len(edges):,} bindings to {len(right):,} roles"
+    _frame(made, axes, height, counted + (f", the widest of {len(every):,}" if len(edges) < len(every) else ""))
     return made
 
 
@@ -62,6 +67,20 @@ def _edges(graph: nx.MultiDiGraph[Any]) -> list[Edge]:
                 wide = not data["namespace"]
                 found[subject, role] = found.get((subject, role), False) or wide
     return [(subject, role, wide) for (subject, role), wide in found.items()]
+
+
+def _weightiest(edges: list[Edge], most: int, graph: nx.MultiDiGraph[Any]) -> list[Edge]:
+    """As many edges as have no more than so many ends: cluster-wide ones first, then those of subjects with many."""
+    roles = Counter(start for start, _, _ in edges)
+    texts = {node: str(graph.nodes[node]["text"]) for edge in edges for node in edge[:2]}
+    ends: set[Hashable] = set()
+    kept = []
+    for edge in sorted(edges, key=lambda one: (not one[2], -roles[one[0]], texts[one[0]], texts[one[1]])):
+        new = set(edge[:2]) - ends
+        if len(ends) + len(new) <= most:
+            ends |= new
+            kept.append(edge)
+    return kept
 
 
 def _ordered(nodes: set[Hashable], graph: nx.MultiDiGraph[Any]) -> list[Hashable]:

@@ -15,16 +15,19 @@ COLOURS = "cividis_r"
 """Looks the same to colour-blind readers and in grey."""
 
 
-def access_heat_map(matrix: pd.DataFrame) -> Figure:
+def access_heat_map(matrix: pd.DataFrame, *, top: int = 60) -> Figure:
     """Namespaces by permissions; the darker a field, the more subjects hold the permission there.
 
     Parameters
     ----------
     matrix
         A table of ``exposure``: one row a namespace, one column a permission, numbers of subjects.
+    top
+        How many namespaces are drawn at most: those in which most is held, besides the whole cluster.
     """
     if matrix.empty:
         return _nobody()
+    every, matrix = len(matrix), _fullest(matrix, top)
     rows, columns = matrix.shape
     made, axes = figure(3.2 + 0.42 * columns, 2.6 + 0.21 * rows)
     highest = max(int(matrix.to_numpy().max(initial=0)), 2)
@@ -41,8 +44,15 @@ def access_heat_map(matrix: pd.DataFrame) -> Figure:
     bar.set_label("subjects", fontsize=9)
     bar.ax.yaxis.set_major_formatter("{x:.0f}")
     bar.ax.tick_params(labelsize=8)
-    title(axes, "Who can do what where: number of subjects per permission and namespace")
+    cut = f" (the {rows:,} fullest of {every:,} rows)" if rows < every else ""
+    title(axes, f"Who can do what where: number of subjects per permission and namespace{cut}")
     return made
+
+
+def _fullest(matrix: pd.DataFrame, top: int) -> pd.DataFrame:
+    """The rows with the largest numbers, in the order in which they were; that of the whole cluster always."""
+    places = matrix.drop(index=EVERYWHERE, errors="ignore").sum(axis=1).nlargest(top).index
+    return matrix[matrix.index.isin([EVERYWHERE, *places])]
 
 
 def _nobody() -> Figure:
