@@ -24,7 +24,7 @@ from simkit.logic.workloads.deployment_status import (
     status_of,
 )
 from simkit.logic.workloads.naming import template_hash
-from simkit.logic.workloads.pods import owner_reference
+from simkit.logic.workloads.pods import by_age, owner_reference
 from simkit.meta.clock import Clock
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, with_metadata
@@ -65,14 +65,20 @@ class Deployments(Watching):
             return None
         new = rollout.newest(deployment, sets)
         if going(deployment):
-            return self._tell(client, deployment, sets, new)
+            return self._tell(client, deployment, sets, new, rolling=False)
         paused = pause_conditions(deployment, self._clock.now())
         if paused is not None:
             self._say(client, deployment, paused)
             return None  # our own word brings us back here
-        if self._act(client, view, deployment, reference, sets, new):
+        old = [each for each in sets if new is None or uid_of(each) != uid_of(new)]
+        if new is not None and self._annotate(client, deployment, old, new):
             return None  # the replica sets that change bring us back here
-        return self._tell(client, deployment, sets, new)
+        rolling = not (at(deployment, "spec", "paused") or rollout.was_scaled(deployment, sets))
+        if not rolling:
+            acted = self._scale(client, deployment, old, new) or self._clean_paused(client, deployment, old)
+        else:
+            acted = self._act(client, view, deployment, reference, sets, new)
+        return None if acted else self._tell(client, deployment, sets, new, rolling=rolling)
 
     def _act(
         self,
@@ -85,8 +91,6 @@ class Deployments(Watching):
     ) -> bool:
         """Bring the replica sets a step further; False when there is nothing to do for now."""
         old = [each for each in sets if new is None or uid_of(each) != uid_of(new)]
-        if at(deployment, "spec", "paused") or rollout.was_scaled(deployment, sets):
-            return self._scale(client, deployment, sets, new)
         recreates = at(deployment, "spec", "strategy", "type") == "Recreate"
         if recreates and self._empty_first(client, view, deployment, old):
             return True
@@ -94,8 +98,6 @@ class Deployments(Watching):
             return False
         if new is None:
             self._create(client, deployment, reference, sets)
-            return True
-        if self._annotate(client, deployment, old, new):
             return True
         size = rollout.new_size(deployment, sets, new)
         if size != rollout.wanted_replicas(new):
@@ -122,34 +124,36 @@ class Deployments(Watching):
                     return True
         return False
 
-    def _scale(self, client: Client, deployment: Object, sets: Sequence[Object], new: Object | None) -> bool:
+    def _scale(self, client: Client, deployment: Object, old: Sequence[Object], new: Object | None) -> bool:
         """Give a deployment's new size to its sets without going on with the rollout."""
-        active = [each for each in sets if rollout.wanted_replicas(each)]
+        sets = [*old, *([new] if new is not None else [])]
+        active, wanted = [each for each in sets if rollout.wanted_replicas(each)], rollout.wanted_replicas(deployment)
         if len(active) <= 1:
-            only = active[0] if active else new
-            wanted = rollout.wanted_replicas(deployment)
-            if only is None or (wanted == rollout.wanted_replicas(only) and not self._stale(deployment, only)):
-                return False
-            return self._resize(client, deployment, only, wanted)
+            only = next(iter([*active, *reversed(by_age(sets) if new is None else [new])]), None)
+            return only is not None and self._resize(client, deployment, only, wanted)
+        if rollout.is_saturated(deployment, new):
+            emptied = [self._resize(client, deployment, each, 0) for each in active if each is not new]
+            return any(emptied)
         if at(deployment, "spec", "strategy", "type") != "RollingUpdate":
-            sizes: dict[str, int] = {}
-        else:
-            sizes = rollout.shares(deployment, sets)
-        changed = False
-        for each in active:
-            size = sizes.get(name_of(each), rollout.wanted_replicas(each))
-            if size != rollout.wanted_replicas(each) or self._stale(deployment, each):
-                changed = self._resize(client, deployment, each, size) or changed
-        return changed
+            return False
+        sizes = rollout.shares(deployment, sets)
+        shared = [self._share(client, deployment, each, sizes[name_of(each)]) for each in active]
+        return any(shared)
+
+    def _share(self, client: Client, deployment: Object, each: Object, size: int) -> bool:
+        """Give a set its size, and note by which sizes of the deployment it is."""
+        if size == rollout.wanted_replicas(each) and self._sizes(deployment).items() <= annotations_of(each).items():
+            return False
+        return self._write(client, deployment, each, size)
 
     def _sizes(self, deployment: Object) -> dict[str, str]:
         wanted = rollout.wanted_replicas(deployment)
         return {rollout.DESIRED: str(wanted), rollout.MAXIMUM: str(wanted + rollout.surge(deployment))}
 
-    def _stale(self, deployment: Object, each: Object) -> bool:
-        return not self._sizes(deployment).items() <= annotations_of(each).items()
-
     def _resize(self, client: Client, deployment: Object, each: Object, size: int) -> bool:
+        return size != rollout.wanted_replicas(each) and self._write(client, deployment, each, size)
+
+    def _write(self, client: Client, deployment: Object, each: Object, size: int) -> bool:
         notes = {**annotations_of(each), **self._sizes(deployment)}
         wanted = {**with_metadata(each, annotations=notes), "spec": {**each["spec"], "replicas": size}}
         before = rollout.wanted_replicas(each)
@@ -218,11 +222,9 @@ class Deployments(Watching):
     def _annotate(self, client: Client, deployment: Object, old: Sequence[Object], new: Object) -> bool:
         """Keep the number of the rollout in the deployment and its newest set."""
         revision = max(int(rollout.next_revision(old)), rollout.revision_of(new))
-        notes = {**annotations_of(new), **rollout.copied_annotations(deployment), **self._sizes(deployment)}
+        notes = {**annotations_of(new), **rollout.copied_annotations(deployment)}
         if revision > rollout.revision_of(new):
-            past = annotations_of(new).get(rollout.REVISION)
-            history = [part for part in (annotations_of(new).get(rollout.HISTORY), past) if part]
-            notes |= {rollout.REVISION: str(revision), rollout.HISTORY: ",".join(history)}
+            notes |= {rollout.REVISION: str(revision), **rollout.history_with(new)}
         changed = False
         wait = at(deployment, "spec", "minReadySeconds") or 0
         if notes != annotations_of(new) or wait != (at(new, "spec", "minReadySeconds") or 0):
@@ -237,16 +239,24 @@ class Deployments(Watching):
 
     def _clean(self, client: Client, deployment: Object, old: Sequence[Object]) -> bool:
         """Forget old sets beyond the history that is kept, once the rollout is complete."""
-        if not is_complete(deployment, deployment.get("status") or {}):
-            return False
+        complete = is_complete(deployment, deployment.get("status") or {})
+        return complete and self._forget(client, deployment, old)
+
+    def _clean_paused(self, client: Client, deployment: Object, old: Sequence[Object]) -> bool:
+        """So too where it stands still."""
+        return bool(at(deployment, "spec", "paused")) and self._forget(client, deployment, old)
+
+    def _forget(self, client: Client, deployment: Object, old: Sequence[Object]) -> bool:
         gone = rollout.superfluous(deployment, old)
         for each in gone:
             remove(client, REPLICA_SETS, each)
         return bool(gone)
 
-    def _tell(self, client: Client, deployment: Object, sets: Sequence[Object], new: Object | None) -> float | None:
+    def _tell(
+        self, client: Client, deployment: Object, sets: Sequence[Object], new: Object | None, *, rolling: bool
+    ) -> float | None:
         """Write the status; gives back when the rollout is late."""
-        status = status_of(deployment, sets, new, self._clock.now())
+        status = status_of(deployment, sets, new, self._clock.now(), rolling=rolling)
         replace_status(client, DEPLOYMENTS, deployment, status)
         when = deadline_of(deployment, status["conditions"])
         return when if when is not None and when > self._clock.now() else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -12,14 +13,14 @@ from simkit.engine.controllers.kinds import PODS, REPLICA_SETS, REPLICATION_CONT
 from simkit.engine.controllers.pod_control import PodControl
 from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import keys_of, replace_status
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, controller_of, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, is_active, is_ready, owner_reference, pod_of, removal_rank
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
-from simkit.meta.objects import Object, at, labels_of, metadata, name_of
+from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
 
 
 class Replicas(Watching):
@@ -66,7 +67,7 @@ class Replicas(Watching):
         pods, failure = list(held), ""
         missing = (at(owner, "spec", "replicas") or 0) - len(pods)
         if missing and not going(owner):
-            failure = self._adjust(client, owner, reference, pods, missing)
+            failure = self._adjust(client, view, owner, reference, pods, missing)
             if not failure:
                 return None  # the pods that come or go bring us back here
         again = self._count(client, owner, pods, failure)
@@ -75,7 +76,13 @@ class Replicas(Watching):
         return again
 
     def _adjust(
-        self, client: Client, owner: Object, reference: Mapping[str, Any], pods: Sequence[Object], missing: int
+        self,
+        client: Client,
+        view: View,
+        owner: Object,
+        reference: Mapping[str, Any],
+        pods: Sequence[Object],
+        missing: int,
     ) -> str:
         """Make or remove pods; gives back what went wrong."""
         template = at(owner, "spec", "template") or {}
@@ -84,9 +91,18 @@ class Replicas(Watching):
             failure = self._pods.create(client, owner, pod)
             if failure:
                 return failure
-        for each in sorted(pods, key=removal_rank)[: max(0, -missing)]:
+        crowds = self._crowds(view, owner) if missing < 0 else {}
+        ranked = sorted(pods, key=lambda pod: removal_rank(pod, crowds.get(at(pod, "spec", "nodeName") or "", 0)))
+        for each in ranked[: max(0, -missing)]:
             self._pods.remove(client, owner, each)
         return ""
+
+    def _crowds(self, view: View, owner: Object) -> Mapping[str, int]:
+        """How many pods of the workload that an owner belongs to each node has."""
+        whole = controller_of(owner)
+        alike = view.controlled(self._resource, namespace_of(owner), whole["uid"]) if whole is not None else ()
+        pods = (pod for each in alike for pod in view.controlled(PODS, namespace_of(owner), uid_of(each)))
+        return Counter(at(pod, "spec", "nodeName") or "" for pod in pods if is_active(pod))
 
     def _count(self, client: Client, owner: Object, pods: Sequence[Object], failure: str) -> float | None:
         """Write the status; gives back when another pod becomes available."""

@@ -15,8 +15,10 @@ _PAUSED: Final = "DeploymentPaused"
 _LATE: Final = "ProgressDeadlineExceeded"
 
 
-def status_of(deployment: Object, sets: Sequence[Object], new: Object | None, now: float) -> dict[str, Any]:
-    """The status of a deployment whose sets are these."""
+def status_of(
+    deployment: Object, sets: Sequence[Object], new: Object | None, now: float, *, rolling: bool
+) -> dict[str, Any]:
+    """The status of a deployment whose sets are these; whether it gets on is judged only while it is ``rolling``."""
     counts = _counts(deployment, sets, new)
     conditions = [dict(each) for each in at(deployment, "status", "conditions") or ()]
     enough = counts["availableReplicas"] >= wanted_replicas(deployment) - may_lack(deployment)
@@ -25,9 +27,9 @@ def status_of(deployment: Object, sets: Sequence[Object], new: Object | None, no
     else:
         texts = "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
     conditions = set_condition(conditions, "Available", enough, *texts, now)
-    if not at(deployment, "spec", "paused"):
+    if rolling:
         conditions = _progress(deployment, conditions, counts, new, now)
-    conditions = _failures(conditions, sets, new)
+        conditions = _failures(conditions, sets, new)
     status = {name: number for name, number in counts.items() if number}
     if at(deployment, "status", "collisionCount"):
         status["collisionCount"] = deployment["status"]["collisionCount"]
@@ -154,8 +156,10 @@ def _advances(deployment: Object, counts: Mapping[str, int]) -> bool:
 
 def _failures(conditions: list[dict[str, Any]], sets: Sequence[Object], new: Object | None) -> list[dict[str, Any]]:
     kept = [each for each in conditions if each.get("type") != "ReplicaFailure"]
+    present = find(conditions, "ReplicaFailure") or {}
     for each in ([new] if new is not None else []) + list(sets):
         failed = find(at(each, "status", "conditions"), "ReplicaFailure")
         if failed is not None:
-            return [*kept, {**failed, "lastUpdateTime": failed.get("lastTransitionTime")}]
+            known = all(failed.get(name) == present.get(name) for name in ("status", "reason"))
+            return conditions if known else [*kept, {**failed, "lastUpdateTime": failed.get("lastTransitionTime")}]
     return kept

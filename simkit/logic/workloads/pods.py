@@ -55,8 +55,11 @@ def is_available(pod: Object, seconds: int, now: float) -> bool:
     return start is not None and start <= now
 
 
-def removal_rank(pod: Object) -> tuple[Any, ...]:
-    """The order in which pods are removed that are too many: the least useful and the newest first."""
+def removal_rank(pod: Object, neighbours: int = 0) -> tuple[Any, ...]:
+    """The order in which pods are removed that are too many: the least useful and the newest first.
+
+    ``neighbours``: how many pods of the same workload are on the pod's node.
+    """
     cost = annotations_of(pod).get(_COST, "0")
     restarts = max((each.get("restartCount") or 0 for each in at(pod, "status", "containerStatuses") or ()), default=0)
     return (
@@ -64,6 +67,7 @@ def removal_rank(pod: Object) -> tuple[Any, ...]:
         _PHASES.get(at(pod, "status", "phase") or "Pending", 0),
         is_ready(pod),
         int(cost) if cost.lstrip("-").isdigit() else 0,
+        -neighbours,
         -(ready_since(pod) or 0.0),
         -restarts,
         _newest_first(metadata(pod).get("creationTimestamp") or ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ REVISION: Final = label("revision", "deployment")
 DESIRED: Final = label("desired-replicas", "deployment")
 MAXIMUM: Final = label("max-replicas", "deployment")
 HISTORY: Final = label("revision-history", "deployment")
+_LONGEST_HISTORY: Final = 2000
 _NOT_COPIED: Final = frozenset({REVISION, DESIRED, MAXIMUM, HISTORY, "deprecated.deployment.rollback.to"})
 
 
@@ -96,14 +98,13 @@ def old_sizes(deployment: Object, new: Object, old: Sequence[Object]) -> dict[st
 
 def shares(deployment: Object, sets: Sequence[Object]) -> dict[str, int]:
     """The sizes of the sets of a rollout under way after the deployment was scaled: in proportion, the leftover to
-    the largest; those that stay are left out."""
-    active = sorted(filter(wanted_replicas, sets), key=lambda each: (-wanted_replicas(each), metadata(each)["name"]))
-    total = sum(map(wanted_replicas, active))
-    allowed = wanted_replicas(deployment) + surge(deployment) if wanted_replicas(deployment) else 0
-    if allowed > total:
-        active.sort(key=lambda each: metadata(each).get("creationTimestamp") or "", reverse=True)
-        active.sort(key=lambda each: -wanted_replicas(each))
-    to_add, added = allowed - total, 0
+    the largest; of sets of one size the newer grow and the older shrink first."""
+    total = sum(map(wanted_replicas, sets))
+    to_add = (wanted_replicas(deployment) + surge(deployment) if wanted_replicas(deployment) else 0) - total
+    active, added = by_age(list(filter(wanted_replicas, sets))), 0
+    if to_add > 0:
+        active.reverse()
+    active.sort(key=lambda each: -wanted_replicas(each))
     sizes: dict[str, int] = {}
     for each in active:
         part = _share(each, deployment, to_add, added) if to_add else 0
@@ -112,11 +113,7 @@ def shares(deployment: Object, sets: Sequence[Object]) -> dict[str, int]:
     if active and to_add - added:
         first = metadata(active[0])["name"]
         sizes[first] = max(0, sizes[first] + to_add - added)
-    return {name: size for name, size in sizes.items() if size != wanted_replicas(_named(active, name))}
-
-
-def _named(sets: Sequence[Object], name: str) -> Object:
-    return next(each for each in sets if metadata(each)["name"] == name)
+    return sizes
 
 
 def _share(each: Object, deployment: Object, to_add: int, added: int) -> int:
@@ -124,9 +121,28 @@ def _share(each: Object, deployment: Object, to_add: int, added: int) -> int:
     most = wanted_replicas(deployment) + surge(deployment)
     annotated = annotations_of(each).get(MAXIMUM, "")
     whole = int(annotated) if annotated.isdigit() and int(annotated) else at(deployment, "status", "replicas") or 1
-    part = round(size * most / whole) - size
+    part = math.floor(size * most / whole + 0.5) - size if wanted_replicas(deployment) else -size
     allowed = to_add - added
     return min(part, allowed) if to_add > 0 else max(part, allowed)
+
+
+def is_saturated(deployment: Object, new: Object | None) -> bool:
+    """Whether the newest set has all replicas of its deployment, and all of them serve."""
+    wanted = wanted_replicas(deployment)
+    if new is None or annotations_of(new).get(DESIRED) != str(wanted):
+        return False
+    return wanted_replicas(new) == wanted == (at(new, "status", "availableReplicas") or 0)
+
+
+def history_with(new: Object) -> dict[str, str]:
+    """The annotation of the numbers that a set had before; the oldest give way where it would become too long."""
+    past = annotations_of(new).get(REVISION)
+    if past is None:
+        return {}
+    parts = [*filter(None, annotations_of(new).get(HISTORY, "").split(",")), past]
+    while len(",".join(parts)) > _LONGEST_HISTORY and len(parts) > 1:
+        del parts[0]
+    return {HISTORY: ",".join(parts)}
 
 
 def was_scaled(deployment: Object, sets: Sequence[Object]) -> bool:

@@ -238,6 +238,53 @@ def test_a_paused_deployment_only_scales(cluster: simkit.Cluster) -> None:
     assert len(names(cluster, "replicasets")) == 2
 
 
+def test_a_paused_deployment_without_pods_grows_its_last_set(cluster: simkit.Cluster) -> None:
+    """There is none of its template, and old ones are forgotten all the same."""
+    cluster.create(workload("Deployment", "d", replicas=0, revisionHistoryLimit=1))
+    for image in ("j", "k"):
+        cluster.settle()
+        container = {"name": "c", "image": image}
+        patch(cluster, DEPLOYMENT, {"spec": {"template": {"spec": {"containers": [container]}}}})
+    cluster.settle()
+    container = {"name": "c", "image": "l"}
+    paused = {"paused": True, "replicas": 2, "template": {"spec": {"containers": [container]}}}
+    patch(cluster, DEPLOYMENT, {"spec": paused})
+    cluster.settle()
+    assert sum(sizes(cluster).values()) == 2
+    assert len(sizes(cluster)) == 1
+
+
+def test_what_a_set_is_told_of_its_deployment(cluster: simkit.Cluster) -> None:
+    """Annotations follow even where it stands still; the sizes by which it got its own do when it gets another."""
+    cluster.create(workload("Deployment", "d", replicas=1))
+    cluster.settle()
+    rolling = {"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 0}}
+    patch(cluster, DEPLOYMENT, {"metadata": {"annotations": {"a": "b"}}, "spec": {"paused": True, "strategy": rolling}})
+    cluster.settle()
+    [notes] = [each["metadata"]["annotations"] for each in cluster.list("replicasets", "default")]
+    assert (notes["a"], notes["deployment.kubernetes.io/max-replicas"]) == ("b", "2")
+    patch(cluster, DEPLOYMENT, {"spec": {"replicas": 2}})
+    cluster.settle()
+    [notes] = [each["metadata"]["annotations"] for each in cluster.list("replicasets", "default")]
+    assert notes["deployment.kubernetes.io/max-replicas"] == "5"
+
+
+def test_crowded_nodes_lose_pods_first(cluster: simkit.Cluster) -> None:
+    """Where pods are else alike."""
+    cluster.create(workload("Deployment", "d", replicas=3))
+    cluster.settle()
+    for name, where in zip(names(cluster, "pods"), ("a", "b", "b"), strict=True):
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, "target": {"name": where}}
+        path = f"/api/v1/namespaces/default/pods/{name}/binding"
+        assert cluster.perform(Request.of("POST", path, binding)).succeeded
+    all_ready(cluster)
+    cluster.settle()
+    patch(cluster, DEPLOYMENT, {"spec": {"replicas": 2}})
+    cluster.settle()
+    left = [each for each in cluster.list("pods", "default") if "deletionTimestamp" not in each["metadata"]]
+    assert sorted(each["spec"]["nodeName"] for each in left) == ["a", "b"]
+
+
 def test_history_is_limited(cluster: simkit.Cluster) -> None:
     """Old replica sets beyond the limit are removed once the rollout is complete."""
     cluster.create(workload("Deployment", "d", replicas=1, revisionHistoryLimit=1))

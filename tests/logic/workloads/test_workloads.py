@@ -102,6 +102,26 @@ def test_scaling_during_a_rollout_is_shared() -> None:
     assert sizes["b"] > sizes["a"]
 
 
+@pytest.mark.parametrize(
+    ("replicas", "shared"),
+    [(0, {"a": 0, "b": 0}), (3, {"a": 1, "b": 2}), (5, {"a": 2, "b": 3}), (4, {"a": 2, "b": 2})],
+)
+def test_of_sets_of_one_size_the_newer_grow_and_the_older_shrink(replicas: int, shared: dict[str, int]) -> None:
+    """Halves are rounded up; what is left over goes to or comes from the first."""
+    owner = deployment(replicas, maxSurge=0)
+    note: Any = {"annotations": {rollout.MAXIMUM: "4"}}
+    sets = [sized("b", 2, creationTimestamp="2024-01-02T00:00:00Z", **note), sized("a", 2, **note)]
+    assert rollout.shares(owner, sets) == shared
+
+
+def test_the_history_of_a_set_does_not_grow_for_ever() -> None:
+    """The oldest numbers give way."""
+    notes = {rollout.REVISION: "9", rollout.HISTORY: ",".join(map(str, range(100, 600)))}
+    history = rollout.history_with({"metadata": {"annotations": notes}})[rollout.HISTORY]
+    assert (history[:4], history[-4:], len(history)) == ("101,", "99,9", 1997)
+    assert rollout.history_with({"metadata": {}}) == {}
+
+
 def test_the_newest_set_has_the_template() -> None:
     """The label that tells templates apart does not make another template."""
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": []}}
