@@ -40,7 +40,7 @@ _LIMITS: Final = (
     Limit(
         "validation",
         "1.30's rules for all releases; what is written through beta versions of definitions, webhooks, signing "
-        "requests, endpoint slices and events is held to what those demanded",
+        "requests, endpoint slices, events and the first workloads is held to what those demanded",
     ),
     Limit("controllers", "1.30's, with the labels and fields that they write; pods get tokens as in 1.22 and later"),
     Limit("protocol", "1.30's: list semantics, watches, server-side apply, status messages"),

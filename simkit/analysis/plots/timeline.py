@@ -21,7 +21,7 @@ PHASES: Final[Mapping[str, str]] = {"alpha": SKY, "beta": BLUE, "stable": GREEN,
 
 PALE: Final = 0.6
 """How strong the colour of a version is that stays."""
-ROOM: Final = 17
+ROOM: Final = 13
 """How many names of releases fit above."""
 LATER: Final = 12
 """How many releases that are still to come may be named."""
@@ -42,7 +42,8 @@ def timeline(lanes: pd.DataFrame, *, heading: str = "", calendar: Calendar | Non
         A release to mark with a line.
     """
     names = list(dict.fromkeys(lanes["lane"]))
-    made, axes = figure(10, 1.4 + 0.28 * max(len(names), 2))
+    used = bool(lanes[["objects", "callers"]].notna().to_numpy().any())
+    made, axes = figure(12 if used else 10, 1.4 + 0.28 * max(len(names), 2))
     places = {name: len(names) - 1 - place for place, name in enumerate(names)}
     last = dict(zip(lanes["lane"], lanes.index, strict=True))
     for row in lanes.itertuples():
@@ -57,7 +58,7 @@ def timeline(lanes: pd.DataFrame, *, heading: str = "", calendar: Calendar | Non
     title(axes, heading or f"{len(names)} versions and what may be relied on")
     handles = _legend(lanes, now)
     if handles:
-        axes.legend(handles=handles, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        made.legend(handles=handles, fontsize=8, frameon=False, loc="outside right upper")
     return made
 
 
