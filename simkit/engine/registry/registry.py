@@ -159,6 +159,7 @@ class Registry:
             self._finish(write, draft, seen)
             self._check(write, draft, seen)
             place.rules.canonicalize(draft)
+            draft["metadata"]["resourceVersion"] = seen["metadata"].get("resourceVersion", "")
             write.validate(draft, seen)
             if removable(draft) and not place.rules.deletion.held(draft) and not write.dry_run:
                 return self._remove(draft, live)

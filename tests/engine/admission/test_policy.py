@@ -10,6 +10,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
+from simkit.meta.message import Request
 from tests.engine.admission.policies import binding, config_map, policy, refusal, sent, with_policy
 
 
@@ -31,6 +32,24 @@ def test_denials_carry_code_and_text(row: dict[str, Any], code: int, text: str) 
     start = "configmaps \"a\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: "
     assert (error.code, error.message.startswith(start + text)) == (code, True), error.message
     assert error.details is not None
+
+
+def test_updates_carry_their_revision() -> None:
+    """A policy sees the revision that is changed, whether or not the writer named it; a new object has none."""
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE", "UPDATE"], "resources": ["configmaps"]}
+    same = "oldObject == null ? !has(object.metadata.resourceVersion) : "
+    same += "object.metadata.resourceVersion == oldObject.metadata.resourceVersion"
+    cluster = with_policy(policy(same, rule=rule), binding())
+    cluster.create(config_map())
+    path, named = "/api/v1/namespaces/default/configmaps/a", {"name": "a"}
+    merge = "application/merge-patch+json"
+    revision = cluster.perform(Request.of("GET", path)).object["metadata"]["resourceVersion"]
+    changes = [
+        Request.of("PATCH", path, {"data": {"x": "1"}}, content_type=merge),
+        Request.of("PUT", path, {"metadata": named, "data": {"x": "2"}}),
+    ]
+    assert revision
+    assert [cluster.perform(change).status for change in changes] == [200, 200]
 
 
 def test_the_first_denial_is_told_and_policies_without_bindings_are_not_asked() -> None:
