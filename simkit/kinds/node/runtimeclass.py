@@ -22,9 +22,10 @@ _TOLERATION: Final = (("Key", "key"), ("Operator", "operator"), ("Value", "value
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    faults = list(_faults(obj))
     if old is not None:
-        return list(changed("handler", obj.get("handler") or "", old.get("handler") or ""))
-    return list(_faults(obj))
+        faults += changed("handler", obj.get("handler") or "", old.get("handler") or "")
+    return faults
 
 
 def _faults(obj: Object) -> Iterator[FieldError]:
