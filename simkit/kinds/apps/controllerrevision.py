@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import orjson
+
 from simkit.kinds.parts.bounds import below_zero
 from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.rules import KindRules
@@ -19,8 +21,17 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         errors.append(required("data", "data is mandatory"))
     errors += below_zero("revision", obj.get("revision") or 0)
     if old is not None and obj.get("data") != old.get("data"):
-        errors.append(invalid_value("data", Shown("&runtime.Unknown{}"), "field is immutable"))
+        errors.append(invalid_value("data", _unread(obj.get("data")), "field is immutable"))
     return errors
+
+
+def _unread(data: Any) -> Any:
+    """What the server does not look into, as an error shows it: byte by byte."""
+    if data is None:
+        return "null"
+    raw = ", ".join(f"0x{byte:x}" for byte in orjson.dumps(data))
+    kind = 'TypeMeta:runtime.TypeMeta{APIVersion:"", Kind:""}'
+    return Shown(f'runtime.Unknown{{{kind}, Raw:[]uint8{{{raw}}}, ContentEncoding:"", ContentType:"application/json"}}')
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
