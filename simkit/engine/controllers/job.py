@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from simkit.engine.controllers.claiming import Wanted, claim, owners_concerned, selector_of
 from simkit.engine.controllers.events import Events
@@ -18,10 +18,12 @@ from simkit.engine.seams import Change
 from simkit.logic.workloads import indexes, jobs
 from simkit.logic.workloads.conditions import find
 from simkit.logic.workloads.jobs import Progress
-from simkit.logic.workloads.pods import owner_reference, pod_of, removal_rank
+from simkit.logic.workloads.pods import owner_reference, pod_of
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, metadata, name_of
+
+_TOO_MANY: Final = "Too many succeeded pods running after completion count reached"
 
 
 class Jobs(Watching):
@@ -167,13 +169,12 @@ class Jobs(Watching):
 
     def _staff(self, client: Client, progress: Progress, reference: Mapping[str, Any]) -> tuple[bool, float | None]:
         """Make or remove pods: whether any, and until when failures keep it from making more."""
-        active, wanted = progress.active, jobs.wanted_pods(progress)
-        if len(active) > wanted:
-            surplus = sorted(active, key=removal_rank)[: len(active) - wanted]
+        surplus = jobs.surplus_pods(progress)
+        if surplus:
             self._remove(client, progress.job, surplus, counted=False)
             return True, None
         held_back = progress.terminating if at(progress.job, "spec", "podReplacementPolicy") == "Failed" else 0
-        missing = wanted - len(active) - held_back
+        missing = jobs.wanted_pods(progress) - len(progress.active) - held_back
         if missing <= 0:
             return False, None
         pause = jobs.pause_until(progress)
@@ -213,6 +214,9 @@ class Jobs(Watching):
             status["conditions"] = conditions
         changed = replace_status(client, JOBS, job, status)
         if changed is not None and changed.succeeded:
+            wanted = at(job, "spec", "completions")
+            if end is not None and end[0] == "Complete" and wanted is not None and progress.succeeded > wanted:
+                self._events.tell(client, job, "TooManySucceededPods", _TOO_MANY, warning=True)
             self._announce(client, job, before.get("conditions") or (), conditions)
 
     def _announce(

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.logic.workloads import indexes
 from simkit.logic.workloads.conditions import find
-from simkit.logic.workloads.pods import is_active, is_ready
+from simkit.logic.workloads.pods import is_active, is_ready, removal_rank
 from simkit.meta.clock import moment
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at, metadata
@@ -223,6 +223,19 @@ def wanted_pods(progress: Progress) -> int:
         return active if progress.succeeded else most
     left: int = completions - progress.succeeded - len(progress.lost)
     return max(0, min(most, left))
+
+
+def surplus_pods(progress: Progress) -> list[Object]:
+    """The pods at work that are too many, first those of an index that another one has or that is not asked for."""
+    left = sorted(progress.active, key=removal_rank)
+    count = max(0, len(left) - wanted_pods(progress))
+    surplus: list[Object] = []
+    if is_indexed(progress.job):
+        last = {index_of(pod): uid_of(pod) for pod in left if 0 <= index_of(pod) < _completions(progress.job)}
+        kept = set(last.values())
+        surplus = sorted((pod for pod in left if uid_of(pod) not in kept), key=index_of)
+        left = [pod for pod in left if uid_of(pod) in kept]
+    return [*surplus, *left[: max(0, count - len(surplus))]]
 
 
 def free_indexes(progress: Progress, count: int) -> list[int]:

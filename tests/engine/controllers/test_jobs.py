@@ -245,3 +245,28 @@ def test_a_job_marks_the_pods_that_it_takes_in(cluster: simkit.Cluster) -> None:
     patch(cluster, "/api/v1/namespaces/default/pods/stray", {"metadata": {"labels": {"app": "other"}}})
     cluster.settle()
     assert "finalizers" not in cluster.get("pod", "stray")["metadata"]
+
+
+def test_an_indexed_job_that_shrinks_loses_its_last_indexes(cluster: simkit.Cluster) -> None:
+    """Even those that are further than others."""
+    cluster.create(job("j", completionMode="Indexed", completions=3, parallelism=3))
+    cluster.settle()
+    by_index = {each["spec"]["hostname"]: each["metadata"]["name"] for each in cluster.list("pods", "default")}
+    say(cluster, by_index["j-2"])
+    patch(cluster, "/apis/batch/v1/namespaces/default/jobs/j", {"spec": {"completions": 2, "parallelism": 2}})
+    cluster.settle()
+    assert sorted(each["spec"]["hostname"] for each in cluster.list("pods", "default")) == ["j-0", "j-1"]
+
+
+def test_more_successes_than_asked_for_are_told(cluster: simkit.Cluster) -> None:
+    """Of pods that a job has taken in."""
+    labels = {"app": "web"}
+    for name in ("a", "b"):
+        cluster.create(obj("v1", "Pod", name, meta={"labels": labels}, spec={**POD_SPEC, "restartPolicy": "Never"}))
+        say(cluster, name, "Succeeded", ready=False)
+    template = {"metadata": {"labels": labels}, "spec": {**POD_SPEC, "restartPolicy": "Never"}}
+    spec = {"manualSelector": True, "selector": {"matchLabels": labels}, "template": template, "completions": 1}
+    cluster.create(obj("batch/v1", "Job", "j", spec=spec))
+    cluster.settle()
+    text = "Too many succeeded pods running after completion count reached"
+    assert ("Warning", "TooManySucceededPods", text, 1) in told(cluster, "j")
