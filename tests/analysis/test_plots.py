@@ -146,4 +146,10 @@ def test_pictures_of_large_clusters_stay_bounded() -> None:
     assert figure.axes[0].get_title(loc="left").endswith("the widest of 701")
     heat = access_heat_map(exposure(snapshot), top=5)
     assert len(heat.axes[0].get_yticklabels()) == 6
+    assert "node-proxy" not in texts_of_columns(heat), "nobody holds it"
+    assert "secrets-list" in texts_of_columns(heat)
     assert "the 6 fullest of 701 rows" in heat.axes[0].get_title(loc="left")
+
+
+def texts_of_columns(heat: Figure) -> set[str]:
+    return {label.get_text() for label in heat.axes[0].get_xticklabels()}

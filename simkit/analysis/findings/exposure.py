@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 
 import pandas as pd
 
 from simkit.analysis.access import NO_MEMBERS
-from simkit.analysis.findings.holders import holders
+from simkit.analysis.findings.holders import Place, holders
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.frames import table
 from simkit.analysis.granttable import EVERYWHERE
+from simkit.analysis.remembered import Remembered
 from simkit.analysis.subject import Members, text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.snapshot.protocol import Snapshot
 
 REACH_COLUMNS = ("subject", "cluster_wide", "in_namespaces", "namespaces", "powers")
+
+
+_usual: Remembered[Mapping[str, tuple[Place, ...]]] = Remembered()
+
+
+def _held(snapshot: Snapshot, include_defaults: bool, members: Members) -> Mapping[str, tuple[Place, ...]]:
+    """Who holds each power where; worked out once for both tables where nothing special is wanted."""
+
+    def found(of: Snapshot) -> Mapping[str, tuple[Place, ...]]:
+        survey = Survey(of, include_defaults=include_defaults, members=members)
+        return {power.id: tuple(holders(survey, power, administrators=True)) for power in POWERS}
+
+    return found(snapshot) if include_defaults or members else _usual.of(snapshot, found)
 
 
 def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Members = NO_MEMBERS) -> pd.DataFrame:
@@ -29,11 +44,10 @@ def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Mem
         whole cluster; one column per power; numbers of users, groups and service accounts. Limits to single names
         are not looked at.
     """
-    survey = Survey(snapshot, include_defaults=include_defaults, members=members)
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for power in POWERS:
-        for _, namespace in holders(survey, power, administrators=True):
-            counts[namespace or EVERYWHERE][power.id] += 1
+    for power, holding in _held(snapshot, include_defaults, members).items():
+        for _, namespace in holding:
+            counts[namespace or EVERYWHERE][power] += 1
     names = [power.id for power in POWERS]
     places = sorted(counts, key=lambda place: (place != EVERYWHERE, place))
     fields = [[counts[place][name] for name in names] for place in places]
@@ -50,11 +64,10 @@ def reach(snapshot: Snapshot, *, include_defaults: bool = False, members: Member
         cluster_wide, the number of powers it holds in the whole cluster; in_namespaces, the number of other powers
         that it holds in at least one namespace; namespaces, how many those are; powers, their ids.
     """
-    survey = Survey(snapshot, include_defaults=include_defaults, members=members)
     held: dict[Subject, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for power in POWERS:
-        for subject, namespace in holders(survey, power, administrators=True):
-            held[subject][power.id].add(namespace)
+    for power, holding in _held(snapshot, include_defaults, members).items():
+        for subject, namespace in holding:
+            held[subject][power].add(namespace)
     rows = []
     for subject, powers in held.items():
         wide = sum("" in places for places in powers.values())

@@ -16,7 +16,7 @@ COLOURS = "cividis_r"
 
 
 def access_heat_map(matrix: pd.DataFrame, *, top: int = 60) -> Figure:
-    """Namespaces by permissions; the darker a field, the more subjects hold the permission there.
+    """Namespaces by permissions that somebody holds; the darker a field, the more subjects hold it there.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def access_heat_map(matrix: pd.DataFrame, *, top: int = 60) -> Figure:
     top
         How many namespaces are drawn at most: those in which most is held, besides the whole cluster.
     """
-    if matrix.empty:
+    if not matrix.to_numpy().any():
         return _nobody()
     every, matrix = len(matrix), _fullest(matrix, top)
     rows, columns = matrix.shape
@@ -50,9 +50,13 @@ def access_heat_map(matrix: pd.DataFrame, *, top: int = 60) -> Figure:
 
 
 def _fullest(matrix: pd.DataFrame, top: int) -> pd.DataFrame:
-    """The rows with the largest numbers, in the order in which they were; that of the whole cluster always."""
+    """The rows with the largest numbers, as they were in order, and the columns that are not empty in them.
+
+    The row of the whole cluster is always kept.
+    """
     places = matrix.drop(index=EVERYWHERE, errors="ignore").sum(axis=1).nlargest(top).index
-    return matrix[matrix.index.isin([EVERYWHERE, *places])]
+    kept = matrix[matrix.index.isin([EVERYWHERE, *places])]
+    return kept.loc[:, kept.any()]
 
 
 def _nobody() -> Figure:
