@@ -101,3 +101,18 @@ def test_rows_of_single_objects_carry_what_is_asked(cluster: simkit.Cluster) -> 
         Request.of("POST", f"{MAPS}?includeObject=None", {"metadata": {"name": "c"}}, headers={"Accept": TABLE})
     )
     assert created.object["rows"][0]["object"] is None
+
+
+@pytest.mark.parametrize(
+    ("resource", "why"),
+    [
+        ("configmaps", "too old resource version: 1 ("),
+        ("events", "The resourceVersion for the provided watch is too old."),
+    ],
+)
+def test_versions_that_are_forgotten(cluster: simkit.Cluster, resource: str, why: str) -> None:
+    """A watch from before the history ends with an error; of events, which are not cached, the store tells it."""
+    stream = get(cluster, f"/api/v1/{resource}?watch=1&resourceVersion=1").stream
+    told = orjson.loads(stream.poll()[0])
+    assert (told["type"], told["object"]["code"]) == ("ERROR", 410)
+    assert told["object"]["message"].startswith(why)

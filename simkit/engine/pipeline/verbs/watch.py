@@ -21,6 +21,7 @@ from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.metrics import route
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, STREAMS, YAML, Wanted
 from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.verbs.read import Reach
 from simkit.engine.pipeline.verbs.select import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
 from simkit.engine.watch.cursor import Cursor
@@ -219,7 +220,10 @@ class WatchStream:
         return [self._expired(error)]
 
     def _expired(self, error: Compacted) -> bytes:
-        status = expired(f"too old resource version: {error.requested} ({error.oldest})").status()
+        text = f"too old resource version: {error.requested} ({error.oldest})"
+        if not Reach(self._engine, self._served).cached:
+            text = "The resourceVersion for the provided watch is too old."
+        status = expired(text).status()
         return _frame(self._wanted, "ERROR", status)
 
     def _event(self, change: Change) -> bytes | None:
