@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.columns import cell
 from simkit.kinds.apiextensions.definition import CustomVersion
+from simkit.kinds.apiextensions.scalepaths import scale_faults
 from simkit.kinds.rules import KindRules, MetadataChecks, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import qualified_name
@@ -25,7 +26,6 @@ _SKIPPED: Final = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
 )
-_LARGEST: Final = 2**31 - 1
 _AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
@@ -160,24 +160,9 @@ class _Judge:
 
     # Scale
 
-    def _scale_faults(self, obj: Object, *, only_status: bool = False) -> list[FieldError]:
+    def _scale_faults(self, obj: Object, *, only_status: bool = False) -> Sequence[FieldError]:
         scale = self._version.subresources.get("scale")
-        if not scale:
-            return []
-        names = ("statusReplicasPath",) if only_status else ("specReplicasPath", "statusReplicasPath")
-        paths = [scale.get(name) for name in names]
-        return [error for path in paths if path for error in _replica_faults(obj, path)]
-
-
-def _replica_faults(obj: Object, path: str) -> Sequence[FieldError]:
-    value = at(obj, *path.removeprefix(".").split("."))
-    if not isinstance(value, int) or isinstance(value, bool):
-        return ()
-    if value < 0:
-        return [invalid_value(path, value, "should be a non-negative integer")]
-    if value > _LARGEST:
-        return [invalid_value(path, value, f"should be less than or equal to {_LARGEST}")]
-    return ()
+        return list(scale_faults(scale, obj, only_status=only_status)) if scale else ()
 
 
 def _finalizer_warnings(obj: Object, old: Object | None) -> list[str]:

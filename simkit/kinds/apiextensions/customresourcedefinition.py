@@ -33,18 +33,15 @@ def _default(draft: Draft) -> None:
     for name in ("singular", "listKind"):
         if not names[name]:
             del names[name]
-    conversion = spec.get("conversion")
-    if conversion is None:
+    if spec.get("conversion") is None:
         spec["conversion"] = {"strategy": "None"}
-    elif not conversion.get("strategy"):
-        spec["conversion"] = {**conversion, "strategy": "None"}
     service = at(spec, "conversion", "webhook", "clientConfig", "service")
     if isinstance(service, dict) and service.get("port") is None:
         service["port"] = 443
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    storage = [row["name"] for row in at(draft, "spec", "versions") or () if row.get("storage") and row.get("name")]
+    storage = [row.get("name") or "" for row in at(draft, "spec", "versions") or () if row.get("storage")]
     if old is None:
         draft["status"] = {
             "conditions": None,
@@ -119,13 +116,14 @@ def _status_faults(obj: Object) -> Iterator[FieldError]:
     if not stored:
         yield invalid_value(path, shown, "must have at least one stored version")
         return
-    rows = {row.get("name"): row for row in at(obj, "spec", "versions") or ()}
-    for name, row in rows.items():
-        if row.get("storage") and name not in stored:
+    waiting = {name: index for index, name in enumerate(stored)}
+    for row in at(obj, "spec", "versions") or ():
+        name = row.get("name") or ""
+        if row.get("storage") and name not in waiting:
             yield invalid_value(path, shown, f"must have the storage version {name}")
-    for index, name in enumerate(stored):
-        if name not in rows:
-            yield invalid_value(f"{path}[{index}]", name, "must appear in spec.versions")
+        waiting.pop(name, None)
+    for name, index in waiting.items():
+        yield invalid_value(f"{path}[{index}]", name, "must appear in spec.versions")
 
 
 def _accepted_names(obj: Object) -> Iterator[FieldError]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Final
@@ -13,11 +14,11 @@ Format = Callable[[str], bool]
 _TIME: Final = re.compile(r"(\d\d):(\d\d):(\d\d)(\.\d+)?([zZ]|[+-]\d\d:\d\d)", re.ASCII)
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _GO_DURATION: Final = re.compile(r"[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)")
-_UNITS: Final = (
-    "ns|nano|nanos|nanosecond|nanoseconds|us|µs|micro|micros|microsecond|microseconds|ms|milli|millis|millisecond|"
-    "milliseconds|s|sec|secs|second|seconds|m|min|mins|minute|minutes|h|hr|hrs|hour|hours|d|day|days|w|wk|wks|week|weeks"
-)
-_LOOSE_DURATION: Final = re.compile(rf"(\d+\s*({_UNITS})\s*)+", re.IGNORECASE)
+_LOOSE_DURATION: Final = re.compile(r"(\d+)\s*([A-Za-zµ]+)", re.ASCII)
+_UNITS: Final = frozenset({"ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"})
+_INT_DIGITS: Final = 20
+"""Digits that are enough to see that a number does not fit into 64 bits."""
+_LONG_UNITS: Final = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})")
 _MAC: Final = re.compile(
     r"([0-9a-fA-F]{2}([:-]))(?:[0-9a-fA-F]{2}\2)*[0-9a-fA-F]{2}|(?:[0-9a-fA-F]{4}\.)+[0-9a-fA-F]{4}"
@@ -44,7 +45,13 @@ def _is_moment(text: str) -> bool:
 
 
 def _is_duration(text: str) -> bool:
-    return bool(_GO_DURATION.fullmatch(text) or _LOOSE_DURATION.fullmatch(text))
+    """A duration as Go writes it, or any text in which a number stands before a unit."""
+    if _GO_DURATION.fullmatch(text):
+        return True
+    found = [(int(number[:_INT_DIGITS]), unit.lower()) for number, unit in _LOOSE_DURATION.findall(text)]
+    return all(number < 2**63 for number, _ in found) and any(
+        unit in _UNITS or unit.startswith(_LONG_UNITS) for _, unit in found
+    )
 
 
 def _is_address(version: int) -> Format:
@@ -81,15 +88,26 @@ def _is_uri(text: str) -> bool:
 
 
 def _is_hostname(text: str) -> bool:
-    labels = text.split(".")
-    if not text or len(text) > 255 or not all(map(_is_host_label, labels)):
+    *labels, last = text.split(".")
+    if len(text.encode()) > 255 or any(len(label.encode()) > 63 for label in (*labels, last)):
         return False
-    return len(labels) == 1 or (len(labels[-1]) >= 2 and labels[-1].isalpha())
+    if not labels:  # a name without dots may have one hyphen, behind its first letter
+        return bool(text) and all(map(_is_host_letter, text[0] + text[1:].removeprefix("-")))
+    return all(map(_is_host_label, labels)) and len(last) >= 2 and all(_is_letter(letter) for letter in last)
 
 
 def _is_host_label(label: str) -> bool:
-    ends = label[:1].isalnum() and label[-1:].isalnum()
-    return len(label) <= 63 and ends and all(letter.isalnum() or letter == "-" for letter in label)
+    ends = label and _is_host_letter(label[0]) and _is_host_letter(label[-1])
+    return bool(ends) and all(letter == "-" or _is_host_letter(letter) for letter in label)
+
+
+def _is_letter(letter: str) -> bool:
+    return unicodedata.category(letter)[0] == "L"
+
+
+def _is_host_letter(letter: str) -> bool:
+    """Letters and symbols of all scripts, and the ten digits."""
+    return letter in "0123456789" or unicodedata.category(letter)[0] in "LS"
 
 
 def _is_mac(text: str) -> bool:

@@ -20,6 +20,9 @@ from simkit.schema.custom.formats import Format, format_named
 Errors = list[FieldError]
 
 
+_NEARLY: Final = 1e-9
+
+
 class _Absent:
     """Stands for an old value that does not exist or cannot be found."""
 
@@ -30,6 +33,20 @@ ABSENT: Final[Any] = _Absent()
 def same(one: Any, other: Any) -> bool:
     """Whether two JSON values are equal, numbers of different kinds and truth values kept apart."""
     return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
+
+
+def _equal(value: Any, listed: Any) -> bool:
+    """Whether a value is one of an enumeration; a fraction is cut off first where that is an integer."""
+    if isinstance(value, float) and type(listed) is int and abs(value) < 2**63:
+        return int(value) == listed
+    return same(value, listed)
+
+
+def _is_whole(number: float) -> bool:
+    """Whether a fraction counts as an integer: nearly one, and small enough to be exact."""
+    if not abs(number) < 2**53:
+        return False
+    return number.is_integer() or (number > 1 and (number % 1) / (number + number // 1) < _NEARLY)
 
 
 class Check:
@@ -103,7 +120,7 @@ class Check:
             self._check_number(value, path, errors)
         if self._enum:
             count += 1
-            if orjson.dumps(value) not in self._texts and not any(same(value, each) for each in self._enum):
+            if orjson.dumps(value) not in self._texts and not any(_equal(value, each) for each in self._enum):
                 self._insert_enum(value, path, errors)
         return count
 
@@ -114,7 +131,7 @@ class Check:
 
     def _check_type(self, value: Any, path: str, errors: Errors) -> None:
         types, form, found = self._types, self._format, wording.type_name(value)
-        whole = found == "number" and float(value).is_integer() and "integer" in types
+        whole = found == "number" and "integer" in types and _is_whole(float(value))
         fits = found in types or whole or (found == "integer" and "number" in types)
         textual = isinstance(value, str | list)
         if form and not textual and not fits:

@@ -48,6 +48,18 @@ def test_names_are_filled_in() -> None:
     assert _errors(_definition()) == []
 
 
+def test_a_conversion_that_is_written_needs_a_strategy() -> None:
+    """Only a conversion that is not there at all is filled in."""
+    assert _errors(_definition(conversion={})) == ["spec.conversion.strategy: Required value"]
+
+
+def test_a_storage_version_without_a_name_is_stored() -> None:
+    """A missing name is told of as such, not as a missing stored version."""
+    body = _definition(versions=[{"served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}])
+    assert body["status"]["storedVersions"] == [""]
+    assert not any("storedVersions" in error for error in _errors(body))
+
+
 def test_versions_with_different_schemas_are_named_one_by_one() -> None:
     """Errors stand at the version where versions differ, and above all versions where they do not."""
     rows = [

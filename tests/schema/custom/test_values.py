@@ -27,6 +27,7 @@ def _object(**fields: Any) -> dict[str, Any]:
     [
         ({"type": "string"}, 5, 'Invalid value: "integer": a in body must be of type string: "integer"'),
         ({"type": "integer"}, 1.5, 'Invalid value: "number": a in body must be of type integer: "number"'),
+        ({"type": "integer"}, 1e20, 'Invalid value: "number": a in body must be of type integer: "number"'),
         ({"type": "object"}, None, 'Invalid value: "null": a in body must be of type object: "null"'),
         (
             {"x-kubernetes-int-or-string": True},
@@ -70,7 +71,9 @@ def test_words(schema: Properties, value: Any, told: str) -> None:
     ("schema", "value"),
     [
         ({"type": "integer"}, 2.0),
+        ({"type": "integer"}, 1e9 + 0.5),
         ({"type": "number"}, 2),
+        ({"type": "number", "enum": [1, 2]}, 1.5),
         ({"type": "string", "nullable": True}, None),
         ({"x-kubernetes-int-or-string": True}, "x"),
         ({"x-kubernetes-preserve-unknown-fields": True}, [1, {"a": None}]),
@@ -80,7 +83,7 @@ def test_words(schema: Properties, value: Any, told: str) -> None:
     ],
 )
 def test_accepted(schema: Properties, value: Any) -> None:
-    """Whole numbers are integers, formats that mean nothing hold nothing, and a pattern that is none matches nothing."""
+    """Whole numbers and nearly whole ones are integers, enumerations of integers look at no fraction, formats that mean nothing hold nothing, and a pattern that is none matches nothing."""
     refused = schema.get("pattern") == "("
     assert bool(_texts(_object(a=schema), {"a": value})) == refused
 
