@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simkit.engine.registry.metadata import FOREGROUND, ORPHAN
 from simkit.engine.registry.write import Outcome, Place
 from simkit.engine.seams import Entry, Stale, Store
+from simkit.kinds.parts.object_metadata import FOREGROUND, ORPHAN
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.errors import conflict, not_found
 from simkit.meta.names import Key

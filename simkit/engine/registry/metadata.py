@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.kinds.parts.gotext import texts
-from simkit.kinds.parts.metadata_maps import annotation_errors, label_errors
-from simkit.kinds.parts.structure_text import structure, structures
+from simkit.kinds.parts.object_metadata import FOREGROUND, ORPHAN, common_errors, finalizer_errors
 from simkit.kinds.rules import NameRule
 from simkit.meta.clock import Chance, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required
-from simkit.meta.format import dns_label, qualified_name
-from simkit.meta.names import GroupVersion
+from simkit.meta.format import dns_label
 from simkit.meta.objects import Draft, Object
 
-_STANDARD_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", NAMESPACE_FINALIZER})
+_STANDARD_FINALIZERS: Final = frozenset({ORPHAN, FOREGROUND, NAMESPACE_FINALIZER})
 _LONGEST_GENERATED: Final = 63
-FOREGROUND: Final = "foregroundDeletion"
-ORPHAN: Final = "orphan"
 
 
 def stamp_new(draft: Draft, chance: Chance, now: float) -> None:
@@ -80,63 +75,8 @@ def validate(
             errors += [invalid_value("metadata.namespace", namespace, text) for text in dns_label(namespace)]
     elif namespace:
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
-    errors += _common_errors(metadata) + _finalizer_errors(metadata)
+    errors += common_errors(metadata) + finalizer_errors(metadata)
     return errors if plain_finalizers else errors + _finalizer_name_errors(metadata)
-
-
-def _common_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
-    errors: list[FieldError] = []
-    errors += label_errors(metadata.get("labels") or {}, "metadata.labels")
-    errors += annotation_errors(metadata.get("annotations") or {}, "metadata.annotations")
-    return errors + _owner_errors(metadata.get("ownerReferences") or ())
-
-
-def _owner_errors(owners: Sequence[Mapping[str, Any]]) -> list[FieldError]:
-    field = "metadata.ownerReferences"
-    errors: list[FieldError] = []
-    controller = ""
-    for owner in owners:
-        errors += _one_owner_errors(owner, field)
-        shown = f"{owner.get('kind', '')}/{owner.get('name', '')}"
-        if owner.get("controller"):
-            if controller:
-                detail = (
-                    "Only one reference can have Controller set to true. "
-                    f'Found "true" in references for {controller} and {shown}'
-                )
-                errors.append(invalid_value(field, structures("v1.OwnerReference", owners), detail))
-            else:
-                controller = shown
-    return errors
-
-
-def _one_owner_errors(owner: Mapping[str, Any], field: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    api_version = owner.get("apiVersion", "")
-    group_version = GroupVersion.parse(api_version) if api_version.count("/") <= 1 else GroupVersion("", "")
-    if not group_version.version:
-        errors.append(invalid_value(f"{field}.apiVersion", api_version, "version must not be empty"))
-    errors += [
-        invalid_value(f"{field}.{name}", owner.get(name, ""), f"{name} must not be empty")
-        for name in ("kind", "name", "uid")
-        if not owner.get(name)
-    ]
-    if (group_version, owner.get("kind")) == (GroupVersion("", "v1"), "Event"):
-        errors.append(
-            invalid_value(
-                field, structure("v1.OwnerReference", owner), "/v1, Kind=Event is disallowed from being an owner"
-            )
-        )
-    return errors
-
-
-def _finalizer_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
-    field, finalizers = "metadata.finalizers", metadata.get("finalizers") or ()
-    errors = [invalid_value(field, name, text) for name in finalizers for text in qualified_name(name)]
-    if ORPHAN in finalizers and FOREGROUND in finalizers:
-        detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
-        errors.append(invalid_value(field, texts(finalizers), detail))
-    return errors
 
 
 def _finalizer_name_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
@@ -167,7 +107,7 @@ def validate_update(
     It looks at it by itself and against what is stored; then the kind does so again, as often as its
     ``MetadataChecks`` say.
     """
-    common, finalizers = _common_errors(draft["metadata"]), _finalizer_errors(draft["metadata"])
+    common, finalizers = common_errors(draft["metadata"]), finalizer_errors(draft["metadata"])
     names = [] if plain_finalizers else _finalizer_name_errors(draft["metadata"])
     against = _change_errors(draft["metadata"], live["metadata"]) + common
     again = changes * [*against, *names] + whole * [*common, *finalizers, *names]

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.columns import cell
 from simkit.kinds.apiextensions.definition import CustomVersion
+from simkit.kinds.apiextensions.embedded import embedded
 from simkit.kinds.apiextensions.scalepaths import scale_faults
 from simkit.kinds.rules import KindRules, MetadataChecks, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
-from simkit.schema.custom.contents import embedded, repeated
+from simkit.schema.custom.contents import repeated
 from simkit.schema.custom.defaults import fill, write_whole
 from simkit.schema.custom.values import ABSENT, Check
 from simkit.schema.custom.wording import NOWHERE, NULL

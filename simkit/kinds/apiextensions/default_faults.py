@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from simkit.kinds.apiextensions.embedded import embedded
 from simkit.language.cel.limits import OBJECT_BUDGET
 from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.schema.custom.contents import embedded
 from simkit.schema.custom.rows import row_of
 from simkit.schema.custom.values import ABSENT, Check
 from simkit.schema.custom.wording import NOWHERE, shown

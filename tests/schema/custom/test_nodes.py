@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.custom.contents import embedded, repeated
+from simkit.schema.custom.contents import repeated
 from simkit.schema.custom.defaults import drop_nulls, fill, needs_filling
 from simkit.schema.custom.rows import row_of, schema_of
 from simkit.schema.structural import Schema
@@ -106,25 +106,4 @@ def test_sets_and_keyed_lists_have_each_element_once() -> None:
     assert [str(error) for error in found] == [
         'spec.s[2]: Duplicate value: "a"',
         'spec.m[1]: Duplicate value: map[string]interface {}{"k":"x"}',
-    ]
-
-
-def test_embedded_objects_say_what_they_are() -> None:
-    """Kind and apiVersion are demanded of embedded objects, and their labels must be labels."""
-    node = _node(t={"type": "object", "x-kubernetes-embedded-resource": True, "properties": {}})
-    assert [str(error) for error in embedded({"spec": {"t": {}}}, node)] == [
-        "spec.t.apiVersion: Required value",
-        "spec.t.kind: Required value",
-    ]
-    good = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a": "b"}}}
-    assert embedded({"spec": {"t": good}}, node) == []
-    names = {"name": "a/b", "generateName": "a%", "namespace": "N"}
-    wrong = {"apiVersion": "a/b/c", "kind": "no kind", "metadata": {**names, "labels": {"a": "b c"}}}
-    assert [error.field for error in embedded({"spec": {"t": wrong}}, node)] == [
-        "spec.t.apiVersion",
-        "spec.t.kind",
-        "spec.t.metadata.generateName",
-        "spec.t.metadata.name",
-        "spec.t.metadata.namespace",
-        "spec.t.metadata.labels",
     ]
