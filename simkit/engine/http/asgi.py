@@ -13,7 +13,6 @@ from weakref import WeakKeyDictionary
 from simkit.engine.http import compression
 from simkit.engine.http.delivery import SHORTEST_WATCH, Delivery, Receive, Send, disconnected
 from simkit.engine.http.door import Engine, Waiting
-from simkit.engine.http.heap import Heap
 from simkit.engine.http.message import (
     audit_id,
     error_response,
@@ -71,8 +70,6 @@ class Application:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="simkit-blocking")
         self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, Waker] = WeakKeyDictionary()
         self._deliveries: set[Delivery] = set()
-        self.heap = Heap()
-        """Told of every TLS connection that ends."""
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -96,8 +96,6 @@ class Conversation(HttpToolsProtocol):
         if entered is not None:
             entered.give_up(gone=True)
         super().connection_lost(exc)
-        if self._extensions:  # of TLS
-            self._application.heap.ended(self.loop.call_later)
 
     def _expect(self, seconds: float) -> None:
         """Give the client so long to send what is missing."""
