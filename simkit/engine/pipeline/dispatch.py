@@ -64,7 +64,8 @@ def dispatch(engine: Engine, exchange: Exchange) -> Response:
     if target.verb == "patch":
         patch.check_media(exchange, served)
     accept, listed = exchange.request.header("accept"), target.verb in ("list", "watch")
-    exchange.wanted = negotiate(accept, watchable=listed, binary=PROTOBUF not in accept or _has_binary(served, target))
+    binary_form, routed = PROTOBUF not in accept or _has_binary(served, target), served.custom is None
+    exchange.wanted = negotiate(accept, watchable=listed, routed=routed, binary=binary_form)
     if exchange.wanted.transform == "Table" and exchange.request.query:
         exchange.wanted = replace(exchange.wanted, include=exchange.request.option("includeObject"))
     if target.subresource:
@@ -148,6 +149,8 @@ def _check_route(target: Target, resource: Resource) -> None:
     if wrong:
         raise bad_request(f'Name parameter invalid: "{target.name}": {", ".join(wrong)}')
     if on_item and not (resource.stored or target.subresource or "get" in resource.verbs):
+        raise no_route()
+    if resource.namespaced and not target.namespace and "list" not in resource.verbs:
         raise no_route()
     if resource.namespaced and not target.namespace and (on_item or target.verb not in ("list", "watch")):
         raise method_not_allowed() if not on_item else no_route()

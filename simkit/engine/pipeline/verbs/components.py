@@ -12,7 +12,7 @@ from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.select import selection
 from simkit.engine.seams import Entry
-from simkit.meta.errors import not_found
+from simkit.meta.errors import unexplained
 from simkit.meta.message import Response
 from simkit.meta.names import Key, Revision
 from simkit.meta.objects import Object
@@ -27,11 +27,11 @@ _PARTS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def answer(engine: Engine, exchange: Exchange, served: Served) -> Response:
-    """One of them, or all that are selected. Raises 404."""
+    """One of them, or all that are selected. Raises a 500 without a reason for one that there is not."""
     name, now = exchange.target.name, engine.clock.now()
     if name:
         if name not in _PARTS:
-            raise not_found(served.resource.group_resource, name)
+            raise unexplained(f"Component not found: {name}")
         return represent.single(served, _found(served, name), exchange.wanted, now=now)
     chosen = selection(served, opt.list_options(exchange.request, watch=False))
     entries = [entry for entry in (_found(served, each) for each in _PARTS) if chosen.matches(entry)]

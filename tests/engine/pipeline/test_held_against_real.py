@@ -1,4 +1,4 @@
-"""Patches that cannot be read, or whose result cannot: what the server answers, kind by kind."""
+"""Answers that were held against a real server: patches that cannot be read, media types, paths that are none."""
 
 from __future__ import annotations
 
@@ -183,3 +183,19 @@ def test_a_list_as_merge_patch_is_decoded_where_fields_are_not_validated(cluster
         'patch: Invalid value: "[]": couldn\'t get version/kind; json parse error: json: cannot unmarshal array'
         in message
     )
+
+
+@pytest.mark.parametrize("path", [WIDGET, WIDGET.removesuffix("/w")])
+def test_custom_objects_are_negotiated_without_routes(cluster: simkit.Cluster, path: str) -> None:
+    """Whatever they are asked for in, they list what they have; a wide media type will do."""
+    listed = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    refused = cluster.perform(Request.of("GET", path, headers={"accept": "text/html"}))
+    assert _message(refused) == (406, f"only the following media types are accepted: {listed}")
+    assert cluster.perform(Request.of("GET", path, headers={"accept": "application/*"})).status == 200
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
+def test_what_is_only_created_in_namespaces_has_no_path_without(cluster: simkit.Cluster, method: str) -> None:
+    """There is nothing to list across namespaces, so nobody routes it."""
+    assert cluster.perform(Request.of(method, "/api/v1/bindings", {})).status == 404
+    assert cluster.perform(Request.of(method, "/api/v1/pods", {})).status == (200 if method == "GET" else 405)
