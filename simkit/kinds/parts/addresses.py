@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from simkit.meta.fielderror import FieldError, invalid_value, quoted
 from simkit.meta.format import port_name
+from simkit.meta.netip import NotNetip, parse_address, parse_prefix
 
 NOT_AN_ADDRESS: Final = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 NOT_A_RANGE: Final = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"
@@ -79,31 +80,29 @@ def special_address_faults(path: str, text: str) -> Iterator[FieldError]:
 _LINK_LOCAL_MULTICAST: Final = (ip_network("224.0.0.0/24"), ip_network("ff02::/16"))
 
 
+_ACCEPTED: Final = "was accepted, but will be invalid in a future Kubernetes release"
+
+
 def odd_address(path: str, text: str) -> Iterator[str]:
     """Warnings of an address that other software may read differently, or not at all."""
-    found = address(text)
-    if found is None:
-        why = f"ParseAddr({quoted(text)}): unable to parse IP"
-    elif ":" not in text and _ZEROS.search(text):
-        why = f"ParseAddr({quoted(text)}): IPv4 field has octet with leading zero"
-    elif ":" in text and str(found) != text:
+    try:
+        found = parse_address(text)
+    except NotNetip as error:
+        yield f"{path}: IP address {_ACCEPTED}: {error}"
+        return
+    if found.version == 6 and str(found) != text:
         shown = f"IPv6 address {quoted(text)} is not in RFC 5952 canonical format ({quoted(str(found))})"
         yield f"{path}: {shown}, which may cause controller apply-loops"
-        return
-    else:
-        return
-    yield f"{path}: IP address was accepted, but will be invalid in a future Kubernetes release: {why}"
 
 
 def odd_range(path: str, text: str) -> Iterator[str]:
     """Warnings of a range that other software may read differently, or not at all."""
-    start, _, length = text.partition("/")
-    found = address(start)
-    if found is not None and ":" not in start and _ZEROS.search(start):
-        why = f"ParseAddr({quoted(start)}): IPv4 field has octet with leading zero"
-        why = f"netip.ParsePrefix({quoted(text)}): {why}"
-        yield f"{path}: IP prefix was accepted, but will be invalid in a future Kubernetes release: {why}"
-    elif found is not None and ":" in start and f"{found}/{length}" != text:
+    try:
+        found, length = parse_prefix(text)
+    except NotNetip as error:
+        yield f"{path}: IP prefix {_ACCEPTED}: {error}"
+        return
+    if found.version == 6 and f"{found}/{length}" != text:
         shown = f"IPv6 prefix {quoted(text)} is not in RFC 5952 canonical format ({quoted(f'{found}/{length}')})"
         yield f"{path}: {shown}, which may cause controller apply-loops"
 
