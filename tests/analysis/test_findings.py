@@ -277,7 +277,7 @@ def test_exposure_and_reach_count_the_same() -> None:
     assert tuple(table.loc["user:ann"][["cluster_wide", "in_namespaces", "namespaces"]]) == (0, 2, 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(snapshot=clusters())
 def test_holders_of_powers_are_allowed_what_it_takes(snapshot: MemorySnapshot) -> None:
     """On random clusters whoever is said to hold a power without limits may do all that it takes, there."""

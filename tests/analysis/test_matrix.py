@@ -35,7 +35,7 @@ def said(found: pd.DataFrame, subject: str, place: str, resource: str, verb: str
     return False
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(clusters())
 def test_it_agrees_with_can(snapshot: MemorySnapshot) -> None:
     """Every field of random clusters, with a membership table, for all namespaces and for chosen ones."""

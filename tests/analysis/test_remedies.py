@@ -39,7 +39,7 @@ def _asked(snapshot: Snapshot, answer: Answer) -> Answer:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(clusters(), QUESTIONS)
 def test_every_remedy_allows_it(snapshot: MemorySnapshot, question: tuple[str, str, str, str, str]) -> None:
     """Applied, any of them turns the answer around; only roles that the text names are changed, nothing else is."""

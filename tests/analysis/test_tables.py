@@ -135,7 +135,7 @@ def test_comparison_is_of_access() -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(before=clusters(), after=clusters())
 def test_comparison_is_symmetric(before: MemorySnapshot, after: MemorySnapshot) -> None:
     """What is gained in one direction is lost in the other, and nothing changes from a cluster to itself."""

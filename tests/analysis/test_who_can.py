@@ -214,7 +214,7 @@ def test_an_incomplete_dump_is_not_taken_for_an_empty_one() -> None:
 ASKED = ("ann", "bob", "sa:dev/app", "sa:ops/app", "sa:dev/idle", "system:anonymous", "group:devs", "carol")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     snapshot=clusters(),
     verb=st.sampled_from(("get", "list", "create", "impersonate")),

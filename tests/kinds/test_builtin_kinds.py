@@ -154,7 +154,7 @@ def test_whatever_a_schema_allows(kind: str) -> None:
     gvk, of_kind = split(kind), rules(kind)
     schema = CATALOGUE.schema(gvk)
 
-    @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, suppress_health_check=list(HealthCheck))
     @given(objects(schema, gvk.api_version, gvk.kind), objects(schema, gvk.api_version, gvk.kind))
     def check(one: Draft, other: Draft) -> None:
         obj = finished(decoded(one), None)

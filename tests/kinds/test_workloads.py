@@ -346,7 +346,7 @@ SPECS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SPECS, st.sampled_from(["v1/Pod", "v1/PodTemplate", "apps/v1/Deployment", "batch/v1/Job", "batch/v1/CronJob"]))
 def test_defaulting_twice_is_defaulting_once(spec: dict[str, Any], kind: str) -> None:
     """What was defaulted stays, nothing is changed in place, and what is wrong stays wrong."""

@@ -265,6 +265,6 @@ class OverlayStores(SmallParts):
     make = staticmethod(lambda clock: overlay(MemoryStore(clock), clock))
 
 
-MODERATE = settings(max_examples=60, stateful_step_count=50, deadline=None)
+MODERATE = settings(max_examples=60, stateful_step_count=50)
 TestStores, TestSmallParts, TestOverlayStores = Stores.TestCase, SmallParts.TestCase, OverlayStores.TestCase
 TestStores.settings = TestSmallParts.settings = TestOverlayStores.settings = MODERATE

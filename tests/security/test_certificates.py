@@ -135,7 +135,7 @@ LEAF = CLIENTS.sign_client("eve", ("devs",), SPAN).certificate.public_bytes(Enco
 KNOWN = authenticator()
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(st.lists(st.tuples(st.integers(0, len(LEAF) - 1), st.integers(0, 255)), min_size=1, max_size=4))
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::cryptography.utils.CryptographyDeprecationWarning")
 def test_no_altered_certificate_is_good(changes: list[tuple[int, int]]) -> None:

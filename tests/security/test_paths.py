@@ -126,7 +126,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(
     st.lists(PIECES, max_size=9), st.sampled_from(METHODS), st.sampled_from(["/", "//", "/./", "%2f"]), st.booleans()
 )
@@ -141,7 +141,7 @@ def test_random_paths(pieces: list[str], method: str, glue: str, watch: bool) ->
 PATHS = st.lists(PIECES, max_size=9).map(lambda pieces: "/" + "/".join(pieces))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(PATHS, st.sampled_from(METHODS))
 def test_nothing_is_answered_before_authentication(path: str, method: str) -> None:
     """With a bad credential every path, known or not, is 401."""
@@ -152,7 +152,7 @@ def test_nothing_is_answered_before_authentication(path: str, method: str) -> No
 DENYING = Cluster(options=Options(seed=1, authorization_mode=("AlwaysDeny",)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(PATHS, st.sampled_from(METHODS))
 def test_nothing_is_answered_before_authorization(path: str, method: str) -> None:
     """Where nothing is allowed, every path, known or not, is 403: also health, discovery, and what does not exist."""

@@ -161,7 +161,7 @@ def test_of_another_cluster(world: World) -> None:
     assert World().status(world.token) == 401
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.data())
 def test_no_altered_token_is_good(data: st.DataObject) -> None:
     """Changing any character of a token, or cutting it, makes it bad or leaves it the same token."""

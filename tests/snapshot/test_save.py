@@ -38,7 +38,7 @@ def objects(draw: st.DrawFn) -> dict[str, Any]:
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "data": draw(fields)}
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(objects(), max_size=5),
     st.lists(st.sampled_from(["pods", "roles", "nodes", "events"])),

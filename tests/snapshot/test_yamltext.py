@@ -41,7 +41,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(values)
 def test_what_is_written_is_read_as_the_same(value: Any) -> None:
     """Whatever JSON can say survives, here and in a reader that follows YAML 1.1 to the letter."""

@@ -68,9 +68,7 @@ def test_answers_are_as_described(application: Application, caplog: pytest.LogCa
     )
 
     @seed(1)
-    @settings(
-        max_examples=40, deadline=None, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate]
-    )
+    @settings(max_examples=40, database=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
     @given(cases)
     def send(case: Any) -> None:
         answer = case.call()

@@ -128,7 +128,7 @@ def _target(data: st.DataObject) -> str:
     return f"{resource.path}{scope}/{resource.resource}{tail}"
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_every_request_is_answered(
     cluster: simkit.Cluster, caplog: pytest.LogCaptureFixture, data: st.DataObject

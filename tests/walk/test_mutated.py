@@ -140,7 +140,7 @@ def request(cluster: simkit.Cluster, data: st.DataObject) -> Request:
     return Request.of("PATCH", f"{where}/a", [operation], headers={"Content-Type": "application/json-patch+json"})
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_objects_with_odd_values_are_answered(
     cluster: simkit.Cluster, caplog: pytest.LogCaptureFixture, data: st.DataObject

@@ -103,7 +103,7 @@ def request(data: st.DataObject) -> bytes:
     return b"\r\n".join([line, *lines, b"", body])
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_every_connection_is_answered_or_ended(
     port: int, caplog: pytest.LogCaptureFixture, data: st.DataObject

@@ -18,7 +18,7 @@ def naive(sets: list[frozenset[str]], weights: dict[str, int]) -> int:
     return min(sum(weights[one] for one in some) for some in subsets if all(set(some) & wanted for wanted in sets))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.lists(st.frozensets(st.sampled_from(ELEMENTS), min_size=1, max_size=4), max_size=9),
     st.fixed_dictionaries({one: st.integers(1, 9) for one in ELEMENTS}),

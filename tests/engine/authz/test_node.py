@@ -190,7 +190,7 @@ NAMES = st.sampled_from(["a", "b", "c"])
 STEPS = st.lists(st.tuples(st.sampled_from(["put", "remove"]), NAMES, st.sampled_from(["n1", "n2", ""]), NAMES))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(STEPS, st.integers(0, 10))
 def test_agrees_with_a_naive_reading(steps: list[tuple[str, str, str, str]], forked_at: int) -> None:
     """After any history, forked anywhere, the graph says what a look at all pods says."""

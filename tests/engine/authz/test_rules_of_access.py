@@ -156,7 +156,7 @@ def naively(cluster: Cluster, ask: Attributes) -> bool:
     return bool(reasons(cluster.snapshot(), ask)[0])
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(worlds, st.lists(questions, min_size=1, max_size=12))
 def test_reviews_say_what_is_written(world: Any, asked: Sequence[Attributes]) -> None:
     """A review of anybody answers as a naive reading does; in a namespace, the local review answers the same."""
@@ -172,7 +172,7 @@ def test_reviews_say_what_is_written(world: Any, asked: Sequence[Attributes]) ->
             assert allowed(cluster, "selfsubjectaccessreviews", spec_of(ask), ask.identity) is expected
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(worlds, some([person for person in PEOPLE if AUTHENTICATED in person.groups]), some(NAMESPACES))
 def test_rules_reviews_list_all_and_nothing_else(world: Any, who: Identity, namespace: str) -> None:
     """Whatever is allowed in a namespace is allowed by a listed rule, and what a listed rule allows is allowed.

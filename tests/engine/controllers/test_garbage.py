@@ -115,7 +115,7 @@ def test_owners_that_a_dump_does_not_hold_are_taken_to_exist() -> None:
     assert names(cluster, "cm") == ["owned", "plain"]
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.data())
 def test_what_is_left_is_what_can_be_reached(data: st.DataObject) -> None:
     """After any deletions just those objects are left that have no owner, or an owner that is left."""

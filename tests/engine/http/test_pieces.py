@@ -72,7 +72,7 @@ def answers(port: int, pieces: Sequence[bytes]) -> list[bytes]:
     return re.findall(rb"HTTP/1.1 (\d+)", found)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.sampled_from(REQUESTS), min_size=1, max_size=6), st.lists(st.floats(0, 1), max_size=8))
 def test_pieces(port: int, requests: list[tuple[bytes, bytes]], cuts: list[float]) -> None:
     """Bodies, refused or not, chunked or not, and wishes for other protocols: none shifts what stands behind it."""

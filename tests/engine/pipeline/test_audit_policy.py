@@ -68,7 +68,7 @@ LEVELS = st.sampled_from(["None", "Metadata", "Request", "RequestResponse"])
 RULES = st.lists(st.tuples(LEVELS, st.sampled_from(["get", "list", "create"])), max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(RULES, st.sampled_from(["get", "list", "create", "delete"]))
 def test_the_first_rule_decides(rules: list[tuple[str, str]], verb: str) -> None:
     """The level is that of the first rule for the verb, and None without one."""

@@ -178,7 +178,7 @@ NUMBERS = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(NUMBERS, st.integers(0, 8))
 def test_a_pool_is_two_sets(steps: list[tuple[str, int]], static: int) -> None:
     """A pool behaves as a set of what is used and one of what is reserved."""

@@ -15,7 +15,7 @@ def rows(content: dict[str, int], start: str = "", stop: str | None = None) -> l
     return sorted(row for row in content.items() if row[0] >= start and (stop is None or row[0] < stop))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.dictionaries(NAMES, st.integers()),
     st.lists(st.tuples(NAMES, st.none() | st.integers()), max_size=40),

@@ -326,7 +326,7 @@ def test_cursors_made_while_the_hub_is_made(store: MemoryStore) -> None:
     assert all(cursor.poll() == everything for cursor in cursors)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(st.lists(st.tuples(st.sampled_from("pPfcsx"), st.integers(0, 6)), max_size=40))
 def test_any_mixture_is_read_in_full_or_refused(steps: list[tuple[str, int]]) -> None:
     """Whatever is written, read, compacted and waited for, a cursor gives exactly the history or raises."""

@@ -110,7 +110,7 @@ def autoscalers(draw: st.DrawFn) -> Draft:
     }
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(autoscalers())
 def test_the_first_version_keeps_everything(obj: Draft) -> None:
     """What is read in the first version and written back is the same object."""

@@ -93,7 +93,7 @@ def _backends(spec: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("kind", "version", "through"), sorted(set(pairs())))
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_nothing_is_lost(kind: str, version: str, through: str, data: st.DataObject) -> None:
     """There and back gives the same object; where it settles into one form first, once is enough."""

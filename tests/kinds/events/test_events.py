@@ -29,7 +29,7 @@ def older(event: Object) -> Draft:
     return normalise(renamed(event, OLD_WORDS), SCHEMAS[CORE])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(objects(SCHEMAS[CORE], "v1", "Event"))
 def test_there_and_back_from_the_core_group(event: Draft) -> None:
     """What the newer group shows, written back, is the stored event; and it is what that group itself would write."""
@@ -39,7 +39,7 @@ def test_there_and_back_from_the_core_group(event: Draft) -> None:
     assert normalise(shown, SCHEMAS[NEWER]) == shown
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(objects(SCHEMAS[NEWER], "events.k8s.io/v1", "Event"))
 def test_there_and_back_from_the_newer_group(event: Draft) -> None:
     """What was written in the newer group is shown there as it was."""

@@ -184,7 +184,7 @@ def _outcome(work: Callable[[], Any]) -> Any:
         return "failed"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(_truths(4, inside=False), BINDINGS)
 def test_against_a_naive_interpreter(tree: Tree, bindings: dict[str, Any]) -> None:
     """Arithmetic, logic and comprehensions come to the same, counted or not, and the trace ends with it."""
@@ -197,7 +197,7 @@ def test_against_a_naive_interpreter(tree: Tree, bindings: dict[str, Any]) -> No
         assert isinstance(steps[-1].value, EvaluationError) if wanted == "failed" else steps[-1].value == wanted
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(_truths(3, inside=False), BINDINGS)
 def test_costs_of_both_ways_agree(tree: Tree, bindings: dict[str, Any]) -> None:
     """Where nothing fails, the careful way spends what the fast one does, within what was estimated."""

@@ -25,7 +25,7 @@ def history(*names: str) -> History:
     return History(releases=RELEASES, groups=(group,))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.sampled_from([("v1alpha1",), ("v1beta1",), ("v1alpha1", "v1beta1"), ("v1beta1", "v1beta2"), ("v1",)]))
 def test_a_plan_that_is_kept_breaks_nothing(names: tuple[str, ...]) -> None:
     """Whatever is retired in favour of a stable version, the policy agrees."""
@@ -44,7 +44,7 @@ def hurried(history: History, version: str, days: Mapping[str, str]) -> History:
     return history.model_copy(update={"groups": (group.model_copy(update={"versions": versions}),)})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     names=st.sampled_from([("v1beta1",), ("v1alpha1", "v1beta1"), ("v1beta1", "v1beta2")]),
     start=st.sampled_from(["r2", "r3", ""]),

@@ -127,7 +127,7 @@ def found_by_who(index: AccessIndex, ask: Attributes) -> bool:
     return any(answer.grant.subject.principal in mine for answer in index.who(question))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(changes, changes, changes)
 def test_follows_and_forks(first: Any, second: Any, third: Any) -> None:
     """After any changes, on the original and on a fork, the index agrees with a reading of all objects."""
@@ -143,7 +143,7 @@ def test_follows_and_forks(first: Any, second: Any, third: Any) -> None:
     check(forked, fork.fork().fork())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(changes)
 def test_grants_are_what_bindings_state(steps: Any) -> None:
     """Grants, subjects and held rules are those of the bindings, whichever way they are asked for."""

@@ -18,7 +18,7 @@ step = st.one_of(
 steps = st.lists(step, max_size=60)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(steps)
 def test_mapping_against_copies(run: Any) -> None:
     """A mapping and its forks hold what plain copies would."""
@@ -38,7 +38,7 @@ def test_mapping_against_copies(run: Any) -> None:
         assert sorted(mapping.values()) == sorted(model.values())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(steps)
 def test_groups_against_copies(run: Any) -> None:
     """Groups and their forks hold what plain copies would, with or without scopes."""

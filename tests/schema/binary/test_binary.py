@@ -61,7 +61,7 @@ WHOLE = encode(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(st.tuples(st.integers(4, len(WHOLE) - 1), st.binary(max_size=3)), min_size=1, max_size=6))
 def test_broken_messages_are_refused_or_read(changes: list[tuple[int, bytes]]) -> None:
     """Bytes changed, lost and added at random: what can still be read is an object of JSON values."""

@@ -154,7 +154,7 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_value_gets_an_answer(value: Any, old: Any) -> None:
     """No value breaks a check, and what did not change is never told of."""
     schema = _object(
