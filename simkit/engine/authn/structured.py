@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from simkit.engine.authn.claimexpressions import BadExpression, Expression
 from simkit.engine.authn.claimmapping import ClaimMapping, ClaimRule, Source, UserRule
 from simkit.engine.authn.jwk import ALGORITHMS
 from simkit.engine.authn.oidc import Provider, ProviderTokens, over_https
+from simkit.engine.outside import configfile
 from simkit.engine.outside.watchedfile import Counters, WatchedFile
 from simkit.meta.clock import Clock
-from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, api_group
-from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
+from simkit.meta.errors import StatusError
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many
 from simkit.meta.format import dns_subdomain
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 
-CONFIG_GROUP: Final = api_group("apiserver.config")
 KIND: Final = "AuthenticationConfiguration"
-VERSIONS: Final = ("v1alpha1", "v1beta1")
 MOST: Final = 64
 _FAMILY: Final = "apiserver_authentication_config_controller_automatic_reload"
 _EMAIL, _VERIFIED = (re.compile(rf"\bclaims\s*\.\s*\??{name}\b") for name in ("email", "email_verified"))
@@ -118,25 +116,8 @@ Checked = tuple[Issuer, ClaimMapping]
 
 def parse(content: bytes, disallowed: Sequence[str] = (), source: str = "the file") -> list[Checked]:
     """The issuers of a file's content. Raises SimkitError with everything that is wrong with it."""
-    try:
-        document = yaml.safe_load(content)
-    except yaml.YAMLError as error:
-        raise SimkitError(f"failed to load {KIND} from file: {source} is no YAML: {error}") from error
-    if not isinstance(document, Mapping):
-        raise SimkitError(f"failed to load {KIND} from file: {source} holds no configuration")
-    known = [f"{CONFIG_GROUP}/{version}" for version in VERSIONS]
-    if document.get("apiVersion") not in known or document.get("kind") != KIND:
-        why = f'no kind "{document.get("kind")}" is registered for version "{document.get("apiVersion")}"'
-        raise SimkitError(f"failed to load {KIND} from file: {source}: {why}; use {known[-1]}, {KIND}")
-    try:
-        found = Document.model_validate(document)
-    except ValidationError as error:
-        raise SimkitError(f"failed to load {KIND} from file: {source}: strict decoding error: {error}") from error
-    checked, errors = check(found, disallowed)
-    if errors:
-        texts = list(dict.fromkeys(map(str, errors)))
-        listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-        raise SimkitError(f"{source}: {listed}")
+    checked, errors = check(configfile.parse(content, Document, KIND, source), disallowed)
+    configfile.refuse(errors, source)
     return checked
 
 

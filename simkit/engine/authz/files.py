@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from simkit.engine.authz.conditions import MatchConditions, compiled
-from simkit.meta.domain import api_group
+from simkit.engine.outside import configfile
 from simkit.meta.duration import seconds, written
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
 from simkit.meta.format import dns_subdomain
 
-CONFIG_GROUP: Final = api_group("apiserver.config")
 KIND: Final = "AuthorizationConfiguration"
-VERSIONS: Final = ("v1alpha1", "v1beta1")
 MODES: Final = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")
 LONGEST_TIMEOUT: Final = 30.0
 _IN_CLUSTER: Final = "InClusterConfig"
@@ -112,42 +109,9 @@ def load(path: str | Path) -> list[Chosen]:
 
 def parse(content: bytes, source: str = "the file") -> list[Chosen]:
     """The authorizers of a file's content. Raises SimkitError with everything that is wrong with it."""
-    try:
-        document = yaml.safe_load(content)
-    except yaml.YAMLError as error:
-        raise SimkitError(f"failed to load {KIND} from file: {source} is no YAML: {error}") from error
-    if not isinstance(document, Mapping):
-        raise SimkitError(f"failed to load {KIND} from file: {source} holds no configuration")
-    _check_version(document, source)
-    try:
-        found = Document.model_validate(document)
-    except ValidationError as error:
-        faults = "; ".join(_fault(each) for each in error.errors())
-        raise SimkitError(f"failed to load {KIND} from file: {source}: strict decoding error: {faults}") from error
-    chosen, errors = checked(found)
-    if errors:
-        raise SimkitError(f"{source}: {_joined(errors)}")
+    chosen, errors = checked(configfile.parse(content, Document, KIND, source))
+    configfile.refuse(errors, source)
     return chosen
-
-
-def _check_version(document: Mapping[str, Any], source: str) -> None:
-    given, kind = document.get("apiVersion"), document.get("kind")
-    known = [f"{CONFIG_GROUP}/{version}" for version in VERSIONS]
-    if given not in known or kind != KIND:
-        why = f'no kind "{kind}" is registered for version "{given}"; use {known[-1]}, {KIND}'
-        raise SimkitError(f"failed to load {KIND} from file: {source}: {why}")
-
-
-def _fault(error: Any) -> str:
-    place = ""
-    for step in error["loc"]:
-        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
-    return f'unknown field "{place}"' if error["type"] == "extra_forbidden" else f"{place}: {error['msg']}"
-
-
-def _joined(errors: Sequence[FieldError]) -> str:
-    texts = list(dict.fromkeys(map(str, errors)))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 def checked(document: Document) -> tuple[list[Chosen], list[FieldError]]:

@@ -1,0 +1,53 @@
+"""Configuration files of the API server: YAML of a known kind and version, read strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from simkit.meta.domain import api_group
+from simkit.meta.errors import SimkitError
+from simkit.meta.fielderror import FieldError
+
+CONFIG_GROUP: Final = api_group("apiserver.config")
+VERSIONS: Final = ("v1alpha1", "v1beta1")
+Document = TypeVar("Document", bound=BaseModel)
+
+
+def parse(content: bytes, model: type[Document], kind: str, source: str) -> Document:
+    """The document of a file's content. Raises SimkitError with everything that is wrong with its form."""
+    failed = f"failed to load {kind} from file"
+    try:
+        document = yaml.safe_load(content)
+    except yaml.YAMLError as error:
+        raise SimkitError(f"{failed}: {source} is no YAML: {error}") from error
+    if not isinstance(document, Mapping):
+        raise SimkitError(f"{failed}: {source} holds no configuration")
+    given, named = document.get("apiVersion"), document.get("kind")
+    known = [f"{CONFIG_GROUP}/{version}" for version in VERSIONS]
+    if given not in known or named != kind:
+        why = f'no kind "{named}" is registered for version "{given}"; use {known[-1]}, {kind}'
+        raise SimkitError(f"{failed}: {source}: {why}")
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        faults = "; ".join(map(_fault, error.errors()))
+        raise SimkitError(f"{failed}: {source}: strict decoding error: {faults}") from error
+
+
+def refuse(errors: Sequence[FieldError], source: str) -> None:
+    """Raise SimkitError for errors in what a document says, each told once; none: nothing happens."""
+    if errors:
+        texts = list(dict.fromkeys(map(str, errors)))
+        listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        raise SimkitError(f"{source}: {listed}")
+
+
+def _fault(error: Any) -> str:
+    place = ""
+    for step in error["loc"]:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
+    return f'unknown field "{place}"' if error["type"] == "extra_forbidden" else f"{place}: {error['msg']}"
