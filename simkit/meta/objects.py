@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from simkit.meta.names import GroupVersion
 
@@ -11,6 +11,26 @@ Object = Mapping[str, Any]
 """An API object, read-only by agreement: whoever wants another one makes it."""
 Draft = dict[str, Any]
 """An object that is still being made and belongs to one function alone."""
+
+
+METADATA_FIELDS: Final = (
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+)
+"""All that metadata can hold, in the order in which the real server writes it."""
 
 
 def metadata(obj: Object) -> Mapping[str, Any]:

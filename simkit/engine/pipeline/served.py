@@ -18,7 +18,7 @@ from simkit.kinds.index import rules_of
 from simkit.kinds.rules import PLAIN, KindRules
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupKind
-from simkit.meta.objects import Draft, Object, copied
+from simkit.meta.objects import METADATA_FIELDS, Draft, Object, copied
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.decoding import normalise
 from simkit.schema.fields import FieldLabels, field_labels
@@ -199,29 +199,11 @@ class Served:
 
 
 _HEAD: Final = ("kind", "apiVersion", "metadata")
-_METADATA: Final = (
-    "name",
-    "generateName",
-    "namespace",
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-    "ownerReferences",
-    "finalizers",
-    "managedFields",
-)
-"""The order in which the real server writes metadata."""
 
 
 def encode_tail(obj: Object) -> bytes:
     """The JSON of an object without its kind and apiVersion, and without the opening brace; metadata comes first."""
     metadata = obj.get("metadata") or {}
-    ordered: dict[str, Any] = {"metadata": {name: metadata[name] for name in _METADATA if name in metadata}}
+    ordered: dict[str, Any] = {"metadata": {name: metadata[name] for name in METADATA_FIELDS if name in metadata}}
     ordered.update({name: value for name, value in obj.items() if name not in _HEAD})
     return orjson.dumps(ordered)[1:]

@@ -13,6 +13,7 @@ from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.older_workloads import FIRST, changing_selectors, keeping_dependents
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
+from simkit.kinds.parts.replicas import EXCEEDING, SERVING
 from simkit.kinds.parts.selector_text import selector_text
 from simkit.kinds.parts.shares import above_all_faults, share, share_faults
 from simkit.kinds.parts.workload import (
@@ -39,16 +40,7 @@ _COUNTS: Final = (
     "unavailableReplicas",
     "collisionCount",
 )
-_PARTS: Final = (
-    ("updatedReplicas", "replicas"),
-    ("readyReplicas", "replicas"),
-    ("availableReplicas", "replicas"),
-    ("availableReplicas", "readyReplicas"),
-)
-_TEXTS: Final = {
-    "replicas": "cannot be greater than status.replicas",
-    "readyReplicas": "cannot be greater than readyReplicas",
-}
+_PARTS: Final = (("updatedReplicas", "replicas"), *SERVING)
 _STRATEGIES: Final = ("Recreate", "RollingUpdate")
 
 
@@ -120,7 +112,7 @@ def _merge_status(draft: Draft, live: Object) -> None:
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    errors = [*count_faults("status", status, _COUNTS), *exceeding_faults("status", status, _PARTS, _TEXTS)]
+    errors = [*count_faults("status", status, _COUNTS), *exceeding_faults("status", status, _PARTS, EXCEEDING)]
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 

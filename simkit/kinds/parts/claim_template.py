@@ -8,23 +8,9 @@ from typing import Final
 from simkit.kinds.parts.claim_spec import claim_spec_faults
 from simkit.kinds.parts.pod.labels import annotation_faults, label_faults
 from simkit.meta.fielderror import FieldError, forbidden_field
-from simkit.meta.objects import Object
+from simkit.meta.objects import METADATA_FIELDS, Object
 
-_OTHERS: Final = (
-    "name",
-    "generateName",
-    "namespace",
-    "selfLink",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "ownerReferences",
-    "finalizers",
-    "managedFields",
-)
+_OTHERS: Final = tuple(name for name in METADATA_FIELDS if name not in ("labels", "annotations"))
 _GO_NAMES: Final = {"uid": "uID"}
 
 

@@ -12,22 +12,24 @@ from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Object, name_of
 
 _COUNTS: Final = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
-_PARTS: Final = (
-    ("fullyLabeledReplicas", "replicas"),
+SERVING: Final = (
     ("readyReplicas", "replicas"),
     ("availableReplicas", "replicas"),
     ("availableReplicas", "readyReplicas"),
 )
-_TEXTS: Final = {
+"""Counts that may not be greater than others."""
+_PARTS: Final = (("fullyLabeledReplicas", "replicas"), *SERVING)
+EXCEEDING: Final = {
     "replicas": "cannot be greater than status.replicas",
     "readyReplicas": "cannot be greater than readyReplicas",
 }
+"""What is said of a count that is greater than one of these."""
 
 
 def replica_status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """What is wrong with the status of a replica set or replication controller."""
     status = obj.get("status") or {}
-    return [*count_faults("status", status, _COUNTS), *exceeding_faults("status", status, _PARTS, _TEXTS)]
+    return [*count_faults("status", status, _COUNTS), *exceeding_faults("status", status, _PARTS, EXCEEDING)]
 
 
 def replica_cells(obj: Object, now: float) -> Sequence[Any]:
