@@ -53,8 +53,11 @@ def test_an_operation_has_parameters_and_answers(document: Any) -> None:
     paths = {each.name: each.value for each in document.paths.path}
     item = paths["/api/v1/namespaces/{namespace}/pods/{name}"]
     assert item.get.operation_id == "readCoreV1NamespacedPod"
-    in_path = [each.parameter.non_body_parameter.path_parameter_sub_schema for each in item.parameters]
+    shared = [each.parameter.non_body_parameter for each in item.parameters]
+    in_path = [each.path_parameter_sub_schema for each in shared[:2]]
     assert [(each.name, each.required) for each in in_path] == [("name", True), ("namespace", True)]
+    assert [each.query_parameter_sub_schema.name for each in shared[2:]] == ["pretty"]
+    assert (list(item.get.consumes), list(item.get.schemes)) == (["*/*"], ["https"])
     body = item.put.parameters[0].parameter.body_parameter
     assert (body.name, body.schema._ref) == ("body", "#/definitions/io.k8s.api.core.v1.Pod")
     query = [each.parameter.non_body_parameter.query_parameter_sub_schema.name for each in item.put.parameters[1:]]

@@ -80,6 +80,5 @@ RULES = KindRules(
     row=_row,
     subresources={"status": Subresource(kept_status, replica_status_faults)},
     warnings=_warnings,
-    delete_returns_object=True,
     deletion=Deletion(orphans=True),
 )

@@ -13,6 +13,7 @@ from simkit.meta.names import GroupVersionKind
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.definitions import Definitions
 from simkit.schema.openapi.operations import Operations
+from simkit.schema.openapi.roots import SINGLE, Roots
 from simkit.schema.openapi.shapes import (
     LIST_META,
     V2,
@@ -25,13 +26,14 @@ from simkit.schema.openapi.shapes import (
     reachable,
 )
 from simkit.schema.pruning import OBJECT_META
+from simkit.schema.releases import minor_of
 from simkit.schema.resources import Resource
 from simkit.schema.structural import Schema
 
 _META: Final = OBJECT_META.rpartition(".")[0]
 _TITLE: Final = "Kubernetes"
 _CUSTOM_TITLE: Final = "Kubernetes CRD Swagger"
-_GENERAL: Final = ("DeleteOptions", "Patch", "Status", "WatchEvent", "APIResourceList")
+_GENERAL: Final = ("DeleteOptions", "Patch", "Status", "WatchEvent")
 """Types that are used in every group version."""
 _SECURITY: Final = {"BearerToken": {"in": "header", "name": "authorization", "type": "apiKey"}}
 
@@ -67,14 +69,27 @@ def _parts(catalogue: Catalogue, resources: Iterable[Resource]) -> Parts:
 
 
 def _documents(catalogue: Catalogue) -> Mapping[str, Parts]:
-    """The documents by name; those of discovery and of the version have no resources."""
-    found: dict[str, Parts] = {"version": (), "api": (), "apis": ()}
+    """The documents by name. Those that tell of discovery, of the version and of tokens have no resources."""
+    found: dict[str, Parts] = dict.fromkeys(SINGLE, ())
     for group in catalogue.groups():
-        root = f"apis/{group.name}" if group.name else "api"
-        found[root] = ()
         for version in group.versions:
-            found[f"{root}/{version}"] = _parts(catalogue, catalogue.resources(group.name, version))
+            resources = catalogue.resources(group.name, version)
+            name = _name(group.name, version)
+            found[name] = _parts(catalogue, resources)
+            if any(not each.custom for each in resources):
+                found[name.rpartition("/")[0]] = ()
     return found
+
+
+def _name(group: str, version: str) -> str:
+    """The name of a group version's document."""
+    return f"apis/{group}/{version}" if group else f"api/{version}"
+
+
+def _roots(parts: Parts) -> Sequence[str]:
+    """The documents of the groups and versions of these resources whose paths are described: not of custom ones."""
+    versions = dict.fromkeys(_name(each.group, each.version) for each, schema in parts if schema is None)
+    return tuple(dict.fromkeys([each for name in versions for each in (name.rpartition("/")[0], name)]))
 
 
 def _link(name: str, parts: Parts) -> dict[str, str]:
@@ -99,23 +114,24 @@ def _general(name: str) -> str:
 @lru_cache(maxsize=256)
 def _document(release: str, name: str, parts: Parts) -> bytes:
     custom = any(schema is not None for _, schema in parts)
-    paths = _paths(release, parts, V3) if parts else {f"/{name}/": _plain_path(name)}
+    roots = [root for root in _roots(parts) if root == name] if parts else [name]
     out = {
         "openapi": "3.0.0",
         "info": _info(release, custom=custom),
-        "paths": paths,
-        "components": {"schemas": _schemas(release, parts, V3), "securitySchemes": _SECURITY},
+        "paths": _paths(release, parts, roots, V3),
+        "components": {"schemas": _schemas(release, parts, roots, V3), "securitySchemes": _SECURITY},
     }
     return orjson.dumps(out)
 
 
 @lru_cache(maxsize=4)
 def _swagger(release: str, parts: Parts) -> bytes:
+    roots = sorted({*SINGLE, *_roots(parts)})
     out = {
         "swagger": "2.0",
         "info": _info(release),
-        "paths": _paths(release, parts, V2),
-        "definitions": _schemas(release, parts, V2),
+        "paths": _paths(release, parts, roots, V2),
+        "definitions": _schemas(release, parts, roots, V2),
         "securityDefinitions": {
             "BearerToken": {**_SECURITY["BearerToken"], "description": "Bearer Token authentication"}
         },
@@ -124,14 +140,7 @@ def _swagger(release: str, parts: Parts) -> bytes:
     return orjson.dumps(out)
 
 
-def _plain_path(name: str) -> Shape:
-    """The operation of a path that is no resource's."""
-    response = {"description": "OK", "content": {"application/json": {"schema": {"type": "object"}}}}
-    operation = {"operationId": f"get{name.title().replace('/', '').replace('.', '')}", "responses": {"200": response}}
-    return {"get": operation}
-
-
-def _paths(release: str, parts: Parts, dialect: Dialect) -> dict[str, Shape]:
+def _paths(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect) -> dict[str, Shape]:
     definitions = _definitions(release)
     customs = {resource.gvk for resource, schema in parts if schema is not None}
     customs |= {resource.list_gvk for resource, schema in parts if schema is not None}
@@ -139,14 +148,17 @@ def _paths(release: str, parts: Parts, dialect: Dialect) -> dict[str, Shape]:
     def name_of(gvk: GroupVersionKind) -> str | None:
         return custom_name(gvk) if gvk in customs else definitions.name_of(gvk)
 
-    operations = Operations(dialect, name_of, _general)
-    return dict(sorted(path for resource, _ in parts for path in operations.paths(resource)))
+    operations, plain = Operations(dialect, minor_of(release), name_of, _general), Roots(dialect, _general)
+    found = [path for resource, _ in parts for path in operations.paths(resource)]
+    return dict(sorted([*found, *(path for root in roots for path in plain.paths(root))]))
 
 
-def _schemas(release: str, parts: Parts, dialect: Dialect) -> dict[str, Shape]:
-    """The definitions that the operations of these resources lead to."""
+def _schemas(release: str, parts: Parts, roots: Sequence[str], dialect: Dialect) -> dict[str, Shape]:
+    """The definitions that the operations of these resources and roots lead to."""
     definitions = _definitions(release)
     names = [_general(name) for name in _GENERAL] + [OBJECT_META, LIST_META] if parts else []
+    plain = Roots(dialect, _general)
+    names += [kind for root in roots if (kind := plain.kind(root)) is not None]
     customs: dict[str, Shape] = {}
     for resource, schema in parts:
         names += _named(definitions, resource)

@@ -4,57 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from simkit.meta.domain import API_DOMAIN, PROTOBUF_MEDIA_TYPE
-from simkit.meta.names import GroupVersionKind
+from simkit.meta.domain import API_DOMAIN
+from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.schema.openapi.parameters import given, options, parameter, taken, with_common_parameters
 from simkit.schema.openapi.shapes import KIND_MARKER, V2, Dialect, Shape, marker
 from simkit.schema.resources import Resource
 
 NameOf = Callable[[GroupVersionKind], str | None]
 """From a kind to the name of its definition."""
 
-_STRING, _BOOLEAN, _INTEGER = {"type": "string"}, {"type": "boolean"}, {"type": "integer"}
-_PARAMETERS: Final = {
-    "allowWatchBookmarks": _BOOLEAN,
-    "continue": _STRING,
-    "dryRun": _STRING,
-    "fieldManager": _STRING,
-    "fieldSelector": _STRING,
-    "fieldValidation": _STRING,
-    "force": _BOOLEAN,
-    "gracePeriodSeconds": _INTEGER,
-    "labelSelector": _STRING,
-    "limit": _INTEGER,
-    "orphanDependents": _BOOLEAN,
-    "pretty": _STRING,
-    "propagationPolicy": _STRING,
-    "resourceVersion": _STRING,
-    "resourceVersionMatch": _STRING,
-    "sendInitialEvents": _BOOLEAN,
-    "timeoutSeconds": _INTEGER,
-    "watch": _BOOLEAN,
-}
-_SELECT: Final = ("continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "resourceVersionMatch")
-_WATCH: Final = ("allowWatchBookmarks", "sendInitialEvents", "timeoutSeconds", "watch")
-_WRITE: Final = ("dryRun", "fieldManager", "fieldValidation")
-_DELETE: Final = ("dryRun", "gracePeriodSeconds", "orphanDependents", "propagationPolicy")
-_OPTIONS: Final = {
-    "list": (*_SELECT, *_WATCH),
-    "post": _WRITE,
-    "put": _WRITE,
-    "patch": (*_WRITE, "force"),
-    "delete": _DELETE,
-    "deletecollection": (*_SELECT, "sendInitialEvents", "timeoutSeconds", *_DELETE),
-}
-_DOCUMENTS: Final = ("application/json", "application/yaml")
-_STRATEGIC: Final = "application/strategic-merge-patch+json"
-_PATCHES: Final = (
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    _STRATEGIC,
-    "application/apply-patch+yaml",
+UNAUTHORIZED: Final = {"401": {"description": "Unauthorized"}}
+"""What every operation may answer."""
+DELETED_IN_FULL: Final = frozenset(
+    GroupResource(group, resource)
+    for group, resources in {
+        "": (
+            "persistentvolumeclaims",
+            "persistentvolumes",
+            "pods",
+            "podtemplates",
+            "resourcequotas",
+            "serviceaccounts",
+            "services",
+        ),
+        "policy": ("podsecuritypolicies",),
+        f"storage.{API_DOMAIN}": ("csidrivers", "csinodes", "storageclasses", "volumeattachments"),
+    }.items()
+    for resource in resources
 )
+"""What DELETE is said to answer with in full, not with a Status."""
 _VERBS: Final = {
     "get": "read",
     "list": "list",
@@ -62,133 +43,184 @@ _VERBS: Final = {
     "put": "replace",
     "patch": "patch",
     "delete": "delete",
+    "watch": "watch",
+    "watchlist": "watch",
 }
 _METHODS: Final = {"get": "get", "create": "post", "update": "put", "patch": "patch", "delete": "delete"}
 """The method of each verb on an item or a subresource."""
+_CONNECTIONS: Final = {
+    **dict.fromkeys(("attach", "exec", "portforward"), ("get", "post")),
+    "proxy": ("delete", "get", "head", "options", "patch", "post", "put"),
+}
+"""The subresources that lead on to a node, a pod or a service, with their methods."""
+_COLLECTION: Final = {
+    "list": ("get", "list"),
+    "create": ("post", "post"),
+    "deletecollection": ("delete", "deletecollection"),
+}
+"""The method and the action of each verb on a collection."""
+_PATCH_CREATES: Final = 21
+"""The minor release from which on it is said that a patch may create."""
+_WORDS: Final = {"200": "OK", "201": "Created", "202": "Accepted"}
+_CODES: Final = {
+    "post": ("200", "201", "202"),
+    "put": ("200", "201"),
+    "patch": ("200", "201"),
+    "delete": ("200", "202"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a path leads to: a resource or a subresource, in one namespace or in all, the rest of the path after it."""
+
+    resource: Resource
+    subresource: str = ""
+    everywhere: bool = False
+    rest: bool = False
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        return self.resource.subresource_gvk(self.subresource) if self.subresource else self.resource.gvk
 
 
 class Operations:
-    """Writes the paths of one group version's resources in one dialect."""
+    """Writes the paths of one group version's resources in one dialect, as a minor release has them."""
 
-    def __init__(self, dialect: Dialect, name_of: NameOf, general: Callable[[str], str]) -> None:
-        self._dialect, self._name_of, self._general = dialect, name_of, general
+    def __init__(self, dialect: Dialect, minor: int, name_of: NameOf, general: Callable[[str], str]) -> None:
+        self._dialect, self._minor, self._name_of, self._general = dialect, minor, name_of, general
 
     def paths(self, resource: Resource) -> Iterator[tuple[str, Shape]]:
-        """Collection, item and subresources with their operations."""
+        """Collection, item, subresources and the older paths of watches, with their operations."""
         scope = "/namespaces/{namespace}" if resource.namespaced else ""
-        collection = f"{resource.path}{scope}/{resource.resource}"
-        verbs = resource.verbs
-        on_collection = {"list": "list", "create": "post", "deletecollection": "deletecollection"}
-        actions = [action for verb, action in on_collection.items() if verb in verbs]
+        root, collection, verbs = resource.path, f"{scope}/{resource.resource}", resource.verbs
+        place, everywhere = Place(resource), Place(resource, everywhere=True)
+        inside = ["namespace"] if resource.namespaced else []
+        named = ["name", *inside]
+        actions = [_COLLECTION[verb] for verb in _COLLECTION if verb in verbs]
         if actions:
-            yield collection, self._item(resource, "", actions, named=False)
-        actions = [_METHODS[verb] for verb in ("get", "update", "patch", "delete") if verb in verbs]
+            yield f"{root}{collection}", self._item(place, actions, inside)
+        actions = [(method, method) for verb, method in _METHODS.items() if verb in verbs and verb != "create"]
         if actions:
-            yield f"{collection}/{{name}}", self._item(resource, "", actions)
-        for name, info in resource.subresources.items():
-            actions = [_METHODS[verb] for verb in info.verbs if verb in _METHODS]
-            yield f"{collection}/{{name}}/{name}", self._item(resource, name, actions)
+            yield f"{root}{collection}/{{name}}", self._item(place, actions, named)
+        for name in resource.subresources:
+            yield from self._subresource(Place(resource, name), f"{root}{collection}/{{name}}/{name}", named)
         if resource.namespaced and "list" in verbs:
-            everywhere = self._operation(resource, "", "list", everywhere=True)
-            yield f"{resource.path}/{resource.resource}", {"get": everywhere, "parameters": []}
+            yield f"{root}/{resource.resource}", self._item(everywhere, [("get", "list")], [])
+        if "watch" in verbs and not resource.custom:
+            yield f"{root}/watch{collection}", self._item(place, [("get", "watchlist")], inside)
+            yield f"{root}/watch{collection}/{{name}}", self._item(place, [("get", "watch")], named)
+            if resource.namespaced:
+                yield f"{root}/watch/{resource.resource}", self._item(everywhere, [("get", "watchlist")], [])
 
-    def _item(self, resource: Resource, subresource: str, actions: Sequence[str], *, named: bool = True) -> Shape:
-        methods = {"list": "get", "deletecollection": "delete"}
-        out: Shape = {methods.get(action, action): self._operation(resource, subresource, action) for action in actions}
-        in_path = [name for name, needed in (("name", named), ("namespace", resource.namespaced)) if needed]
-        out["parameters"] = [self._parameter(name, _STRING, where="path") for name in in_path]
-        return out
+    def _subresource(self, place: Place, path: str, in_path: Sequence[str]) -> Iterator[tuple[str, Shape]]:
+        methods = _CONNECTIONS.get(place.subresource)
+        if methods is None:
+            verbs = place.resource.subresources[place.subresource].verbs
+            yield path, self._item(place, [(_METHODS[verb],) * 2 for verb in verbs if verb in _METHODS], in_path)
+            return
+        actions = [(method, "connect") for method in methods]
+        yield path, self._item(place, actions, in_path)
+        if place.subresource == "proxy":
+            beyond = Place(place.resource, place.subresource, rest=True)
+            yield f"{path}/{{path}}", self._item(beyond, actions, [*in_path, "path"])
 
-    def _operation(self, resource: Resource, subresource: str, action: str, *, everywhere: bool = False) -> Shape:
-        gvk = resource.subresource_gvk(subresource) if subresource else resource.gvk
-        answer = resource.list_gvk if action == "list" else gvk
-        name = self._general("Status") if "delete" in action else self._name_of(answer)
-        options = ("pretty", *_OPTIONS.get(action, ()))
+    def _item(self, place: Place, actions: Sequence[tuple[str, str]], in_path: Sequence[str]) -> Shape:
+        """The operations of one path by their methods."""
+        operations = {method: self._operation(place, method, action) for method, action in actions}
+        needed = [parameter(self._dialect, name, "path") for name in in_path]
+        return with_common_parameters(operations, needed)
+
+    def _operation(self, place: Place, method: str, action: str) -> Shape:
+        resource, custom = place.resource, place.resource.custom
+        names = options(action, place.subresource, self._minor, custom=custom)
+        produced = given(action, place.subresource, custom=custom)
         out: Shape = {
-            "operationId": operation_id(resource, subresource, action, everywhere=everywhere),
-            "parameters": [self._parameter(option, _PARAMETERS[option]) for option in sorted(options)],
-            "responses": self._responses(action, name, custom=resource.custom),
-            "tags": [tag(resource)],
+            "operationId": operation_id(place, method, action),
+            "parameters": [parameter(self._dialect, name) for name in names],
+            "responses": self._responses(action, self._answer(place, action), produced, custom=custom),
+            "tags": [tag(resource.group, resource.version)],
             "x-kubernetes-action": action,
-            KIND_MARKER: marker(gvk),
+            KIND_MARKER: marker(place.gvk),
         }
-        self._add_body(out, action, self._body(action, gvk), custom=resource.custom)
+        consumed = taken(action, custom=custom)
+        if self._dialect is V2:
+            out |= {"consumes": list(consumed), "produces": list(produced), "schemes": ["https"]}
+        self._add_body(out, consumed, self._body(place, action), required="delete" not in action)
         return out
 
-    def _body(self, action: str, gvk: GroupVersionKind) -> str | None:
+    def _answer(self, place: Place, action: str) -> str | None:
+        """The definition of what an action gives; None for text and for what is passed on."""
+        if action in ("watch", "watchlist"):
+            return self._general("WatchEvent")
+        if action == "connect" or place.subresource == "log":
+            return None
+        if action == "deletecollection":
+            return self._general("Status")
+        if action == "delete" and place.resource.group_resource not in DELETED_IN_FULL:
+            return self._general("Status")
+        return self._name_of(place.resource.list_gvk if action == "list" else place.gvk)
+
+    def _body(self, place: Place, action: str) -> str | None:
+        """The definition of what an action takes."""
         if action in ("post", "put"):
-            return self._name_of(gvk)
+            return self._name_of(place.gvk)
         if action == "patch":
             return self._general("Patch")
-        return self._general("DeleteOptions") if "delete" in action else None
+        whole = action == "deletecollection" and not place.resource.custom
+        return self._general("DeleteOptions") if whole or action == "delete" else None
 
-    def _add_body(self, operation: Shape, action: str, name: str | None, *, custom: bool) -> None:
+    def _add_body(self, operation: Shape, media: Sequence[str], name: str | None, *, required: bool) -> None:
         if name is None:
             return
         reference = self._dialect.reference(name)
-        required = "delete" not in action
-        media = _taken(action, custom=custom)
+        needed = {"required": True} if required else {}
         if self._dialect is V2:
-            body = {"in": "body", "name": "body", "schema": reference, **({"required": True} if required else {})}
+            body = {"in": "body", "name": "body", "schema": reference, **needed}
             operation["parameters"] = [body, *operation["parameters"]]
-            operation["consumes"] = list(media)
         else:
-            content = {each: {"schema": reference} for each in media}
-            operation["requestBody"] = {"content": content, **({"required": True} if required else {})}
+            operation["requestBody"] = {"content": {each: {"schema": reference} for each in media}, **needed}
 
-    def _responses(self, action: str, name: str | None, *, custom: bool) -> Shape:
-        codes = {
-            "post": ("200", "201", "202"),
-            "put": ("200", "201"),
-            "patch": ("200", "201"),
-            "delete": ("200", "202"),
-        }
-        words = {"200": "OK", "201": "Created", "202": "Accepted"}
-        made = codes.get(action, ("200",))
-        out = {code: self._response(words[code], name, action, custom=custom) for code in made}
-        return {**out, "401": {"description": "Unauthorized"}}
-
-    def _response(self, word: str, name: str | None, action: str, *, custom: bool) -> Shape:
+    def _responses(self, action: str, name: str | None, media: Sequence[str], *, custom: bool) -> Shape:
+        made = action != "patch" or (not custom and self._minor >= _PATCH_CREATES)
+        codes = _CODES.get(action, ("200",)) if made else ("200",)
         schema = self._dialect.reference(name) if name else {"type": "string"}
-        if self._dialect is V2:
-            return {"description": word, "schema": schema}
-        media = list(_DOCUMENTS) if custom else ["application/json", PROTOBUF_MEDIA_TYPE, "application/yaml"]
-        if action == "list" and not custom:
-            media += ["application/json;stream=watch", f"{PROTOBUF_MEDIA_TYPE};stream=watch"]
-        return {"description": word, "content": {each: {"schema": schema} for each in media}}
-
-    def _parameter(self, name: str, kind: Shape, where: str = "query") -> Shape:
-        typed = {**kind, "uniqueItems": True}
-        required = {"required": True} if where == "path" else {}
-        if self._dialect is V2:
-            return {"in": where, "name": name, **typed, **required}
-        return {"in": where, "name": name, "schema": typed, **required}
+        return {**{code: response(self._dialect, _WORDS[code], schema, media) for code in codes}, **UNAUTHORIZED}
 
 
-def _taken(action: str, *, custom: bool) -> Sequence[str]:
-    """The media types of bodies. Clients look here whether they may send a strategic merge: never of custom kinds."""
-    if action == "patch":
-        return [patch for patch in _PATCHES if not (custom and patch == _STRATEGIC)]
-    return _DOCUMENTS if custom else ("*/*",)
+def response(dialect: Dialect, word: str, schema: Shape, media: Sequence[str]) -> Shape:
+    """An answer of this shape. Version 2 says the media types of answers at the operation."""
+    if dialect is V2:
+        return {"description": word, "schema": schema}
+    return {"description": word, "content": {each: {"schema": schema} for each in media}}
 
 
-def _camel(group: str) -> str:
+def camel(group: str) -> str:
     """A group as part of an operation's name: the project's domain left out, every word capitalised."""
     words = re.split(r"[.\-]", group.removesuffix(f".{API_DOMAIN}") or "core")
     return "".join(word[:1].upper() + word[1:] for word in words)
 
 
-def tag(resource: Resource) -> str:
-    """The tag under which documentation lists a group version."""
-    camel = _camel(resource.group)
-    return f"{camel[0].lower()}{camel[1:]}_{resource.version}"
+def tag(group: str, version: str = "") -> str:
+    """The tag under which documentation lists a group, or one of its versions."""
+    words = camel(group)
+    return f"{words[0].lower()}{words[1:]}" + (f"_{version}" if version else "")
 
 
-def operation_id(resource: Resource, subresource: str, action: str, *, everywhere: bool = False) -> str:
-    """The unique name of an operation: ``readCoreV1NamespacedPodStatus``."""
-    version = resource.version[:1].upper() + resource.version[1:]
-    verb, collection = ("delete", "Collection") if action == "deletecollection" else (_VERBS[action], "")
-    scope = "Namespaced" if resource.namespaced and not everywhere else ""
-    suffix = subresource[:1].upper() + subresource[1:]
-    where = "ForAllNamespaces" if everywhere else ""
-    return f"{verb}{_camel(resource.group)}{version}{collection}{scope}{resource.kind}{suffix}{where}"
+def capitalized(word: str) -> str:
+    """The word with a capital letter before the rest, which stays as it is."""
+    return word[:1].upper() + word[1:]
+
+
+def operation_id(place: Place, method: str, action: str) -> str:
+    """The unique name of an operation: ``readCoreV1NamespacedPodStatus``, ``connectCoreV1GetNamespacedPodExec``."""
+    resource = place.resource
+    verb, after = _VERBS.get(action, ""), ""
+    if action == "deletecollection":
+        verb, after = "delete", "Collection"
+    elif action == "connect":
+        verb, after = "connect", capitalized(method)
+    scope = "Namespaced" if resource.namespaced and not place.everywhere else ""
+    end = capitalized(place.subresource) + ("List" if action == "watchlist" else "")
+    end += ("ForAllNamespaces" if place.everywhere else "") + ("WithPath" if place.rest else "")
+    return f"{verb}{camel(resource.group)}{capitalized(resource.version)}{after}{scope}{resource.kind}{end}"

@@ -199,3 +199,17 @@ def test_what_is_only_created_in_namespaces_has_no_path_without(cluster: simkit.
     """There is nothing to list across namespaces, so nobody routes it."""
     assert cluster.perform(Request.of(method, "/api/v1/bindings", {})).status == 404
     assert cluster.perform(Request.of(method, "/api/v1/pods", {})).status == (200 if method == "GET" else 405)
+
+
+@pytest.mark.parametrize(("way", "kind"), [("", "ReplicationController"), ("Background", "Status")])
+def test_a_deletion_that_leaves_nothing_behind_is_told_by_a_status(
+    cluster: simkit.Cluster, way: str, kind: str
+) -> None:
+    """Replication controllers leave their pods by default: the object stays until these are let go, and is shown."""
+    fork = cluster.fork()
+    controllers = "/api/v1/namespaces/default/replicationcontrollers"
+    spec = {"selector": {"a": "b"}, "replicas": 0, "template": DEPLOYMENT["spec"]["template"]}
+    assert fork.perform(Request.of("POST", controllers, {"metadata": {"name": "r"}, "spec": spec})).status == 201
+    options = {"propagationPolicy": way} if way else {}
+    answer = fork.perform(Request.of("DELETE", f"{controllers}/r", options))
+    assert (answer.status, answer.object["kind"]) == (200, kind)

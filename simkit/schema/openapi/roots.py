@@ -1,0 +1,72 @@
+"""The paths that are no resource's: discovery, the version, and what others need to verify tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from simkit.meta.domain import PROTOBUF_MEDIA_TYPE
+from simkit.schema.openapi.operations import UNAUTHORIZED, camel, capitalized, response, tag
+from simkit.schema.openapi.shapes import V2, Dialect, Shape
+
+_JSON: Final = ("application/json",)
+_DISCOVERY: Final = ("application/json", "application/yaml", PROTOBUF_MEDIA_TYPE)
+_VERSION_INFO: Final = "io.k8s.apimachinery.pkg.version.Info"
+_TOKENS: Final = {
+    ".well-known/openid-configuration": ("getServiceAccountIssuerOpenIDConfiguration", "WellKnown", _JSON),
+    "openid/v1/jwks": ("getServiceAccountIssuerOpenIDKeyset", "openid", ("application/jwk-set+json",)),
+}
+SINGLE: Final = ("api", "apis", "version", *_TOKENS)
+"""The documents that are of no group."""
+
+
+class Roots:
+    """Writes plain paths in one dialect."""
+
+    def __init__(self, dialect: Dialect, general: Callable[[str], str]) -> None:
+        self._dialect, self._general = dialect, general
+
+    def kind(self, name: str) -> str | None:
+        """The definition of what is found at a path, by the name of its document; None for text."""
+        if name in _TOKENS:
+            return None
+        if name == "version":
+            return _VERSION_INFO
+        root, *rest = name.split("/")
+        if root == "api":
+            return self._general("APIResourceList" if rest else "APIVersions")
+        return self._general(("APIGroupList", "APIGroup", "APIResourceList")[len(rest)])
+
+    def paths(self, name: str) -> Iterator[tuple[str, Shape]]:
+        """The path of a document's root with its one operation."""
+        yield f"/{name}/", {"get": self._operation(name)}
+
+    def _operation(self, name: str) -> Shape:
+        operation, label, media = self._named(name)
+        kind = self.kind(name)
+        schema = self._dialect.reference(kind) if kind else {"type": "string"}
+        out: Shape = {
+            "operationId": operation,
+            "responses": {"200": response(self._dialect, "OK", schema, media), **UNAUTHORIZED},
+            "tags": [label],
+        }
+        if self._dialect is V2:
+            out |= {"produces": list(media), "schemes": ["https"]}
+            if kind:
+                out["consumes"] = list(media)
+        return out
+
+    def _named(self, name: str) -> tuple[str, str, tuple[str, ...]]:
+        """The operation's name, its tag, and the media types of its answers."""
+        if name in _TOKENS:
+            return _TOKENS[name]
+        if name == "version":
+            return "getCodeVersion", name, _JSON
+        root, *rest = name.split("/")
+        if name == "apis":
+            return "getAPIVersions", name, _DISCOVERY
+        group, version = ("", rest) if root == "api" else (rest[0], rest[1:])
+        if version:
+            found = f"get{camel(group)}{capitalized(version[0])}APIResources"
+            return found, tag(group, version[0]), _DISCOVERY
+        return f"get{camel(group)}{'APIGroup' if group else 'APIVersions'}", tag(group), _DISCOVERY
