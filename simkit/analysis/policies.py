@@ -11,7 +11,7 @@ import pandas as pd
 
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.frames import table
-from simkit.analysis.policyworld import OPERATIONS, POLICY, Chosen, attempts, chosen, resource_of
+from simkit.analysis.policyworld import OPERATIONS, POLICY, Chosen, attempts, chosen
 from simkit.logic.policy.attempt import NAMESPACES, Attempt
 from simkit.logic.policy.decide import Bound, decide
 from simkit.meta.errors import SimkitError, StatusError
@@ -249,9 +249,7 @@ def prove(effect: Effect, sandbox: Sandbox, *, limit: int = 100) -> pd.DataFrame
 
 
 def _enforce(fork: Sandbox, obj: Object, admin: Identity) -> None:
-    resource = resource_of(obj, catalogue_of(fork.snapshot()))
-    if resource is None:
-        raise SimkitError(f"nothing is served as {obj.get('apiVersion')!r}, kind {obj.get('kind')!r}")
+    resource = catalogue_of(fork.snapshot()).resource_of(obj)
     scope = f"/namespaces/{namespace_of(obj) or 'default'}" if resource.namespaced else ""
     path = f"{resource.path}{scope}/{resource.resource}"
     response = fork.perform(Request.of("POST", path, obj), identity=admin)

@@ -16,8 +16,8 @@ from simkit.meta.attributes import NO_OPINION, Attributes, Decision
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.identity import Identity
-from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind
-from simkit.meta.objects import Object, name_of, namespace_of
+from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.meta.objects import Object, group_version_of, name_of, namespace_of
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.snapshot.protocol import Snapshot
 
@@ -55,7 +55,7 @@ class SnapshotWorld:
 
     def _beside(self, resource: GroupResource, namespace: str | None) -> Iterator[Object]:
         for each in self.more:
-            found = resource_of(each, self.catalogue)
+            found = self.catalogue.kind(GroupVersionKind(*group_version_of(each), each.get("kind") or ""))
             if found is not None and found.storage == resource and namespace in (None, namespace_of(each)):
                 yield each
 
@@ -74,12 +74,6 @@ class SnapshotWorld:
             return index_of(self.snapshot).authorize(question)
         except IncompleteSnapshot:
             return Decision(NO_OPINION)
-
-
-def resource_of(obj: Object, catalogue: Catalogue) -> Resource | None:
-    """The resource of an object in the version that it names."""
-    version = GroupVersion.parse(obj.get("apiVersion") or "")
-    return catalogue.kind(GroupVersionKind(*version, obj.get("kind") or ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ from simkit.engine.pipeline.verbs.inbound import default
 from simkit.engine.seams import Mutator, Review, Validator
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity
-from simkit.meta.names import GroupVersionKind
-from simkit.meta.objects import Draft, Object, group_version_of, metadata, name_of, namespace_of
+from simkit.meta.objects import Draft, Object, metadata, name_of, namespace_of
 from simkit.schema.decoding import DecodeError, decode
 from simkit.snapshot.diff import FieldChange, field_changes
 
@@ -110,12 +109,7 @@ def admit(made: Assembled, obj: Object, identity: Identity) -> Admitted:
 
 
 def _served(made: Assembled, obj: Object) -> Served:
-    group, version = group_version_of(obj)
-    resource = made.engine.catalogue.kind(GroupVersionKind(group, version, obj.get("kind") or ""))
-    if resource is None:
-        shown = f"apiVersion {obj.get('apiVersion')!r}, kind {obj.get('kind')!r}"
-        raise SimkitError(f"nothing is served as {shown} at release {made.catalogue.release}")
-    return made.engine.served(resource)
+    return made.engine.served(made.engine.catalogue.resource_of(obj))
 
 
 def _decoded(served: Served, obj: Object) -> Draft:

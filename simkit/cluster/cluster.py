@@ -17,12 +17,11 @@ from simkit.cluster.without import switched_off
 from simkit.engine.pipeline.road import travel
 from simkit.meta.attributes import Decision
 from simkit.meta.collector import resting_collector
-from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
-from simkit.meta.names import GroupVersionKind, Key
-from simkit.meta.objects import Object, group_version_of, name_of, namespace_of
-from simkit.schema.catalogue import Resource
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, name_of, namespace_of
 from simkit.snapshot.protocol import Snapshot
 
 if TYPE_CHECKING:
@@ -180,17 +179,8 @@ class Cluster(Questions):
         scope = f"/namespaces/{namespace or 'default'}" if resource.namespaced else ""
         return f"{resource.path}{scope}/{resource.resource}"
 
-    def _resource(self, obj: Object) -> Resource:
-        group, version = group_version_of(obj)
-        kind = obj.get("kind") or ""
-        resource = self._made.catalogue.kind(GroupVersionKind(group, version, kind))
-        if resource is None:
-            shown = f"{obj.get('apiVersion')!r}, kind {kind!r}"
-            raise SimkitError(f"nothing is served as apiVersion {shown} at release {self.release}")
-        return resource
-
     def _collection(self, obj: Object) -> tuple[str, bool]:
-        resource = self._resource(obj)
+        resource = self._made.catalogue.resource_of(obj)
         namespace = namespace_of(obj) or "default"
         scope = f"/namespaces/{namespace}" if resource.namespaced else ""
         return f"{resource.path}{scope}/{resource.resource}", resource.namespaced
@@ -246,7 +236,7 @@ class Cluster(Questions):
         if isinstance(what, str):
             resource = self._made.catalogue.lookup(what)
         else:
-            resource, name, namespace = self._resource(what), name_of(what), namespace_of(what)
+            resource, name, namespace = self._made.catalogue.resource_of(what), name_of(what), namespace_of(what)
         place = (namespace or "default") if resource.namespaced else ""
         return history(self._made.store, Key(resource.storage, place, name))
 

@@ -10,6 +10,7 @@ from typing import Any
 from simkit.meta import data
 from simkit.meta.errors import SimkitError, UnknownResource
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
+from simkit.meta.objects import group_version_of
 from simkit.schema import history
 from simkit.schema.definitions import Definitions, definitions
 from simkit.schema.releases import BASE, RELEASES, release_name
@@ -96,6 +97,16 @@ class Catalogue:
     def kind(self, gvk: GroupVersionKind) -> Resource | None:
         """The resource whose objects have this kind, or None (also for kinds of subresources alone)."""
         return self._kinds.get(gvk)
+
+    def resource_of(self, obj: Any) -> Resource:
+        """The resource of an object in the version that it names. Raises SimkitError for what is of no served kind."""
+        if not isinstance(obj, Mapping):
+            raise SimkitError(f"an object is a mapping with apiVersion and kind, not of type {type(obj).__name__}")
+        found = self.kind(GroupVersionKind(*group_version_of(obj), obj.get("kind") or ""))
+        if found is None:
+            shown = f"apiVersion {obj.get('apiVersion')!r}, kind {obj.get('kind')!r}"
+            raise SimkitError(f"nothing is served as {shown} at release {self.release}")
+        return found
 
     def stored(self) -> Sequence[Resource]:
         """One resource for every place where objects are stored, in the version that is stored if it is served."""

@@ -44,9 +44,9 @@ def minor_of(release: str) -> int:
     >>> minor_of("1.30"), minor_of("v1.29.4")
     (30, 29)
     """
-    match = _RELEASE.fullmatch(release.strip())
+    match = _RELEASE.fullmatch(release.strip()) if isinstance(release, str) else None
     if match is None:
-        raise SimkitError(f"{release!r} is no release; write it as 1.30")
+        raise SimkitError(f'{release!r} is no release; write it as text: "1.30"')
     return int(match.group(1))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
@@ -158,6 +159,9 @@ def test_wrong_use_is_told(cluster: simkit.Cluster) -> None:
         cluster.get("deploymnets", "x")
     with pytest.raises(SimkitError, match="Gadget"):
         cluster.create({"apiVersion": "v1", "kind": "Gadget", "metadata": {"name": "g"}})
+    text: Any = "kind: ConfigMap"
+    with pytest.raises(SimkitError, match="a mapping with apiVersion and kind, not of type str"):
+        cluster.create(text)
 
 
 def test_watch_in_process(cluster: simkit.Cluster) -> None:

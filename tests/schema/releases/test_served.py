@@ -135,3 +135,10 @@ def test_other_releases_are_refused(text: str) -> None:
     """Unknown ones and what is no release."""
     with pytest.raises(SimkitError):
         release_name(text)
+
+
+@pytest.mark.parametrize("given", [1.30, 30, None])
+def test_a_release_is_written_as_text(given: Any) -> None:
+    """As a number, 1.30 would be 1.3: it is refused with the form that is right."""
+    with pytest.raises(SimkitError, match=r'write it as text: "1\.30"'):
+        Catalogue.for_release(given)
