@@ -11,7 +11,7 @@ from simkit.meta.objects import Draft, Object
 _OPTIONAL: Final = ("apiGroups", "resources", "resourceNames", "nonResourceURLs")
 
 
-def normalize_rules(draft: Draft) -> None:
+def normalize_rules(draft: Draft, old: Object | None) -> None:
     """Empty rules are null, as they come back from the store; empty lists within a rule are left out."""
     rules = draft.get("rules") or ()
     draft["rules"] = [_normalized(rule) for rule in rules] or None

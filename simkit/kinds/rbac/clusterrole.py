@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from simkit.kinds.parts.access_kind import ACCESS_KIND
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.role_rules import normalize_rules, validate_rules
-from simkit.kinds.rules import KindRules, MetadataChecks
 from simkit.meta.fielderror import FieldError, invalid_value, required
-from simkit.meta.format import whole_path_segment
-from simkit.meta.objects import Draft, Object
+from simkit.meta.objects import Object
 
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
@@ -32,14 +32,4 @@ def _aggregation_faults(role: Object) -> Iterator[FieldError]:
             yield invalid_value(f"{path}[{index}]", "null", "invalid label selector.")
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
-    normalize_rules(draft)
-
-
-RULES = KindRules(
-    metadata_checks=MetadataChecks(whole=2),
-    name=whole_path_segment,
-    prepare=_prepare,
-    validate=_validate,
-    put_creates=True,
-)
+RULES = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)

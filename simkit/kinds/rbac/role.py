@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from simkit.kinds.parts.access_kind import ACCESS_KIND
 from simkit.kinds.parts.role_rules import normalize_rules, validate_rules
-from simkit.kinds.rules import KindRules, MetadataChecks
 from simkit.meta.fielderror import FieldError
-from simkit.meta.format import whole_path_segment
-from simkit.meta.objects import Draft, Object
+from simkit.meta.objects import Object
 
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
@@ -16,14 +16,4 @@ def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
     return faults if old is None else [*faults, *faults]  # the real server checks an update twice
 
 
-def _prepare(draft: Draft, old: Object | None) -> None:
-    normalize_rules(draft)
-
-
-RULES = KindRules(
-    metadata_checks=MetadataChecks(whole=2),
-    name=whole_path_segment,
-    prepare=_prepare,
-    validate=_validate,
-    put_creates=True,
-)
+RULES = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from simkit.kinds.parts.access_kind import ACCESS_KIND
 from simkit.kinds.parts.role_binding import binding_row, default_binding, validate_binding
-from simkit.kinds.rules import KindRules, MetadataChecks
 from simkit.meta.fielderror import FieldError
-from simkit.meta.format import whole_path_segment
 from simkit.meta.objects import Object
 
 
@@ -15,11 +15,4 @@ def _validate(binding: Object, old: Object | None) -> Sequence[FieldError]:
     return validate_binding(binding, old, ("Role", "ClusterRole"), namespaced=True)
 
 
-RULES = KindRules(
-    metadata_checks=MetadataChecks(whole=2),
-    name=whole_path_segment,
-    default=default_binding,
-    validate=_validate,
-    row=binding_row,
-    put_creates=True,
-)
+RULES = replace(ACCESS_KIND, default=default_binding, validate=_validate, row=binding_row)

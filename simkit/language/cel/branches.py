@@ -176,13 +176,9 @@ def _exactly_one(generator: Generator, node: Comprehension, variable: str, visit
     result = generator.fresh()
     generator.line(f"{result} = 0")
     generator.line(f"for {variable} in {visited}:")
-    with generator.indented(blocks=1):
-        test = generator.truth(node.condition)
-        generator.checkpoint()
-        generator.line(f"if {test}:")
-        with generator.indented():
-            generator.spend(2)
-            generator.line(f"{result} += 1")
+    with generator.indented(blocks=1), _where(generator, node.condition):
+        generator.spend(2)
+        generator.line(f"{result} += 1")
     generator.spend(2)
     return f"({result} == 1)"
 
@@ -192,15 +188,8 @@ def _collected(generator: Generator, node: Comprehension, variable: str, visited
     result = generator.fresh()
     generator.line(f"{result} = []")
     generator.line(f"for {variable} in {visited}:")
-    with generator.indented(blocks=1):
-        if node.condition is not None:
-            test = generator.truth(node.condition)
-            generator.checkpoint()
-            generator.line(f"if {test}:")
-            with generator.indented():
-                _append(generator, node, variable, result)
-        else:
-            _append(generator, node, variable, result)
+    with generator.indented(blocks=1), _where(generator, node.condition):
+        _append(generator, node, variable, result)
     generator.spend(1)
     return result
 
@@ -211,11 +200,7 @@ def _mapped(generator: Generator, node: Comprehension, variable: str, visited: s
     result = generator.fresh()
     generator.line(f"{result} = {{}}")
     generator.line(f"for {variable} in {visited}:")
-    with generator.indented(blocks=1):
-        if node.condition is not None:
-            test = generator.truth(node.condition)
-            generator.checkpoint()
-            generator.line(f"if not {test}: continue")
+    with generator.indented(blocks=1), _where(generator, node.condition):
         generator.spend(3 if node.macro == "transformMap" else 2)
         made = generator.value(node.transform)
         if node.macro == "transformMap":
@@ -244,6 +229,19 @@ def bind(generator: Generator, node: Bind) -> Code:
     name = generator.kept(generator.value(node.value))
     generator.locals[id(node.reference)] = name
     return Code(generator.value(node.body))
+
+
+@contextmanager
+def _where(generator: Generator, condition: Node | None) -> Iterator[None]:
+    """What is written inside is for the items that meet the condition; without one, for all."""
+    if condition is None:
+        yield
+        return
+    test = generator.truth(condition)
+    generator.checkpoint()
+    generator.line(f"if {test}:")
+    with generator.indented():
+        yield
 
 
 @contextmanager

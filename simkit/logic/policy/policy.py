@@ -16,24 +16,12 @@ from simkit.logic.policy.conditions import ConditionsFailed, hold
 from simkit.logic.policy.matching import Constraints
 from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate
 from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.meta.objects import Object, metadata, name_of
+from simkit.meta.objects import METADATA_FIELDS, Object, metadata, name_of
 from simkit.schema.catalogue import Resource
 
 _INVALID: Final = "Invalid"
-_SHOWN_METADATA: Final = (
-    "name",
-    "generateName",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "generation",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "labels",
-    "annotations",
-    "finalizers",
-)
+_HIDDEN_METADATA: Final = ("selfLink", "ownerReferences", "managedFields")
+_SHOWN_METADATA: Final = tuple(name for name in METADATA_FIELDS if name not in _HIDDEN_METADATA)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,11 @@
+"""What holds of every kind that grants access: roles and bindings."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.kinds.rules import KindRules, MetadataChecks
+from simkit.meta.format import whole_path_segment
+
+ACCESS_KIND: Final = KindRules(metadata_checks=MetadataChecks(whole=2), name=whole_path_segment, put_creates=True)
+"""Rules to be completed by those of each kind."""
