@@ -81,11 +81,11 @@ class EscalationGraph:
         """The groups of a user or service account, without those that another of them implies."""
         if place.kind not in (USER, SERVICE_ACCOUNT) or place.subject is None:
             return ()
-        found = [one.name for one in self._principals(place, place.subject)[1:]]
+        found = [one.name for one in self.principals(place, place.subject)[1:]]
         implied = {name for group in found for name in implied_groups(group)}
         return tuple(name for name in found if name not in implied)
 
-    def _principals(self, place: Place, subject: Subject) -> tuple[Subject, ...]:
+    def principals(self, place: Place, subject: Subject) -> tuple[Subject, ...]:
         """The subject and its groups; an identity that is only impersonated has those alone that the server adds."""
         return principals_of(subject, NO_MEMBERS if place.worn else self.members)
 
@@ -135,7 +135,7 @@ class EscalationGraph:
         return None
 
     def _subject(self, place: Place, subject: Subject) -> Holder:
-        principals = self._principals(place, subject)
+        principals = self.principals(place, subject)
         grants = [grant for one in principals for grant in self.world.index.grants_of_subject(one)]
         bound: list[tuple[Key, str]] = [(grant.role, grant.namespace) for grant in grants if not grant.missing]
         wide = tuple(rule for grant in grants if not grant.namespace for rule in grant.rules)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simkit.analysis.access import index_of, principals_of
+from simkit.analysis.access import index_of
 from simkit.analysis.escalation.edge import Edge
 from simkit.analysis.escalation.gathering import Gathering
 from simkit.analysis.escalation.goal import Goal
@@ -80,7 +80,7 @@ class Ends:
         self.test = goal.test(graph)
         self._graph = graph
         self._sources: dict[Subject, list[Source]] = defaultdict(list)
-        self._known: dict[Subject, tuple[Source, ...]] = {}
+        self._known: dict[Place, tuple[Source, ...]] = {}
         self._need: Need | None = None
         if goal.question is not None:
             question = goal.question(graph)
@@ -93,11 +93,11 @@ class Ends:
         """What somebody at a place needs to have the goal; nothing for goals that are places themselves."""
         if self._need is None or place.subject is None:
             return []
-        known = self._known.get(place.subject)
+        known = self._known.get(place)
         if known is None:
-            principals = sorted(principals_of(place.subject, self._graph.members))
+            principals = sorted(self._graph.principals(place, place.subject))
             known = tuple(source for one in principals for source in self._sources.get(normal(one), ()))
-            self._known[place.subject] = known
+            self._known[place] = known
         return [(self._need, known)]
 
 

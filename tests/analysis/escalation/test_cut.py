@@ -9,7 +9,12 @@ import pytest
 import yaml
 
 from simkit.analysis.escalation import Cut, cut, escalations
+from simkit.analysis.escalation.goal import parse_goal
+from simkit.analysis.escalation.graph import EscalationGraph
+from simkit.analysis.escalation.place import at_subject
+from simkit.analysis.escalation.removal import Ends
 from simkit.cluster.loading import load
+from simkit.logic.rbac.binding import Subject
 from simkit.meta import data
 from tests.analysis.escalation.scenes import ATTACKER, RBAC, pod, scene, served
 from tests.analysis.worlds import binding, role, rule, world
@@ -196,3 +201,16 @@ def test_logs_may_be_files(tmp_path: Any) -> None:
     assert changes(of(*scene(TOKENS, place="ops"), log=str(path))) == [
         "take sa:ops/admin out of ClusterRoleBinding ops-admin"
     ]
+
+
+def test_an_end_that_is_only_impersonated_has_no_access_of_its_groups() -> None:
+    """Impersonation of a user brings none of the groups of the table of members: no cut is asked to take theirs."""
+    readers = role("reader", rule("get", "secrets"))
+    group, user = binding("by-group", "reader", "group:devs"), binding("by-name", "reader", "user:ann")
+    graph = EscalationGraph(world(readers, group, user), {"devs": ["ann"]})
+    ends = Ends(parse_goal("get secrets"), graph)
+    bound = {worn: ends.needs(at_subject(Subject("User", "ann"), worn=worn)) for worn in (False, True)}
+    names = {
+        worn: sorted(source.binding.name for _, known in needed for source in known) for worn, needed in bound.items()
+    }
+    assert names == {False: ["by-group", "by-name"], True: ["by-name"]}
