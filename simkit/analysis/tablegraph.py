@@ -12,6 +12,7 @@ from simkit.analysis.rbacobjects import written
 from simkit.analysis.subject import text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource
 
 if TYPE_CHECKING:
     from simkit.analysis.findings.check import Finding
@@ -100,7 +101,7 @@ def _add_answer(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any]) -> None:
 
 def _add_change(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any]) -> None:
     subject = text_of(Subject(*(row[name] for name in _SUBJECT)))
-    what = row["url"] or (f"{row['resource']}.{row['api_group']}" if row["api_group"] else row["resource"])
+    what = row["url"] or str(GroupResource(row["api_group"], row["resource"]))
     graph.add_node(subject, layer="subject")
     graph.add_node(what, layer="resource")
     details = {name: row[name] for name in ("verb", "scope", "name", "bindings")}

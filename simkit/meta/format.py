@@ -95,6 +95,12 @@ def dns1035_label(name: str, prefix: bool = False) -> Sequence[str]:
     return wrong
 
 
+def kind_name(name: str) -> str:
+    """What is wrong with the name of a kind, in one text; empty for nothing."""
+    wrong = dns1035_label(name.lower())
+    return f"may have mixed case, but should otherwise match: {','.join(wrong)}" if wrong else ""
+
+
 def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
     """What is wrong with a name that only has to fit into a path."""
     if not prefix and name in (".", ".."):

@@ -11,6 +11,7 @@ from simkit.analysis.compare import compare
 from simkit.analysis.subject import parse, text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import PlainError, SimkitError, StatusError
+from simkit.meta.names import GroupResource
 from simkit.notebook.attempts import Attempt, must, must_not
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class Exercise:
             change, kind, name, namespace, scope, verb, group, resource, only, url = map(str, row[:10])
             subject = Subject(kind, name, namespace)
             if change == "gained" and subject in named and (subject, scope, verb, group, resource, only) not in wanted:
-                what = url or (f"{resource}.{group}" if group else resource)
+                what = url or str(GroupResource(group, resource))
                 words = [verb, what, *([only] if only else []), "everywhere" if scope == "*" else f"in {scope}"]
                 extra.append(f"{text_of(subject)} also gained: {' '.join(words)}")
         if not extra:

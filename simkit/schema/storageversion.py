@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Final
 
 from simkit.meta.domain import api_group
-from simkit.meta.names import GroupVersionKind
+from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema import history
 from simkit.schema.releases import BASE, minor_of, release_name
 from simkit.schema.resources import Resource
@@ -45,12 +46,18 @@ def stored_as(release: str, resource: Resource) -> GroupVersionKind:
     return kept._replace(version=exact or _version(name, kept.group, kept.kind) or kept.version)
 
 
+@cache
+def _versions(release: str) -> Mapping[str, Sequence[str]]:
+    """The versions of each group in server order."""
+    return dict(history.order(release))
+
+
 @lru_cache(maxsize=4096)
 def _version(release: str, group: str, kind: str) -> str:
     there = [
         (version, life.introduced)
-        for version in dict(history.order(release)).get(group, ())
-        if (life := history.life(f"{group}/{version}" if group else version, kind)) and life.served(release)
+        for version in _versions(release).get(group, ())
+        if (life := history.life(str(GroupVersion(group, version)), kind)) and life.served(release)
     ]
     settled = [version for version, since in there if not since or minor_of(since) < minor_of(release)]
     return next(iter(settled or [version for version, _ in there]), "")

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -39,16 +39,23 @@ def certificate_request(user: str, groups: Sequence[str] = ()) -> str:
     return base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
 
 
+def _issued(subject: x509.Name, key: Any, now: datetime | None = None) -> x509.CertificateBuilder:
+    """A certificate of the authority for a day, yet to be signed."""
+    from cryptography import x509
+
+    start = now or datetime.now(UTC)
+    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(_name(AUTHORITY, ()))
+    builder = builder.public_key(key).serial_number(x509.random_serial_number())
+    return builder.not_valid_before(start).not_valid_after(start + timedelta(days=1))
+
+
 @cache
 def authority() -> str:
     """The authority's own certificate as PEM, as bundles of trust anchors hold them."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
 
-    start = datetime.now(UTC)
-    builder = x509.CertificateBuilder().subject_name(_name(AUTHORITY, ())).issuer_name(_name(AUTHORITY, ()))
-    builder = builder.public_key(_key("authority").public_key()).serial_number(x509.random_serial_number())
-    builder = builder.not_valid_before(start).not_valid_after(start + timedelta(days=1))
+    builder = _issued(_name(AUTHORITY, ()), _key("authority").public_key())
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
     return builder.sign(_key("authority"), hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
@@ -60,11 +67,7 @@ def signed(request: str, now: datetime | None = None) -> tuple[str, str, tuple[s
     from cryptography.x509.oid import NameOID
 
     asked = x509.load_pem_x509_csr(base64.b64decode(request))
-    start = now or datetime.now(UTC)
-    builder = x509.CertificateBuilder().subject_name(asked.subject).issuer_name(_name(AUTHORITY, ()))
-    builder = builder.public_key(asked.public_key()).serial_number(x509.random_serial_number())
-    builder = builder.not_valid_before(start).not_valid_after(start + timedelta(days=1))
-    certificate = builder.sign(_key("authority"), hashes.SHA256())
+    certificate = _issued(asked.subject, asked.public_key(), now).sign(_key("authority"), hashes.SHA256())
     user = asked.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
     groups = [str(one.value) for one in asked.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
     return base64.b64encode(certificate.public_bytes(serialization.Encoding.PEM)).decode(), str(user), tuple(groups)

@@ -14,6 +14,7 @@ from simkit.analysis.escalation.place import SET, Place
 from simkit.analysis.rbacobjects import NAMESPACES, PODS, SERVICE_ACCOUNTS
 from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Subject
+from simkit.logic.workloads.pods import has_ended
 from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource
@@ -125,7 +126,7 @@ class World:
         """The pods of each namespace that have not ended."""
         found: dict[str, list[Object]] = defaultdict(list)
         for pod in self.scan(PODS):
-            if at(pod, "status", "phase") not in ("Succeeded", "Failed"):
+            if not has_ended(pod):
                 found[namespace_of(pod)].append(pod)
         return {namespace: tuple(pods) for namespace, pods in found.items()}
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
@@ -96,14 +95,6 @@ class Survey:
         if SERVICE_ACCOUNTS in self.snapshot.captured():
             there |= {namespace for namespace, _ in self.accounts}
         return frozenset(there)
-
-
-def by_binding(answers: Iterable[Answer]) -> Mapping[Key, list[Answer]]:
-    """The answers by the binding that they come from, in the order of the first."""
-    found: dict[Key, list[Answer]] = defaultdict(list)
-    for answer in answers:
-        found[answer.grant.binding].append(answer)
-    return found
 
 
 def listed(subjects: Iterable[Subject | str], most: int = 4) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from simkit.engine.seams import Operation, Review
-from simkit.meta.domain import CERTIFICATES_GROUP, api_group
+from simkit.meta.domain import AUTHORIZATION_GROUP, CERTIFICATES_GROUP, api_group
 from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, metadata
@@ -24,6 +24,7 @@ PRIORITY_CLASSES: Final = GroupResource(api_group("scheduling"), "priorityclasse
 RUNTIME_CLASSES: Final = GroupResource(api_group("node"), "runtimeclasses")
 INGRESSES: Final = GroupResource(api_group("networking"), "ingresses")
 INGRESS_CLASSES: Final = GroupResource(api_group("networking"), "ingressclasses")
+LOCAL_ACCESS_REVIEWS: Final = GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews")
 SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
 TRUST_BUNDLES: Final = GroupResource(CERTIFICATES_GROUP, "clustertrustbundles")
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.admission.asked import NAMESPACES, Resources, refusal, written
+from simkit.engine.admission.asked import LOCAL_ACCESS_REVIEWS, NAMESPACES, Resources, refusal, written
 from simkit.engine.seams import Operation, Review, Store
-from simkit.meta.domain import AUTHORIZATION_GROUP, DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
+from simkit.meta.domain import DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
 from simkit.meta.errors import forbidden, not_found
-from simkit.meta.names import GroupResource, Key
+from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
 
 _FOR_EVER: Final = frozenset({DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, PUBLIC_NAMESPACE})
-_ACCESS_REVIEW: Final = GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews")
 
 
 class NamespaceLifecycle:
@@ -35,7 +34,7 @@ class NamespaceLifecycle:
         if review.resource == NAMESPACES:
             if review.operation == "DELETE" and review.name in _FOR_EVER:
                 raise forbidden(NAMESPACES, review.name, "this namespace may not be deleted")
-        elif review.namespace and review.operation != "DELETE" and review.resource != _ACCESS_REVIEW:
+        elif review.namespace and review.operation != "DELETE" and review.resource != LOCAL_ACCESS_REVIEWS:
             self._check(review)
         return written(review)
 

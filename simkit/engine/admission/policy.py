@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from simkit.engine.admission.asked import LOCAL_ACCESS_REVIEWS
 from simkit.engine.admission.matching import LiveWorld, attempt_of
 from simkit.engine.admission.policy_index import BINDINGS, POLICIES, PolicyIndex
 from simkit.engine.seams import Operation, Review
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
 
 _CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
 _UNPROCESSABLE: Final = 422
+_ACCESS_REVIEWS: Final = ("selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews")
 _EXEMPT: Final = frozenset(
     {
-        *(POLICIES, BINDINGS),
+        POLICIES,
+        BINDINGS,
+        LOCAL_ACCESS_REVIEWS,
         *(GroupResource(AUTHENTICATION_GROUP, name) for name in ("selfsubjectreviews", "tokenreviews")),
-        GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews"),
-        GroupResource(AUTHORIZATION_GROUP, "selfsubjectaccessreviews"),
-        GroupResource(AUTHORIZATION_GROUP, "selfsubjectrulesreviews"),
-        GroupResource(AUTHORIZATION_GROUP, "subjectaccessreviews"),
+        *(GroupResource(AUTHORIZATION_GROUP, name) for name in _ACCESS_REVIEWS),
     }
 )
 

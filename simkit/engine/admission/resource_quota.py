@@ -6,24 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.engine.admission.asked import NAMESPACES, WRITES, Resources, refusal, written
+from simkit.engine.admission.asked import LOCAL_ACCESS_REVIEWS, NAMESPACES, WRITES, Resources, refusal, written
 from simkit.engine.seams import Entry, Operation, Review, Store
 from simkit.logic.quota.amounts import Amounts, amounts_of, minus, plus, texts
 from simkit.logic.quota.scopes import counts, fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, unsaid, usage
 from simkit.meta.clock import Clock
-from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import internal, unexplained
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of
 
 QUOTAS: Final = GroupResource("", "resourcequotas")
-_IGNORED: Final = frozenset(
-    {
-        *(GroupResource("", name) for name in ("bindings", "events")),
-        GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews"),
-    }
-)
+_IGNORED: Final = frozenset({GroupResource("", "bindings"), GroupResource("", "events"), LOCAL_ACCESS_REVIEWS})
 """What is not stored, and events."""
 _UPDATES: Final = frozenset({SERVICES, CLAIMS})
 """Of other resources only the creation costs anything."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simkit.engine.controllers.ownership import owners_of
 from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import expect, merge
 from simkit.engine.controllers.view import View, controller_of, going, uid_of
@@ -57,7 +58,7 @@ def claim(
     if not going(owner) and wanted.selector:
         for obj in filter(wanted.looks_at, view.controlled(resource, namespace, "")):
             if wanted.takes(obj) and not going(obj):
-                owners = [*(metadata(obj).get("ownerReferences") or ()), dict(reference)]
+                owners = [*owners_of(obj), dict(reference)]
                 added = [wanted.finalizer] if wanted.finalizer else []
                 _set_owners(client, resource, obj, owners, list(dict.fromkeys([*_finalizers(obj), *added])))
                 changed = True

@@ -18,7 +18,7 @@ from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import fits, tolerates
-from simkit.logic.workloads.pods import available_from, by_age, integer_or_percent, is_ready, pod_of
+from simkit.logic.workloads.pods import available_from, by_age, has_ended, integer_or_percent, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, hash_of
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
@@ -81,7 +81,7 @@ class DaemonSets(Watching):
         reference, revisions, pods, update = held
         on_nodes: dict[str, list[Object]] = {}
         for pod in sorted(by_age(pods), key=lambda pod: not at(pod, "spec", "nodeName")):
-            if not (going(pod) and _has_ended(pod)):
+            if not (going(pod) and has_ended(pod)):
                 on_nodes.setdefault(_node_of(pod), []).append(pod)
         nodes = {name_of(node): node for node in view.scan(NODES)}
         scene = _Scene(owner, reference, on_nodes, nodes, update)
@@ -109,7 +109,7 @@ class DaemonSets(Watching):
             if not stays:
                 surplus += live
                 continue
-            ended = list(filter(_has_ended, live))
+            ended = list(filter(has_ended, live))
             for pod in ended:
                 self._tell_end(client, scene.owner, pod, name)
             running = [pod for pod in live if pod not in ended]
@@ -248,10 +248,6 @@ class DaemonSets(Watching):
 
 _WRITTEN: Final = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
 _COUNTS: Final = (*_WRITTEN, "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "observedGeneration")
-
-
-def _has_ended(pod: Object) -> bool:
-    return at(pod, "status", "phase") in ("Failed", "Succeeded")
 
 
 def _node_differs(change: Change) -> bool:

@@ -24,10 +24,10 @@ from simkit.logic.workloads.deployment_status import (
     status_of,
 )
 from simkit.logic.workloads.naming import template_hash
-from simkit.logic.workloads.pods import by_age, owner_reference
+from simkit.logic.workloads.pods import by_age, has_ended, owner_reference
 from simkit.meta.clock import Clock
 from simkit.meta.names import Key
-from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, with_metadata
+from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of, with_metadata
 
 
 class Deployments(Watching):
@@ -77,7 +77,7 @@ class Deployments(Watching):
         if not rolling:
             acted = self._scale(client, deployment, old, new) or self._clean_paused(client, deployment, old)
         else:
-            acted = self._act(client, view, deployment, reference, sets, new)
+            acted = self._act(client, view, deployment, reference, sets, old, new)
         return None if acted else self._tell(client, deployment, sets, new, rolling=rolling)
 
     def _act(
@@ -87,10 +87,10 @@ class Deployments(Watching):
         deployment: Object,
         reference: Mapping[str, Any],
         sets: Sequence[Object],
+        old: Sequence[Object],
         new: Object | None,
     ) -> bool:
         """Bring the replica sets a step further; False when there is nothing to do for now."""
-        old = [each for each in sets if new is None or uid_of(each) != uid_of(new)]
         recreates = at(deployment, "spec", "strategy", "type") == "Recreate"
         if recreates and self._empty_first(client, view, deployment, old):
             return True
@@ -118,11 +118,8 @@ class Deployments(Watching):
         return bool(sized)
 
     def _old_pods_run(self, view: View, old: Sequence[Object]) -> bool:
-        for each in old:
-            for pod in view.controlled(PODS, metadata(each)["namespace"], uid_of(each)):
-                if at(pod, "status", "phase") not in ("Failed", "Succeeded"):
-                    return True
-        return False
+        pods = (pod for each in old for pod in view.controlled(PODS, namespace_of(each), uid_of(each)))
+        return any(not has_ended(pod) for pod in pods)
 
     def _scale(self, client: Client, deployment: Object, old: Sequence[Object], new: Object | None) -> bool:
         """Give a deployment's new size to its sets without going on with the rollout."""

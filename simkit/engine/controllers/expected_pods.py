@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from simkit.engine.controllers.kinds import DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.sending import scale_path
 from simkit.engine.controllers.view import View, controller_of, uid_of
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
@@ -66,8 +67,7 @@ class ExpectedPods:
         resource = self._resource(reference)
         if "scale" not in resource.subresources:
             raise Unknowable(f"{resource.group_resource} does not implement the scale subresource")
-        path = f"{resource.path}/namespaces/{namespace}/{resource.resource}/{reference['name']}/scale"
-        response = client.perform(Request.of("GET", path))
+        response = client.perform(Request.of("GET", scale_path(resource, namespace, reference["name"])))
         found: Object | None = response.object if response.succeeded else None
         return found
 

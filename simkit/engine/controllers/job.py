@@ -18,7 +18,7 @@ from simkit.engine.seams import Change
 from simkit.logic.workloads import indexes, jobs
 from simkit.logic.workloads.conditions import find
 from simkit.logic.workloads.jobs import Progress
-from simkit.logic.workloads.pods import owner_reference, pod_of
+from simkit.logic.workloads.pods import has_ended, owner_reference, pod_of
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, metadata, name_of
@@ -250,7 +250,7 @@ def _is_over(pod: Object, counted: set[str], progress: Progress) -> bool:
     """Whether a tracked pod is not needed any more: it is counted, or its end does not count."""
     if jobs.uid_of(pod) in counted:
         return True
-    ended = at(pod, "status", "phase") in ("Succeeded", "Failed")
+    ended = has_ended(pod)
     return ended or (going(pod) and at(progress.job, "spec", "podReplacementPolicy") != "Failed")
 
 

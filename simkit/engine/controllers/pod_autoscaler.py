@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import AUTOSCALERS
 from simkit.engine.controllers.runner import Client
-from simkit.engine.controllers.sending import expect, keys_of
+from simkit.engine.controllers.sending import expect, keys_of, scale_path
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
@@ -71,7 +71,7 @@ class Autoscalers(Watching):
         resource = self._catalogue().kind(GroupVersionKind(group, version, target.get("kind", "")))
         if resource is None:
             return ""
-        return f"{resource.path}/namespaces/{namespace_of(scaler)}/{resource.resource}/{target.get('name', '')}/scale"
+        return scale_path(resource, namespace_of(scaler), target.get("name", ""))
 
 
 class _Turn:

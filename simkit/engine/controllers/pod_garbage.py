@@ -12,6 +12,7 @@ from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.conditions import Condition, with_condition
+from simkit.logic.workloads.pods import has_ended
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.names import Key
@@ -73,7 +74,7 @@ class PodGarbage(Watching):
     def _fail(self, client: Client, pod: Object, conditions: Sequence[Condition]) -> None:
         """A pod that nobody runs any more has failed, unless it had come to its end before."""
         status: dict[str, Any] = {"conditions": conditions}
-        if at(pod, "status", "phase") not in ("Succeeded", "Failed"):
+        if not has_ended(pod):
             status["phase"] = "Failed"
         # Older releases let this account only delete pods.
         expect(merge(client, PODS, pod, {"status": status}, "status"), 403, 404, 409)

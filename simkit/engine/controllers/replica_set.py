@@ -61,10 +61,9 @@ class Replicas(Watching):
         api_version = f"{key.resource.group}/v1" if key.resource.group else "v1"
         reference = owner_reference(api_version, self._kind, owner)
         wanted = Wanted(self._selector(owner), looks_at=is_active)
-        held = claim(client, view, PODS, owner, reference, wanted)
-        if held is None:
+        pods, failure = claim(client, view, PODS, owner, reference, wanted), ""
+        if pods is None:
             return None
-        pods, failure = list(held), ""
         missing = (at(owner, "spec", "replicas") or 0) - len(pods)
         if missing and not going(owner):
             failure = self._adjust(client, view, owner, reference, pods, missing)

@@ -11,6 +11,7 @@ from simkit.engine.controllers.runner import Client
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object, metadata, name_of, namespace_of
+from simkit.schema.resources import Resource
 
 _GONE: Final = 404
 _TAKEN: Final = 409
@@ -50,6 +51,11 @@ def replace_status(client: Client, resource: GroupResource, obj: Object, status:
     if (obj.get("status") or {}) == status:
         return None
     return expect(replace(client, resource, {**obj, "status": status}, "status"), _GONE, _TAKEN)
+
+
+def scale_path(resource: Resource, namespace: str, name: str) -> str:
+    """The path of an object's Scale, in the version of its kind that is served."""
+    return f"{resource.path}/namespaces/{namespace}/{resource.resource}/{name}/scale"
 
 
 def merge(client: Client, resource: GroupResource, obj: Object, change: Draft, subresource: str = "") -> Response:

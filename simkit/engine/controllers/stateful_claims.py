@@ -8,11 +8,12 @@ from typing import Any, Final
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS
+from simkit.engine.controllers.ownership import owners_of
 from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import create, expect, replace
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.meta.names import Key
-from simkit.meta.objects import Draft, Object, at, metadata, name_of, namespace_of, with_metadata
+from simkit.meta.objects import Draft, Object, at, name_of, namespace_of, with_metadata
 
 _POLICY: Final = ("spec", "persistentVolumeClaimRetentionPolicy")
 
@@ -50,7 +51,7 @@ class StatefulClaims:
         changed = False
         number = int(name_of(pod).rpartition("-")[2])
         for found in _present(view, owner, number):
-            owners = metadata(found).get("ownerReferences") or ()
+            owners = owners_of(found)
             wanted = _owners(owner, pod, owners, beyond=beyond)
             if wanted != list(owners):
                 expect(replace(client, CLAIMS, with_metadata(found, ownerReferences=wanted)), 404, 409)
@@ -62,7 +63,7 @@ def stale(view: View, owner: Object, number: int) -> bool:
     """Whether a claim still goes with an earlier pod of a number."""
     if (at(owner, *_POLICY, "whenScaled") or "Retain") == "Retain":
         return False
-    named = (each.get("name") for found in _present(view, owner, number) for each in _references(found))
+    named = (each.get("name") for found in _present(view, owner, number) for each in owners_of(found))
     return f"{name_of(owner)}-{number}" in named
 
 
@@ -91,10 +92,6 @@ def _present(view: View, owner: Object, number: int) -> Iterator[Object]:
         found = view.get(Key(CLAIMS, namespace_of(owner), wanted["metadata"]["name"]))
         if found is not None:
             yield found
-
-
-def _references(obj: Object) -> Sequence[Mapping[str, Any]]:
-    return metadata(obj).get("ownerReferences") or ()
 
 
 def _owners(

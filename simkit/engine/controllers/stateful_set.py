@@ -18,7 +18,7 @@ from simkit.engine.controllers.stateful_claims import StatefulClaims, own_volume
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.logic.workloads.pods import available_from, is_ready, pod_of
+from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, template_of
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
@@ -136,7 +136,7 @@ class StatefulSets(Watching):
                 return None
             self._create(client, view, scene, number)
             return True
-        if at(pod, "status", "phase") in ("Failed", "Succeeded"):
+        if has_ended(pod):
             if going(pod):
                 return None
             self._recreate(client, scene, pod)

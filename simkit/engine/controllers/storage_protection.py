@@ -11,6 +11,7 @@ from simkit.engine.controllers.sending import expect, keys_of, replace
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
+from simkit.logic.workloads.pods import has_ended
 from simkit.meta.domain import label
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, metadata, name_of, with_metadata
@@ -79,7 +80,7 @@ def _claims_of(pod: Object) -> list[str]:
 
 
 def _uses(pod: Object, claim: str) -> bool:
-    ended = at(pod, "status", "phase") in ("Succeeded", "Failed")
+    ended = has_ended(pod)
     return not ended and bool(at(pod, "spec", "nodeName")) and claim in _claims_of(pod)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from simkit.engine.pipeline import bodies
@@ -22,18 +23,18 @@ def custom_version(catalogue: Catalogue, gvk: GroupVersionKind) -> CustomVersion
 
 def check_header(custom: CustomVersion, value: Any, body: bytes) -> None:
     """Raises 400 for a body that does not say its kind."""
-    fault = header_fault(value, body)
+    fault = header_fault(value, lambda: body)
     if fault:
         raise bodies.unrecognized(custom.definition.kind, fault, body)
 
 
-def header_fault(value: Any, body: bytes) -> str:
-    """Why a value does not say what it is, or the empty string where it does; ``body`` is its text."""
+def header_fault(value: Any, text: Callable[[], bytes]) -> str:
+    """Why a value does not say what it is, or the empty string where it does; ``text`` makes its text where needed."""
     fault = bodies.header_fault(value)
     if fault:
         return fault
     if not (value or {}).get("kind"):
-        return f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'"
+        return f"Object 'Kind' is missing in '{text().decode('utf-8', 'replace')}'"
     return ""
 
 

@@ -13,7 +13,7 @@ from simkit.kinds.parts.policy_expressions import PolicyReader, validation_fault
 from simkit.kinds.rules import KindRules, MetadataChecks, Subresource, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
-from simkit.meta.format import dns1035_label, dns_subdomain
+from simkit.meta.format import dns1035_label, dns_subdomain, kind_name
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _GROUP: Final = api_group("admissionregistration")
@@ -78,12 +78,10 @@ def _kind_faults(path: str, kind: Object) -> Iterator[FieldError]:
         elif wrong:
             yield invalid_value(f"{path}.apiVersion", version, ",".join(wrong))
     name = kind.get("kind") or ""
-    wrong = dns1035_label(name.lower())
     if not name:
         yield required(f"{path}.kind")
-    elif wrong:
-        text = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
-        yield invalid_value(f"{path}.kind", name, text)
+    elif fault := kind_name(name):
+        yield invalid_value(f"{path}.kind", name, fault)
 
 
 def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.object_metadata import common_errors, finalizer_errors
 from simkit.meta.fielderror import FieldError, invalid_value, required
-from simkit.meta.format import dns1035_label, dns_label, path_segment
+from simkit.meta.format import dns_label, kind_name, path_segment
 from simkit.schema.custom.contents import Path, child, walk
 from simkit.schema.custom.wording import shown
 from simkit.schema.structural import Schema
@@ -41,8 +41,8 @@ def _embedded(value: Any, schema: Schema, path: Path) -> Iterator[FieldError]:
 
 def _named_wrong(name: str, text: str, path: Path) -> Iterator[FieldError]:
     if name == "kind":
-        if wrong := dns1035_label(text.lower()):
-            yield invalid_value(path, text, f"may have mixed case, but should otherwise match: {','.join(wrong)}")
+        if wrong := kind_name(text):
+            yield invalid_value(path, text, wrong)
     elif text.count("/") > 1:
         yield invalid_value(path, text, f"unexpected GroupVersion string: {text}")
 

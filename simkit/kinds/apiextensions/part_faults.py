@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.kinds.apiextensions.fieldpath import BadPath, resolved
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many
-from simkit.meta.format import dns1035_label
+from simkit.meta.format import dns1035_label, kind_name
 from simkit.schema.structural import Schema
 
 Properties = Mapping[str, Any]
@@ -22,9 +22,8 @@ def name_faults(names: Properties, path: str) -> Iterator[FieldError]:
             yield from _label(names[field], f"{path}.{field}")
     for field in ("kind", "listKind"):
         text = names.get(field) or ""
-        if text and (wrong := dns1035_label(text.lower())):
-            told = f"may have mixed case, but should otherwise match: {','.join(wrong)}"
-            yield invalid_value(f"{path}.{field}", text, told)
+        if text and (wrong := kind_name(text)):
+            yield invalid_value(f"{path}.{field}", text, wrong)
     for index, word in enumerate(names.get("shortNames") or ()):
         yield from _label(word, f"{path}.shortNames[{index}]")
     kind = names.get("kind")

@@ -140,17 +140,21 @@ def _validation_faults(
     if schema is None:
         return
     path = f"{path}.openAPIV3Schema"
-    found = [*(_root_with_status(schema, path) if with_status else ()), *_schema_faults(schema, path, strictness)]
+    why = unreadable(schema) if strictness.structural else ""
+    structural = strictness.structural and not why
+    found = [
+        *(_root_with_status(schema, path) if with_status else ()),
+        *_schema_faults(schema, path, strictness, structural=structural),
+    ]
     yield from found
-    if strictness.structural and not found and (why := unreadable(schema)):
+    if why and not found:
         yield invalid_value(path, "", why)
 
 
-def _schema_faults(schema: Properties, path: str, strictness: Strictness) -> Iterator[FieldError]:
+def _schema_faults(schema: Properties, path: str, strictness: Strictness, *, structural: bool) -> Iterator[FieldError]:
     if schema.get("nullable"):
         yield forbidden_field(f"{path}.nullable", "nullable cannot be true at the root")
     resolve = Catalogue.for_release("1.30").definition
-    structural = strictness.structural and not unreadable(schema)
     broken = structure_faults(schema, path) if structural else []
     if structural and not broken:
         broken = default_faults(schema, path, resolve, pruned=strictness.pruned_defaults)

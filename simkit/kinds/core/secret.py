@@ -14,6 +14,7 @@ from simkit.kinds.rules import KindRules
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long
 from simkit.meta.jsonerror import syntax_text
+from simkit.meta.jsonread import go_kind
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 OPAQUE: Final = "Opaque"
@@ -86,8 +87,7 @@ def _why_no_document(encoded: str) -> str:
         return syntax_text(error)
     if found is None or isinstance(found, dict):
         return ""
-    kind = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}[type(found)]
-    return f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
+    return f"json: cannot unmarshal {go_kind(found)} into Go value of type map[string]interface {{}}"
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:

@@ -44,7 +44,8 @@ def _text(kind: str, value: Any) -> str:
     return _PLAIN[kind](value)
 
 
-def _amounts(value: Mapping[str, str] | None) -> str:
+def amounts_text(value: Mapping[str, str] | None) -> str:
+    """Amounts by resource."""
     if value is None:
         return "core.ResourceList(nil)"
     listed = ", ".join(f"{quoted(name)}:{shown(value[name]).text}" for name in sorted(value))
@@ -64,7 +65,7 @@ _PLAIN: Final[Mapping[str, Callable[[Any], str]]] = {
     "bool": lambda value: printed(bool(value)),
     "map": lambda value: text_map(value).text,
     "texts": lambda value: texts(value).text,
-    "amounts": _amounts,
+    "amounts": amounts_text,
     "time": _time,
     "time?": lambda _: "<nil>",
 }

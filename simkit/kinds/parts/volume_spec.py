@@ -6,13 +6,12 @@ import posixpath
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.kinds.parts.amounts import shown
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.claim_spec import VOLUME_MODES, access_mode_faults, positive_faults, whole_negative_faults
-from simkit.kinds.parts.gotext import printed
 from simkit.kinds.parts.pod.scheduling import node_selector_faults
 from simkit.kinds.parts.pod.volume_defaults import defaulted_source
 from simkit.kinds.parts.pod.volume_sources import CHECKED_AT, REFUSED_AT
+from simkit.kinds.parts.structure_text import amounts_text
 from simkit.kinds.parts.volume_kinds import SOURCES
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, required, unsupported
 from simkit.meta.format import dns_subdomain
@@ -75,15 +74,10 @@ def _capacity_faults(path: str, capacity: Object) -> Iterator[FieldError]:
     if not capacity:
         yield required(path)
     if set(capacity) != {"storage"}:
-        yield unsupported(path, _amounts(capacity), ("storage",))
+        yield unsupported(path, Shown(amounts_text(capacity or None)), ("storage",))
     for name in sorted(capacity):
         yield from whole_negative_faults(f"{path}[{name}]", capacity[name])
         yield from positive_faults(f"{path}[{name}]", capacity[name])
-
-
-def _amounts(capacity: Object) -> Shown:
-    listed = ", ".join(f"{printed(name)}:{shown(capacity[name]).text}" for name in sorted(capacity))
-    return Shown(f"core.ResourceList{{{listed}}}" if capacity else "core.ResourceList(nil)")
 
 
 def _affinity_faults(path: str, affinity: Object) -> Iterator[FieldError]:

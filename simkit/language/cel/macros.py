@@ -119,21 +119,19 @@ LATER_MACROS: Final[Mapping[tuple[int, int], Mapping[tuple[str, int, bool], Macr
 
 @cache
 def macros_of(version: tuple[int, int]) -> Mapping[tuple[str, int, bool], Macro]:
-    """All macros that a compatibility version has; the same mapping for versions that have the same ones."""
-    brought = [since for since in LATER_MACROS if since <= version]
-    if not brought:
-        return MACROS
-    latest = max(brought)
-    if latest != version:
-        return macros_of(latest)
-    return MACROS | {key: macro for since in brought for key, macro in LATER_MACROS[since].items()}
+    """All macros that a compatibility version has."""
+    found = dict(MACROS)
+    for since, later in LATER_MACROS.items():
+        if since <= version:
+            found |= later
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
     """What goes with the reading of one expression: its macros, and what is wrong with its parts."""
 
-    macros: Mapping[tuple[str, int, bool], Macro] = field(default_factory=lambda: MACROS)
+    macros: Mapping[tuple[str, int, bool], Macro]
     issues: list[Issue] = field(default_factory=list)
 
 

@@ -244,7 +244,7 @@ def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: Mapp
             text = f"Syntax error: error recovery attempt limit exceeded: {_ATTEMPTS}"
             return [*wrong, Issue(token.position, text)]
         if reading.negates and not silent:
-            wrong.append(Issue(token.position, _nothing_fits("-", token)))
+            wrong.append(Issue(token.position, f"Syntax error: {_nothing_fits('-', token)}"))
         fault = _fault(reading, token, rest[1] if len(rest) > 1 else token)
         if not silent:
             wrong.append(Issue(token.position, f"Syntax error: {fault.text}"))
@@ -258,7 +258,7 @@ def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: Mapp
 
 def _nothing_fits(before: str, token: _Token) -> str:
     shown = before if token.type == "$END" else f"{before}{token.text}"
-    return f"Syntax error: no viable alternative at input '{shown}'"
+    return f"no viable alternative at input '{shown}'"
 
 
 def _skipped(reading: _Reading, rest: list[_Token]) -> list[_Token]:
@@ -271,7 +271,7 @@ def _skipped(reading: _Reading, rest: list[_Token]) -> list[_Token]:
 
 def _fault(reading: _Reading, token: _Token, after: _Token) -> _Fault:
     if reading.last == ".":
-        return _Fault(_nothing_fits(".", token).removeprefix("Syntax error: "), ends=True)
+        return _Fault(_nothing_fits(".", token), ends=True)
     innermost = reading.open[-1] if reading.open else ""
     complete = innermost in _INSIDE and reading.last == ","
     if reading.wants_operand() and not complete:
@@ -286,37 +286,36 @@ def _fault(reading: _Reading, token: _Token, after: _Token) -> _Fault:
         wanted = f"{{'{closing}', ','}}"
         if after.text in (closing, ",") and token.type != "$END":
             return _Fault(f"extraneous input '{token.text}' expecting {wanted}", dropped=True)
-        return _ended(f"mismatched input '{token.text}' expecting {wanted}", token, closing)
+        return _ended(f"mismatched input '{token.text}' expecting {wanted}", token, (closing,))
     if after.text == closing and token.type != "$END":
         return _Fault(f"extraneous input '{token.text}' expecting '{closing}'", dropped=True)
     if reading.takes_after(closing, token.type):
         return _Fault(f"missing '{closing}' at '{token.text}'", supplied=(closing,))
-    return _ended(f"mismatched input '{token.text}' expecting '{closing}'", token, closing)
-
-
-def _ended(text: str, token: _Token, closing: str) -> _Fault:
     supplied = (":", "x") if closing == ":" else (closing,)
+    return _ended(f"mismatched input '{token.text}' expecting '{closing}'", token, supplied)
+
+
+def _ended(text: str, token: _Token, supplied: tuple[str, ...]) -> _Fault:
     return _Fault(text, supplied=supplied, skipping=True, ends=token.type == "$END")
+
+
+def _misplaced(token: _Token, after: _Token, accepted: set[str], wanted: str, supplied: tuple[str, ...]) -> _Fault:
+    """A token that is too much, where the one after it would do; else one in the place of what is wanted."""
+    if after.type in accepted and token.type != "$END":
+        return _Fault(f"extraneous input '{token.text}' expecting {wanted}", dropped=True)
+    return _ended(f"mismatched input '{token.text}' expecting {wanted}", token, supplied)
 
 
 def _missing_operand(reading: _Reading, token: _Token, after: _Token, innermost: str) -> _Fault:
     accepted = reading.accepted()
-    optional = innermost in ("[", "{", "index")
-    expecting = f"expecting {{{_expected(accepted, reading.texts, optional=optional)}}}"
-    if after.type in accepted and token.type != "$END":
-        return _Fault(f"extraneous input '{token.text}' {expecting}", dropped=True)
-    text = f"mismatched input '{token.text}' {expecting}"
-    return _Fault(text, supplied=("x",), skipping=True, ends=token.type == "$END")
+    names = _expected(accepted, reading.texts, optional=innermost in ("[", "{", "index"))
+    return _misplaced(token, after, accepted, f"{{{names}}}", ("x",))
 
 
 def _missing_field(reading: _Reading, token: _Token, after: _Token) -> _Fault:
     accepted = reading.accepted()
     names = _expected(accepted, reading.texts, optional=True)
-    expecting = f"expecting {{{names}}}" if ", " in names else f"expecting {names}"
-    if after.type in accepted and token.type != "$END":
-        return _Fault(f"extraneous input '{token.text}' {expecting}", dropped=True)
-    text = f"mismatched input '{token.text}' {expecting}"
-    return _Fault(text, supplied=("x", ":", "x"), skipping=True, ends=token.type == "$END")
+    return _misplaced(token, after, accepted, f"{{{names}}}" if ", " in names else names, ("x", ":", "x"))
 
 
 def _expected(accepted: set[str], texts: Mapping[str, str], *, optional: bool) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from simkit.logic.quota.amounts import Amounts, amounts_of, count, plus
 from simkit.logic.quota.pod_amounts import pod_limits, pod_requests
+from simkit.logic.workloads.pods import has_ended
 from simkit.meta.clock import moment
 from simkit.meta.domain import LABEL_DOMAIN, api_group, label
 from simkit.meta.format import qualified_name
@@ -84,7 +85,7 @@ def usage(resource: GroupResource, obj: Object, now: float) -> Amounts:
 
 def charged(pod: Object, now: float) -> bool:
     """Whether a pod uses more than its place in the store: it has not ended, and is not stuck in ending."""
-    if at(pod, "status", "phase") in ("Failed", "Succeeded"):
+    if has_ended(pod):
         return False
     deleted, grace = metadata(pod).get("deletionTimestamp"), metadata(pod).get("deletionGracePeriodSeconds")
     return not deleted or grace is None or now <= moment(deleted) + grace

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.logic.workloads.pods import is_ready
+from simkit.logic.workloads.pods import has_ended, is_ready
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of
 
@@ -65,7 +65,7 @@ def backends(service: Object, pods: Iterable[Object], family: str) -> list[Backe
     found: list[Backend] = []
     for pod in pods:
         address = _address(pod, family)
-        if not address or not selects(service, pod) or at(pod, "status", "phase") in ("Succeeded", "Failed"):
+        if not address or not selects(service, pod) or has_ended(pod):
             continue
         going = bool(metadata(pod).get("deletionTimestamp"))
         ports = tuple(tuple(port.items()) for port in _ports(service, pod))

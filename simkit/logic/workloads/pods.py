@@ -14,9 +14,14 @@ _COST = label("pod-deletion-cost", "controller")
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
+def has_ended(pod: Object) -> bool:
+    """Whether a pod has come to its end, well or not."""
+    return at(pod, "status", "phase") in ("Succeeded", "Failed")
+
+
 def is_active(pod: Object) -> bool:
     """Whether a pod still does something, or will: it has not ended and is not going."""
-    return at(pod, "status", "phase") not in ("Succeeded", "Failed") and not metadata(pod).get("deletionTimestamp")
+    return not has_ended(pod) and not metadata(pod).get("deletionTimestamp")
 
 
 def is_ready(pod: Object) -> bool:

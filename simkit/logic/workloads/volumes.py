@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from simkit.meta.domain import LABEL_DOMAIN, label
@@ -14,6 +14,7 @@ from simkit.meta.quantity import parse
 _TEMPORARY: Final = re.compile("/(tmp)/.+")
 _MAKER: Final = label("provisioned-by", "pv")
 _OLD_CLASS: Final = label("storage-class", "volume.beta")
+_OTHER_CLASS: Final = "storageClassName does not match"
 
 
 def class_of(obj: Object) -> str:
@@ -43,28 +44,27 @@ def best(claim: Object, volumes: Iterable[Object]) -> Object | None:
 
 
 def _fits(claim: Object, volume: Object) -> bool:
-    if metadata(volume).get("deletionTimestamp"):
-        return False
-    if (at(volume, "spec", "volumeMode") or "Filesystem") != (at(claim, "spec", "volumeMode") or "Filesystem"):
-        return False
-    wanted = at(claim, "spec", "resources", "requests", "storage") or "0"
-    modes = set(at(claim, "spec", "accessModes") or ())
-    return _size(volume) >= parse(wanted).nano and modes <= set(at(volume, "spec", "accessModes") or ())
+    """Whether a volume has what a claim asks for, whatever its class."""
+    return all(fault == _OTHER_CLASS for fault in _faults(claim, volume))
 
 
 def mismatch(claim: Object, volume: Object) -> str:
     """Why a volume that a claim asks for by name cannot be had; empty where it can."""
+    return next(_faults(claim, volume), "")
+
+
+def _faults(claim: Object, volume: Object) -> Iterator[str]:
+    """What of a volume is not as a claim asks for."""
     if metadata(volume).get("deletionTimestamp"):
-        return f'the volume is marked for deletion "{name_of(volume)}"'
+        yield f'the volume is marked for deletion "{name_of(volume)}"'
     if _size(volume) < parse(at(claim, "spec", "resources", "requests", "storage") or "0").nano:
-        return "requested PV is too small"
+        yield "requested PV is too small"
     if class_of(volume) != class_of(claim):
-        return "storageClassName does not match"
+        yield _OTHER_CLASS
     if (at(volume, "spec", "volumeMode") or "Filesystem") != (at(claim, "spec", "volumeMode") or "Filesystem"):
-        return "incompatible volumeMode"
+        yield "incompatible volumeMode"
     if not set(at(claim, "spec", "accessModes") or ()) <= set(at(volume, "spec", "accessModes") or ()):
-        return "incompatible accessMode"
-    return ""
+        yield "incompatible accessMode"
 
 
 def undeletable(volume: Object) -> str:

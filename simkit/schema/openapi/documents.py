@@ -88,7 +88,7 @@ def _name(group: str, version: str) -> str:
 
 def _roots(parts: Parts) -> Sequence[str]:
     """The documents of the groups and versions of these resources whose paths are described: not of custom ones."""
-    versions = dict.fromkeys(_name(each.group, each.version) for each, schema in parts if schema is None)
+    versions = dict.fromkeys(each.path.removeprefix("/") for each, schema in parts if schema is None)
     return tuple(dict.fromkeys([each for name in versions for each in (name.rpartition("/")[0], name)]))
 
 

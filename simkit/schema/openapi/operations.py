@@ -198,7 +198,7 @@ def response(dialect: Dialect, word: str, schema: Shape, media: Sequence[str]) -
 def camel(group: str) -> str:
     """A group as part of an operation's name: the project's domain left out, every word capitalised."""
     words = re.split(r"[.\-]", group.removesuffix(f".{API_DOMAIN}") or "core")
-    return "".join(word[:1].upper() + word[1:] for word in words)
+    return "".join(map(capitalized, words))
 
 
 def tag(group: str, version: str = "") -> str:

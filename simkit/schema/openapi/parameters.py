@@ -8,7 +8,7 @@ from typing import Final
 from simkit.meta.domain import PROTOBUF_MEDIA_TYPE
 from simkit.schema.openapi.shapes import V2, Dialect, Shape
 
-STRING: Final = {"type": "string"}
+_STRING: Final = {"type": "string"}
 _BOOLEAN, _INTEGER = {"type": "boolean"}, {"type": "integer"}
 _NOT_STRINGS: Final = {
     "allowWatchBookmarks": _BOOLEAN,
@@ -87,8 +87,8 @@ _SUBRESOURCE_OPTIONS: Final = {
 
 DOCUMENTS: Final = ("application/json", "application/yaml")
 ANY: Final = ("*/*",)
-_ENCODINGS: Final = (*DOCUMENTS, PROTOBUF_MEDIA_TYPE)
-_STREAMED: Final = (*_ENCODINGS, "application/json;stream=watch", f"{PROTOBUF_MEDIA_TYPE};stream=watch")
+ENCODINGS: Final = (*DOCUMENTS, PROTOBUF_MEDIA_TYPE)
+_STREAMED: Final = (*ENCODINGS, "application/json;stream=watch", f"{PROTOBUF_MEDIA_TYPE};stream=watch")
 _STRATEGIC: Final = "application/strategic-merge-patch+json"
 _PATCHES: Final = (
     "application/json-patch+json",
@@ -124,12 +124,12 @@ def given(action: str, subresource: str, *, custom: bool) -> Sequence[str]:
         return DOCUMENTS
     if action in ("list", "watch", "watchlist"):
         return _STREAMED
-    return ("text/plain", *_ENCODINGS) if subresource == "log" else _ENCODINGS
+    return ("text/plain", *ENCODINGS) if subresource == "log" else ENCODINGS
 
 
 def parameter(dialect: Dialect, name: str, where: str = "query") -> Shape:
     """A parameter in the form of a dialect; those of paths are required."""
-    typed = {**(_NOT_STRINGS.get(name, STRING) if where == "query" else STRING), "uniqueItems": True}
+    typed = {**(_NOT_STRINGS.get(name, _STRING) if where == "query" else _STRING), "uniqueItems": True}
     required = {"required": True} if where == "path" else {}
     if dialect is V2:
         return {"in": where, "name": name, **typed, **required}

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from simkit.meta.domain import PROTOBUF_MEDIA_TYPE
 from simkit.schema.openapi.operations import UNAUTHORIZED, camel, capitalized, response, tag
+from simkit.schema.openapi.parameters import ENCODINGS
 from simkit.schema.openapi.shapes import V2, Dialect, Shape
 
 _JSON: Final = ("application/json",)
-_DISCOVERY: Final = ("application/json", "application/yaml", PROTOBUF_MEDIA_TYPE)
 _VERSION_INFO: Final = "io.k8s.apimachinery.pkg.version.Info"
 _TOKENS: Final = {
     ".well-known/openid-configuration": ("getServiceAccountIssuerOpenIDConfiguration", "WellKnown", _JSON),
@@ -64,9 +63,9 @@ class Roots:
             return "getCodeVersion", name, _JSON
         root, *rest = name.split("/")
         if name == "apis":
-            return "getAPIVersions", name, _DISCOVERY
+            return "getAPIVersions", name, ENCODINGS
         group, version = ("", rest) if root == "api" else (rest[0], rest[1:])
         if version:
             found = f"get{camel(group)}{capitalized(version[0])}APIResources"
-            return found, tag(group, version[0]), _DISCOVERY
-        return f"get{camel(group)}{'APIGroup' if group else 'APIVersions'}", tag(group), _DISCOVERY
+            return found, tag(group, version[0]), ENCODINGS
+        return f"get{camel(group)}{'APIGroup' if group else 'APIVersions'}", tag(group), ENCODINGS

@@ -136,11 +136,12 @@ def _fitted(
     exchange: Exchange, served: Served, patched: Any, validation: str, repeated: Sequence[str], patch: Any
 ) -> Draft:
     exchange.warnings.clear()
-    gvk, converted = served.resource.gvk, bodies.media_type(exchange.request) == STRATEGIC
+    gvk, converted = served.resource.gvk, _media(exchange) == STRATEGIC
     try:
-        fault = bodies.header_fault(patched)
-        if served.custom is not None:
-            fault = custombody.header_fault(patched, _written(served, patched))
+        if served.custom is None:
+            fault = bodies.header_fault(patched)
+        else:
+            fault = custombody.header_fault(patched, lambda: _written(served, patched))
         if fault:
             raise bad_request(fault)
         if not converted and not served.resource.custom:

@@ -59,8 +59,6 @@ def _checked(engine: Engine, value: Any) -> dict[str, Any]:
     if fault:
         raise unexplained(fault)
     value = value or {}
-    if (value.get("apiVersion") or "").count("/") > 1:
-        raise unexplained(f"unexpected GroupVersion string: {value['apiVersion']}")
     kind, version = value.get("kind") or "DeleteOptions", GroupVersion.parse(value.get("apiVersion") or "v1")
     if kind != "DeleteOptions":
         raise unexplained(
