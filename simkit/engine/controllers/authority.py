@@ -57,7 +57,8 @@ class Authority:
             return _read(self._bundle_file).decode()
         from cryptography.hazmat.primitives.serialization import Encoding
 
-        return self._pair[0].public_bytes(Encoding.PEM).decode()
+        pem: bytes = self._pair[0].public_bytes(Encoding.PEM)
+        return pem.decode()
 
     @cached_property
     def _pair(self) -> tuple[x509.Certificate, Any]:
