@@ -11,8 +11,8 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.http import message
 from simkit.engine.pipeline import negotiation
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.flow.control import FlowControl
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.target import parse
 from simkit.meta import fields
 from simkit.meta.identity import Identity

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.seams import Review
 from simkit.meta.names import GroupVersionKind

@@ -14,9 +14,9 @@ from simkit.engine.pipeline.asking import user_info
 from simkit.engine.pipeline.audit_format import Event
 from simkit.engine.pipeline.audit_policy import AUDIT_GROUP, STAGES, Choice, Policy
 from simkit.engine.pipeline.audit_sinks import NotTaken, Sink
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.limits import is_long
 from simkit.engine.pipeline.metrics import Metrics
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import PlainError
 from simkit.meta.message import Request, Response

@@ -9,8 +9,8 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.seams import Entry, Stale

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.scale import View, scaled
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.target import Target

@@ -10,8 +10,8 @@ import orjson
 
 from simkit.engine.pipeline import grouplist
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import JSON
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.meta.errors import not_acceptable
 from simkit.meta.message import Response
 from simkit.schema import openapi

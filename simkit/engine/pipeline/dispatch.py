@@ -9,8 +9,8 @@ from typing import Final
 from simkit.engine.pipeline import binary, reviews
 from simkit.engine.pipeline.customroute import builtin_group, check_custom_route, custom_scale, refuse_new
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import PROTOBUF, negotiate
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.target import Target
 from simkit.engine.pipeline.verbs import components, patch, read, remove, watch, write

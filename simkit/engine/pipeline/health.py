@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.meta.errors import PlainError, no_path
 from simkit.meta.message import Response
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simkit.engine.authn.requestheader import extra_key
 from simkit.engine.authz.wording import refusal
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.errors import PlainError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Final, Protocol
 
-from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.target import Target
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS

@@ -9,7 +9,7 @@ import orjson
 
 from simkit.engine.authn.serviceaccount import discovery_document, key_set
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.meta.errors import no_path
 from simkit.meta.message import Response
 

@@ -17,12 +17,12 @@ from simkit.engine.pipeline import exposition, paths, represent
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.flow.level import LONGEST_WAIT
 from simkit.engine.pipeline.impersonation import impersonate
 from simkit.engine.pipeline.limits import TooMany, is_long
 from simkit.engine.pipeline.metrics import Route, counted_name, route
 from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.target import parse
 from simkit.meta.attributes import Verdict
 from simkit.meta.domain import AUTHORIZATION_GROUP

@@ -15,7 +15,7 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.engine.http.leaving import Farewell, Leaving
 from simkit.engine.http.road import Road
-from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.target import parse
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response

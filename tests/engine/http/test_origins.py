@@ -8,7 +8,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.http.origins import Origins, patterns
 from simkit.engine.http.road import Road
-from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.target import parse
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity

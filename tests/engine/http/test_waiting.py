@@ -13,8 +13,8 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.http.road import Road
 from simkit.engine.http.server import Server, Serving
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.flow.control import FlowControl
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.target import parse
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.flow.level import Flow, Level, Outcome, Ticket, shares_of
 from simkit.engine.pipeline.flow.schema import FlowSchema
 from simkit.engine.pipeline.limits import READING, Running, TooMany, is_long
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.seams import Change, Store
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group

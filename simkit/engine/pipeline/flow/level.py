@@ -12,7 +12,7 @@ from simkit.engine.pipeline.flow.schema import FlowSchema
 from simkit.meta.objects import Object, at, metadata
 
 if TYPE_CHECKING:
-    from simkit.engine.pipeline.exchange import Exchange
+    from simkit.engine.pipeline.request_context import Exchange
 
 LONGEST_WAIT: Final = 15.0
 """Seconds that a request waits for room: a quarter of what a request may take."""

@@ -8,7 +8,7 @@ from typing import Any
 from simkit.engine.pipeline import bodies
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import Gatekeeper, converter, reset_fields

@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.select import selection
 from simkit.engine.seams import Entry

@@ -7,8 +7,8 @@ from typing import Any
 
 from simkit.engine.pipeline import binary, bodies, custombody
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import PROTOBUF
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.meta.errors import bad_request

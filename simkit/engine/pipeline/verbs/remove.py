@@ -8,8 +8,8 @@ from typing import Any, Final
 from simkit.engine.pipeline import binary, bodies, represent
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.negotiation import PROTOBUF
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.admit import Gatekeeper
 from simkit.engine.pipeline.verbs.read import Page

@@ -17,9 +17,9 @@ import orjson
 from simkit.engine.pipeline import binary, represent
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.metrics import route
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, STREAMS, YAML, Wanted
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.read import Reach
 from simkit.engine.pipeline.verbs.select import Selection, selection

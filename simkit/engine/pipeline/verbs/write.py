@@ -5,7 +5,7 @@ from __future__ import annotations
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.exchange import Exchange
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound, owners
 from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker

@@ -10,10 +10,10 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.exposition import exposed
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.limits import TooMany
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.road import Trip
 from simkit.engine.pipeline.target import parse
 from simkit.meta.identity import MASTERS, Identity, service_account

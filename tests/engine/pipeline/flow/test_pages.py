@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.exchange import Exchange
 from simkit.engine.pipeline.flow.pages import FOLDER
+from simkit.engine.pipeline.request_context import Exchange
 from simkit.engine.pipeline.target import parse
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import MASTERS, Identity
