@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simkit.engine.pipeline.options import WriteOptions
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.seams import Review
 from simkit.meta.names import GroupVersionKind
@@ -11,7 +11,7 @@ from simkit.meta.objects import Object
 
 
 def posted(
-    exchange: Exchange, served: Served, kind: GroupVersionKind, name: str, obj: Object, options: WriteOptions
+    exchange: RequestContext, served: Served, kind: GroupVersionKind, name: str, obj: Object, options: WriteOptions
 ) -> Review:
     """Something sent to a subresource that stores nothing under a name of its own."""
     return Review(

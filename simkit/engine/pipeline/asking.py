@@ -9,7 +9,7 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import tracker
@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     review: Review
 
 
-def asked(engine: Engine, exchange: Exchange, served: Served) -> Asked:
+def asked(engine: Engine, exchange: RequestContext, served: Served) -> Asked:
     """The body of a review, with its field owner, as the mutating plugins want it."""
     options = opt.write_options(exchange.request, "CreateOptions")
     draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
@@ -40,7 +40,7 @@ def asked(engine: Engine, exchange: Exchange, served: Served) -> Asked:
     return Asked(draft, replace(review, object=draft))
 
 
-def answered(exchange: Exchange, draft: Draft) -> Response:
+def answered(exchange: RequestContext, draft: Draft) -> Response:
     """The review with its status as the answer to a create."""
     metadata = {"creationTimestamp": None, **draft["metadata"]}
     return represent.document({**draft, "metadata": metadata}, exchange.wanted, status=201)

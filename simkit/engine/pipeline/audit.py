@@ -16,7 +16,7 @@ from simkit.engine.pipeline.audit_policy import AUDIT_GROUP, STAGES, Choice, Pol
 from simkit.engine.pipeline.audit_sinks import NotTaken, Sink
 from simkit.engine.pipeline.limits import is_long
 from simkit.engine.pipeline.metrics import Metrics
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import PlainError
 from simkit.meta.message import Request, Response
@@ -56,7 +56,7 @@ class Audit:
         """The same policy for a fork, which records for itself."""
         return Audit(self.policy, sinks, clock, chance, metrics)
 
-    def receive(self, exchange: Exchange) -> None:
+    def receive(self, exchange: RequestContext) -> None:
         """Decide what is recorded of a request whose sender is known, and record that it came."""
         record = Record(self, exchange, self._identifier(exchange.request))
         if record.choice.level != "None":
@@ -66,7 +66,7 @@ class Audit:
     def _identifier(self, request: Request) -> str:
         return request.header(_HEADER)[:64] or self._chance.uid()
 
-    def refuse(self, exchange: Exchange) -> None:
+    def refuse(self, exchange: RequestContext) -> None:
         """Decide what is recorded of a request that nobody was found for."""
         exchange.record = Record(self, exchange, self._identifier(exchange.request), unknown=True)
 
@@ -100,7 +100,7 @@ class Audit:
 class Record:
     """What is recorded of one request, stage by stage."""
 
-    def __init__(self, audit: Audit, exchange: Exchange, identifier: str, *, unknown: bool = False) -> None:
+    def __init__(self, audit: Audit, exchange: RequestContext, identifier: str, *, unknown: bool = False) -> None:
         self._audit, self._exchange, self._unknown = audit, exchange, unknown
         self.identifier = identifier
         self.received = audit.now()

@@ -10,7 +10,7 @@ import orjson
 from simkit.engine.pipeline import binary, bodies
 from simkit.engine.pipeline.audit_secrets import message_scrubbed, scrubbed
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.target import Target
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Response
@@ -21,7 +21,7 @@ _CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _SHOWN_OF_STATUS: Final = ("status", "message", "reason", "details")
 
 
-def sent(exchange: Exchange) -> Any:
+def sent(exchange: RequestContext) -> Any:
     """The decoded body of a request that came as far as its handler; None where there is none, or it is broken.
 
     What is sent to a path outside of resources is of no interest.
@@ -71,7 +71,7 @@ def reference(target: Target, body: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value}
 
 
-def answered(exchange: Exchange, response: Response, *, whole: bool) -> tuple[dict[str, Any], Any]:
+def answered(exchange: RequestContext, response: Response, *, whole: bool) -> tuple[dict[str, Any], Any]:
     """The status of an answer, and the object in it where it is wanted or is a Status itself."""
     status: dict[str, Any] = {"metadata": {}}
     obj = None

@@ -10,7 +10,7 @@ from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.seams import Entry, Stale
@@ -28,7 +28,7 @@ _TRIES: Final = 64
 SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
-def bind(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def bind(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """POST of a Binding to ``pods/<name>/binding``, or to the older ``bindings``."""
     options = opt.write_options(exchange.request, "CreateOptions")
     target = exchange.target

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.admit import Gatekeeper
 from simkit.meta.errors import StatusError, bad_request, not_found, unexplained
@@ -23,7 +23,7 @@ _READ: Final = "log"
 """What is read through a node is no connection to admission."""
 
 
-def connect(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def connect(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """Refuse a connection as a server does that reaches no node.
 
     Raises 404 for an object that is not there, 400 for a pod that is on no node and for a stream without an upgrade,
@@ -64,7 +64,7 @@ def _host(resource: GroupResource, obj: Object, part: str) -> str:
     return str(at(obj, "status", "podIP") or node if part == "proxy" else node)
 
 
-CONNECTIONS: Final[Mapping[tuple[GroupResource, str], Callable[[Engine, Exchange, Served], Response]]] = {
+CONNECTIONS: Final[Mapping[tuple[GroupResource, str], Callable[[Engine, RequestContext, Served], Response]]] = {
     **{(GroupResource("", "pods"), part): connect for part in (*_STREAMS, _READ, "proxy")},
     (GroupResource("", "nodes"), "proxy"): connect,
     (GroupResource("", "services"), "proxy"): connect,

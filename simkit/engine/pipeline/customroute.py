@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.scale import View, scaled
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.target import Target
@@ -39,7 +39,7 @@ def refuse_new(custom: CustomVersion, target: Target) -> None:
     raise StatusError(405, "MethodNotAllowed", message, details=details)
 
 
-def custom_scale(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def custom_scale(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """get, update and patch of the Scale of a custom object."""
     assert served.custom is not None
     view, path = view_of(served.custom), served.custom.subresources["scale"].get("specReplicasPath") or ""

@@ -11,7 +11,7 @@ import orjson
 from simkit.engine.pipeline import grouplist
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.negotiation import JSON
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.errors import not_acceptable
 from simkit.meta.message import Response
 from simkit.schema import openapi
@@ -23,14 +23,14 @@ _TAKEN: Final = (*_BINARY_NAMES, JSON, "application/*", "*/*")
 _YEAR: Final = 365 * 24 * 3600
 
 
-def needs_json(exchange: Exchange) -> None:
+def needs_json(exchange: RequestContext) -> None:
     """Raise 406 for clients that do not take JSON."""
     accept = exchange.request.header("accept")
     if accept and not any(media in accept for media in (JSON, "*/*", "application/*", "com.github.proto-openapi")):
         raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}", route=True)
 
 
-def marked(exchange: Exchange, response: Response, mark: str = "") -> Response:
+def marked(exchange: RequestContext, response: Response, mark: str = "") -> Response:
     """The answer with a mark of its content, made from the content where none is given.
 
     A client that shows the mark has the content already: it gets 304 and nothing else.
@@ -48,13 +48,13 @@ def content_mark(body: bytes) -> str:
     return sha512(body).hexdigest().upper()
 
 
-def index(engine: Engine, exchange: Exchange) -> Response:
+def index(engine: Engine, exchange: RequestContext) -> Response:
     """The documents of version 3, each with a link that changes whenever its content does."""
     listed = grouplist.openapi_index(engine, openapi.index(engine.catalogue))
     return marked(exchange, Response(200, orjson.dumps(listed), _TEXT))
 
 
-def swagger(engine: Engine, exchange: Exchange) -> Response:
+def swagger(engine: Engine, exchange: RequestContext) -> Response:
     """The document of version 2, as JSON or in binary form."""
     needs_json(exchange)
     found = openapi.swagger(engine.catalogue)
@@ -73,7 +73,7 @@ def _wants_binary(accept: str) -> bool:
     return next((each for each in media if each in _TAKEN), JSON) in _BINARY_NAMES
 
 
-def document(engine: Engine, exchange: Exchange, name: str) -> Response:
+def document(engine: Engine, exchange: RequestContext, name: str) -> Response:
     """One document of version 3. A link with an old mark leads on to the present one; one with the right mark is kept.
 
     Where another server answers for the group, its document is asked for.

@@ -10,7 +10,7 @@ from simkit.engine.pipeline import binary, reviews
 from simkit.engine.pipeline.customroute import builtin_group, check_custom_route, custom_scale, refuse_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.negotiation import PROTOBUF, negotiate
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.target import Target
 from simkit.engine.pipeline.verbs import components, patch, read, remove, watch, write
@@ -21,7 +21,7 @@ from simkit.meta.message import Response
 from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Resource
 
-Handler = Callable[[Engine, Exchange, Served], Response]
+Handler = Callable[[Engine, RequestContext, Served], Response]
 
 VERBS: Final[Mapping[str, Handler]] = {
     "get": read.get,
@@ -46,7 +46,7 @@ UNSTORED: Final[Mapping[GroupResource, Handler]] = {
 """What answers for resources that are not stored, whatever the verb."""
 
 
-def dispatch(engine: Engine, exchange: Exchange) -> Response:
+def dispatch(engine: Engine, exchange: RequestContext) -> Response:
     """Carry out a request for a resource. Raises 404 for what is not served, 405 for what cannot be done to it."""
     target, method = exchange.target, exchange.request.method
     backing = engine.backing(target.group, target.version)
@@ -89,7 +89,7 @@ def _has_binary(served: Served, target: Target) -> bool:
     return own and binary.available(gvk)
 
 
-def _tell_of_its_end(engine: Engine, exchange: Exchange, warning: str, end: str) -> None:
+def _tell_of_its_end(engine: Engine, exchange: RequestContext, warning: str, end: str) -> None:
     """Warn the client, the audit log and whoever reads the metrics of a deprecated version."""
     target, exchange.deprecation = exchange.target, warning
     exchange.annotations[f"{API_DOMAIN}/deprecated"] = "true"
@@ -98,7 +98,7 @@ def _tell_of_its_end(engine: Engine, exchange: Exchange, warning: str, end: str)
     engine.metrics.deprecated.add((target.group, target.version, target.resource, target.subresource, end))
 
 
-def _part(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def _part(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     target = exchange.target
     info = served.resource.subresources[target.subresource]
     if target.verb not in info.verbs:

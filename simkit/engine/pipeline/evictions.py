@@ -11,7 +11,7 @@ from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import DeleteOptions, WriteOptions
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import tracker
@@ -45,7 +45,7 @@ class _Eviction:
     options: DeleteOptions
 
 
-def evict(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def evict(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """POST to ``pods/<name>/eviction``. Raises 429 where the pod's budget does not allow it now."""
     target, written = exchange.target, opt.write_options(exchange.request, "CreateOptions")
     draft = _body(engine, exchange, served, written)
@@ -60,7 +60,7 @@ def evict(engine: Engine, exchange: Exchange, served: Served) -> Response:
     return represent.document(success, exchange.wanted, status=201)
 
 
-def _body(engine: Engine, exchange: Exchange, served: Served, written: WriteOptions) -> Draft:
+def _body(engine: Engine, exchange: RequestContext, served: Served, written: WriteOptions) -> Draft:
     """The eviction in the body, which may be of the old version too."""
     gvk = served.resource.subresource_gvk("eviction")
     schema = engine.catalogue.schema(gvk)

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.errors import PlainError, no_path
 from simkit.meta.message import Response
 
@@ -65,7 +65,7 @@ def problem(engine: Engine, endpoint: str, name: str) -> str:
     return _started(engine)
 
 
-def answer(engine: Engine, exchange: Exchange, endpoint: str, name: str) -> Response:
+def answer(engine: Engine, exchange: RequestContext, endpoint: str, name: str) -> Response:
     """The answer of an endpoint, or of one of its checks, to whatever method."""
     exchange.routed = f"/{endpoint}"
     known = names(engine.catalogue.paths, endpoint)
@@ -79,7 +79,7 @@ def answer(engine: Engine, exchange: Exchange, endpoint: str, name: str) -> Resp
     return Response(200, b"ok", _TEXT)
 
 
-def _checked(engine: Engine, exchange: Exchange, endpoint: str, known: Sequence[str]) -> Response:
+def _checked(engine: Engine, exchange: RequestContext, endpoint: str, known: Sequence[str]) -> Response:
     excluded = list(exchange.request.query.get("exclude", ()))
     lines, failed = [], False
     for name in known:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simkit.engine.authn.requestheader import extra_key
 from simkit.engine.authz.wording import refusal
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.errors import PlainError
@@ -42,7 +42,7 @@ class _Ask:
         return f"{{{self.kind} {self.namespace} {self.name}  {api_version}  {self.subresource}}}"
 
 
-def impersonate(engine: Engine, exchange: Exchange) -> None:
+def impersonate(engine: Engine, exchange: RequestContext) -> None:
     """Replace the identity of the exchange where headers say so. Raises 403 unless the caller may do all of it."""
     headers = exchange.request.headers
     if not any(name.startswith("impersonate-") for name in headers):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 from typing import Final, Protocol
 
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.target import Target
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS
@@ -35,11 +35,11 @@ class Room(Protocol):
         """Requests under way that change something."""
         ...
 
-    def enter(self, exchange: Exchange) -> None:
+    def enter(self, exchange: RequestContext) -> None:
         """Make room, or leave the exchange a ticket that waits for some. Raises TooMany; ``leave`` must follow."""
         ...
 
-    def leave(self, exchange: Exchange) -> None:
+    def leave(self, exchange: RequestContext) -> None:
         """Give back the room that the request took, if any."""
         ...
 
@@ -80,7 +80,7 @@ class Limits(Running):
         super().__init__()
         self._limits = {False: requests, True: mutating_requests}
 
-    def enter(self, exchange: Exchange) -> None:
+    def enter(self, exchange: RequestContext) -> None:
         """Make room for a request; ``leave`` must follow. Raises TooMany."""
         if is_long(exchange.target):
             return
@@ -94,7 +94,7 @@ class Limits(Running):
             self._running[kind] += 1
         exchange.room = kind
 
-    def leave(self, exchange: Exchange) -> None:
+    def leave(self, exchange: RequestContext) -> None:
         """Give the room of a request back, where it took some."""
         if exchange.room is None:
             return

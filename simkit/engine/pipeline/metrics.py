@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, NamedTuple
 
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.target import Target
 from simkit.meta.message import Response
 
@@ -75,7 +75,7 @@ class Metrics:
         """How many requests that last are under way, by route."""
         self._lock = Lock()
 
-    def observe(self, exchange: Exchange, response: Response, seconds: float) -> None:
+    def observe(self, exchange: RequestContext, response: Response, seconds: float) -> None:
         """Count an answer. Requests that reached no handler (401, 403, unknown paths) are not counted, as really."""
         if exchange.routed is None:
             return
@@ -106,7 +106,7 @@ class Metrics:
         self.gauges[family][labels] = value
 
 
-def route(exchange: Exchange) -> Route:
+def route(exchange: RequestContext) -> Route:
     """The route of a request, as the real server labels it."""
     target, request = exchange.target, exchange.request
     dry_run = ""
@@ -125,7 +125,7 @@ def route(exchange: Exchange) -> Route:
     )
 
 
-def reported_verb(exchange: Exchange) -> str:
+def reported_verb(exchange: RequestContext) -> str:
     """The HTTP method, with LIST, WATCH and APPLY told apart."""
     method = exchange.request.method
     if method == "PATCH" and exchange.request.header("content-type") == _APPLY:

@@ -12,7 +12,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flow import pages
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.negotiation import JSON, negotiate
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.domain import api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route
 from simkit.meta.message import Response
@@ -37,7 +37,7 @@ _ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI
 """What answers to all methods alike; so do the single groups."""
 
 
-def answer(engine: Engine, exchange: Exchange) -> Response:
+def answer(engine: Engine, exchange: RequestContext) -> Response:
     """The answer to a path that names no resource. Raises 404 and 405 as the real server does."""
     path = exchange.target.path.rstrip("/") or "/"
     parts = path.strip("/").split("/")
@@ -68,22 +68,22 @@ def _has(engine: Engine, path: str) -> bool:
     return not gate or in_force(gate, engine.catalogue.release, engine.gates)
 
 
-def _index(engine: Engine, exchange: Exchange) -> Response:
+def _index(engine: Engine, exchange: RequestContext) -> Response:
     paths = [path for path in engine.parts.paths or engine.catalogue.paths if _has(engine, path)]
     return represent.document({"paths": paths}, exchange.wanted)
 
 
-def _version(engine: Engine, exchange: Exchange) -> Response:
+def _version(engine: Engine, exchange: RequestContext) -> Response:
     described.needs_json(exchange)
     return represent.document(version.of_release(engine.catalogue.release), exchange.wanted)
 
 
-def _root(engine: Engine, exchange: Exchange) -> Response:
+def _root(engine: Engine, exchange: RequestContext) -> Response:
     aggregated = _aggregated(engine, exchange, core=True)
     return aggregated or _document(exchange, discovery.api_versions(engine.catalogue))
 
 
-def _groups(engine: Engine, exchange: Exchange) -> Response:
+def _groups(engine: Engine, exchange: RequestContext) -> Response:
     aggregated = _aggregated(engine, exchange, core=False)
     return aggregated or _document(exchange, grouplist.group_list(engine))
 
@@ -111,7 +111,7 @@ def _aggregation(accept: str, versions: tuple[str, ...]) -> str:
     return ""
 
 
-def _aggregated(engine: Engine, exchange: Exchange, *, core: bool) -> Response | None:
+def _aggregated(engine: Engine, exchange: RequestContext, *, core: bool) -> Response | None:
     accept = exchange.request.header("accept")
     version = _aggregation(accept, _aggregated_versions(engine)) if len(accept) <= _REMEMBERED else ""
     if not version:
@@ -122,12 +122,12 @@ def _aggregated(engine: Engine, exchange: Exchange, *, core: bool) -> Response |
     return described.marked(exchange, response)
 
 
-def _document(exchange: Exchange, document: Mapping[str, Any], *, routed: bool = True) -> Response:
+def _document(exchange: RequestContext, document: Mapping[str, Any], *, routed: bool = True) -> Response:
     accept = exchange.request.header("accept")
     return represent.document(document, negotiate(accept, convertible=False, routed=routed))
 
 
-def _group(engine: Engine, exchange: Exchange, parts: list[str]) -> Response:
+def _group(engine: Engine, exchange: RequestContext, parts: list[str]) -> Response:
     if exchange.request.method != "GET" and (parts[0] == "api" or len(parts) > 2):
         raise method_not_allowed()
     catalogue = engine.catalogue
@@ -151,7 +151,7 @@ def _group(engine: Engine, exchange: Exchange, parts: list[str]) -> Response:
     return _document(exchange, discovery.resource_list(catalogue, parts[1], parts[2]), routed=False)
 
 
-def _metrics(engine: Engine, exchange: Exchange) -> Response:
+def _metrics(engine: Engine, exchange: RequestContext) -> Response:
     """The counters of the server, to whatever method; a path that ends in a slash is another one."""
     path = exchange.routed = exchange.target.path
     if path.endswith("/"):
@@ -160,7 +160,7 @@ def _metrics(engine: Engine, exchange: Exchange) -> Response:
     return Response(200, text, exposition.CONTENT_TYPE)
 
 
-def _flow_page(engine: Engine, exchange: Exchange) -> Response:
+def _flow_page(engine: Engine, exchange: RequestContext) -> Response:
     """A page of priority and fairness, to whatever method; there is none where requests do not take turns."""
     if not isinstance(engine.limits, FlowControl):
         raise no_path()
@@ -171,7 +171,7 @@ def _flow_page(engine: Engine, exchange: Exchange) -> Response:
     return Response(200, text.encode(), "text/plain; charset=utf-8")
 
 
-_FIXED: Final[Mapping[str, Callable[[Engine, Exchange], Response]]] = {
+_FIXED: Final[Mapping[str, Callable[[Engine, RequestContext], Response]]] = {
     "/": _index,
     "/index.html": _index,
     "/version": _version,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.seams import Store
 from simkit.engine.storage.derived import Derived
 from simkit.meta.domain import REGISTRATION_GROUP
@@ -70,7 +70,7 @@ def is_available(obj: Object) -> bool:
 class Remote(Protocol):
     """Asks the servers behind registered group versions."""
 
-    def forward(self, exchange: Exchange, registration: Registration) -> Response:
+    def forward(self, exchange: RequestContext, registration: Registration) -> Response:
         """The backing server's answer to a request. Raises PlainError 503 where there is none."""
         ...
 

@@ -9,7 +9,7 @@ import orjson
 
 from simkit.engine.authn.serviceaccount import discovery_document, key_set
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.errors import no_path
 from simkit.meta.message import Response
 
@@ -19,7 +19,7 @@ _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::\d+)?|\[[0-9A-Fa-f:.]+\](?::\d+)?"
 _PUBLIC: Final = ("Cache-Control", "public, max-age=3600")
 
 
-def document(engine: Engine, exchange: Exchange) -> Response:
+def document(engine: Engine, exchange: RequestContext) -> Response:
     """The issuer's document. Raises 404 where the issuer is no https address, or there is no key."""
     known = engine.authentication
     keys = known.keys()
@@ -31,7 +31,7 @@ def document(engine: Engine, exchange: Exchange) -> Response:
     return Response(200, orjson.dumps(made), "application/json", [_PUBLIC])
 
 
-def keys(engine: Engine, exchange: Exchange) -> Response:
+def keys(engine: Engine, exchange: RequestContext) -> Response:
     """The keys as a JSON web key set. Raises 404 where there are none."""
     found = engine.authentication.keys()
     if not found:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Exchange:
+class RequestContext:
     """A request with what the stages have found out about it so far."""
 
     request: Request

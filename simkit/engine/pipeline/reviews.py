@@ -9,7 +9,7 @@ from simkit.engine.pipeline import binding, evictions, represent, scale, tokens
 from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.connections import CONNECTIONS
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.kinds.parts.structure_text import structure
 from simkit.meta.attributes import Attributes
@@ -22,10 +22,10 @@ from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft
 
-Handler = Callable[[Engine, Exchange, Served], Response]
+Handler = Callable[[Engine, RequestContext, Served], Response]
 
 
-def access_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def access_review(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """SubjectAccessReview and LocalSubjectAccessReview: may somebody?"""
     draft, review = asked(engine, exchange, served)
     spec = draft.get("spec") or {}
@@ -42,7 +42,7 @@ def access_review(engine: Engine, exchange: Exchange, served: Served) -> Respons
     return _answered(engine, exchange, draft, identity, spec)
 
 
-def self_access_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def self_access_review(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """SelfSubjectAccessReview: may I?"""
     draft, review = asked(engine, exchange, served)
     spec = draft.get("spec") or {}
@@ -79,7 +79,7 @@ def _shown(of_path: Mapping[str, Any]) -> Shown:
     return Shown(f"authorization.NonResourceAttributes{{Path:{path}, Verb:{verb}}}")
 
 
-def _local_errors(exchange: Exchange, spec: Mapping[str, Any]) -> Iterator[FieldError]:
+def _local_errors(exchange: RequestContext, spec: Mapping[str, Any]) -> Iterator[FieldError]:
     of_resource, of_path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if of_resource is not None and (of_resource.get("namespace") or "") != exchange.target.namespace:
         detail = "must match metadata.namespace"
@@ -108,7 +108,7 @@ def question(spec: Mapping[str, Any], identity: Identity) -> Attributes:
 
 
 def _answered(
-    engine: Engine, exchange: Exchange, draft: Draft, identity: Identity, spec: Mapping[str, Any]
+    engine: Engine, exchange: RequestContext, draft: Draft, identity: Identity, spec: Mapping[str, Any]
 ) -> Response:
     decision = engine.authorizer.authorize(question(spec, identity))
     status: dict[str, Any] = {"allowed": decision.allowed}
@@ -121,7 +121,7 @@ def _answered(
     return answered(exchange, {**draft, "status": status})
 
 
-def rules_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def rules_review(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """SelfSubjectRulesReview: what may I do in a namespace?"""
     draft, review = asked(engine, exchange, served)
     namespace = (draft.get("spec") or {}).get("namespace", "")
@@ -140,7 +140,7 @@ def rules_review(engine: Engine, exchange: Exchange, served: Served) -> Response
     return answered(exchange, {**head, "metadata": {}, "spec": {}, "status": status})
 
 
-def self_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def self_review(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """SelfSubjectReview: who am I?"""
     draft, review = asked(engine, exchange, served)
     engine.admission.validate(review)

@@ -22,7 +22,7 @@ from simkit.engine.pipeline.impersonation import impersonate
 from simkit.engine.pipeline.limits import TooMany, is_long
 from simkit.engine.pipeline.metrics import Route, counted_name, route
 from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.target import parse
 from simkit.meta.attributes import Verdict
 from simkit.meta.domain import AUTHORIZATION_GROUP
@@ -35,10 +35,10 @@ DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/re
 """Audit annotations that tell what authorization said, and why."""
 _PANIC: Final = b"This request caused apiserver to panic. Look in the logs for details.\n"
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-Stage = Callable[[Engine, Exchange], Response | None]
+Stage = Callable[[Engine, RequestContext], Response | None]
 
 
-def describe(engine: Engine, exchange: Exchange) -> None:
+def describe(engine: Engine, exchange: RequestContext) -> None:
     """What is meant?"""
     request = exchange.request
     target = exchange.target = parse(request.method, request.path, request.query)
@@ -46,7 +46,7 @@ def describe(engine: Engine, exchange: Exchange) -> None:
         opt.check_timeout(request)
 
 
-def authenticate(engine: Engine, exchange: Exchange) -> None:
+def authenticate(engine: Engine, exchange: RequestContext) -> None:
     """Who asks? In process the caller is known already."""
     if exchange.identity is None:
         exchange.identity = _identified(engine, exchange)
@@ -55,7 +55,7 @@ def authenticate(engine: Engine, exchange: Exchange) -> None:
         engine.audit.receive(exchange)
 
 
-def _identified(engine: Engine, exchange: Exchange) -> Identity:
+def _identified(engine: Engine, exchange: RequestContext) -> Identity:
     try:
         identity = engine.authenticator.authenticate(credentials_of(exchange.request))
         if identity is None:
@@ -72,12 +72,12 @@ def _identified(engine: Engine, exchange: Exchange) -> Identity:
     return identity
 
 
-def act_as(engine: Engine, exchange: Exchange) -> None:
+def act_as(engine: Engine, exchange: RequestContext) -> None:
     """As whom?"""
     impersonate(engine, exchange)
 
 
-def make_room(engine: Engine, exchange: Exchange) -> None:
+def make_room(engine: Engine, exchange: RequestContext) -> None:
     """Are there too many already? A ticket without an outcome keeps the request waiting here."""
     try:
         engine.limits.enter(exchange)
@@ -90,7 +90,7 @@ def make_room(engine: Engine, exchange: Exchange) -> None:
         raise
 
 
-def authorize(engine: Engine, exchange: Exchange) -> None:
+def authorize(engine: Engine, exchange: RequestContext) -> None:
     """May they?"""
     ask = exchange.target.asks(exchange.actor())
     decision = engine.authorizer.authorize(ask)
@@ -110,7 +110,7 @@ def authorize(engine: Engine, exchange: Exchange) -> None:
     raise forbid(ask, decision.reason)
 
 
-def act(engine: Engine, exchange: Exchange) -> Response:
+def act(engine: Engine, exchange: RequestContext) -> Response:
     """What does it mean here?"""
     if len(exchange.request.body) > BODY_LIMIT and exchange.request.method not in _READING:
         raise too_large(BODY_LIMIT)
@@ -138,7 +138,7 @@ class Trip:
     __slots__ = ("_began", "_engine", "_left", "_trusted", "exchange")
 
     def __init__(self, engine: Engine, request: Request, identity: Identity | None = None) -> None:
-        self._engine, self.exchange, self._began = engine, Exchange(request, identity=identity), perf_counter()
+        self._engine, self.exchange, self._began = engine, RequestContext(request, identity=identity), perf_counter()
         self._left, self._trusted = STAGES, identity is not None
 
     def enter(self) -> Response | None:
@@ -155,7 +155,7 @@ class Trip:
     def fail(self, error: StatusError) -> Response:
         """The answer to a request that has entered, and whose body does not come."""
 
-        def give_up(engine: Engine, exchange: Exchange) -> None:
+        def give_up(engine: Engine, exchange: RequestContext) -> None:
             raise error
 
         self._left = (give_up,)
@@ -219,7 +219,7 @@ def travel(engine: Engine, request: Request, identity: Identity | None = None) -
     return response
 
 
-def refusal(exchange: Exchange, error: StatusError) -> Response:
+def refusal(exchange: RequestContext, error: StatusError) -> Response:
     """An error as a Status, in the representation that was asked for where it can be had."""
     try:
         wanted = negotiate(exchange.request.header("accept"), convertible=False)
@@ -230,7 +230,7 @@ def refusal(exchange: Exchange, error: StatusError) -> Response:
     return response
 
 
-def _finished(exchange: Exchange, response: Response) -> Response:
+def _finished(exchange: RequestContext, response: Response) -> Response:
     if exchange.flow is not None:
         response.headers += exchange.flow.headers
     told = [exchange.deprecation, *exchange.warnings] if exchange.deprecation else exchange.warnings

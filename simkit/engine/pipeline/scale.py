@@ -15,7 +15,7 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import Gatekeeper
@@ -81,12 +81,12 @@ VIEWS: Final[Mapping[GroupResource, View]] = {
 """The built-in resources that can be scaled."""
 
 
-def scale(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def scale(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """get, update and patch of the Scale of a built-in object."""
     return scaled(engine, exchange, served, VIEWS[served.resource.group_resource])
 
 
-def scaled(engine: Engine, exchange: Exchange, served: Served, view: View) -> Response:
+def scaled(engine: Engine, exchange: RequestContext, served: Served, view: View) -> Response:
     """get, update and patch of the Scale of an object that a view tells how to read."""
     if exchange.target.verb == "get":
         return _read(engine, exchange, served, view)
@@ -122,7 +122,7 @@ def of_object(obj: Object, view: View) -> Draft:
     }
 
 
-def _read(engine: Engine, exchange: Exchange, served: Served, view: View) -> Response:
+def _read(engine: Engine, exchange: RequestContext, served: Served, view: View) -> Response:
     target = exchange.target
     entry = engine.store.get(served.place.key(target.namespace, target.name))
     if entry is None:
@@ -130,7 +130,7 @@ def _read(engine: Engine, exchange: Exchange, served: Served, view: View) -> Res
     return _answer(engine, exchange, served, view, entry)
 
 
-def _answer(engine: Engine, exchange: Exchange, served: Served, view: View, entry: Entry) -> Response:
+def _answer(engine: Engine, exchange: RequestContext, served: Served, view: View, entry: Entry) -> Response:
     shown = Entry(entry.key, entry.revision, of_object(served.from_storage(entry.object), view))
     return represent.single(_scales(served.catalogue), shown, exchange.wanted, now=engine.clock.now())
 
@@ -138,7 +138,7 @@ def _answer(engine: Engine, exchange: Exchange, served: Served, view: View, entr
 class _Change:
     """One write of a Scale."""
 
-    def __init__(self, engine: Engine, exchange: Exchange, served: Served, view: View) -> None:
+    def __init__(self, engine: Engine, exchange: RequestContext, served: Served, view: View) -> None:
         self._engine, self._exchange, self._served, self._view = engine, exchange, served, view
         self._scales = _scales(served.catalogue)
         kind = "UpdateOptions" if exchange.target.verb == "update" else "PatchOptions"

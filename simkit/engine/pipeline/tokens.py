@@ -13,7 +13,7 @@ from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.kinds.index import rules_of
@@ -40,7 +40,7 @@ class Binding(NamedTuple):
     of_pod: bool = False
 
 
-def token_request(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def token_request(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """POST to ``serviceaccounts/<name>/token``: a token of that account."""
     options = opt.write_options(exchange.request, "CreateOptions")
     gvk = served.resource.subresource_gvk("token")
@@ -86,7 +86,7 @@ def _existing(engine: Engine, resource: GroupResource, namespace: str, name: str
     return entry.object
 
 
-def _issued(engine: Engine, exchange: Exchange, account: Object, spec: dict[str, Any]) -> dict[str, Any]:
+def _issued(engine: Engine, exchange: RequestContext, account: Object, spec: dict[str, Any]) -> dict[str, Any]:
     """The status with the signed token; the spec gets what was left out."""
     authentication = engine.authentication
     if authentication.issuer is None:
@@ -114,7 +114,7 @@ def _issued(engine: Engine, exchange: Exchange, account: Object, spec: dict[str,
     return {"token": token, "expirationTimestamp": timestamp(now + seconds)}
 
 
-def bound(engine: Engine, exchange: Exchange, reference: Mapping[str, Any] | None) -> Binding:
+def bound(engine: Engine, exchange: RequestContext, reference: Mapping[str, Any] | None) -> Binding:
     """What the token is to be bound to. Raises 400, 404 or 409 where it cannot be."""
     if not reference:
         return Binding()
@@ -143,7 +143,7 @@ def _bound(kind: str, obj: Object) -> Bound:
     return Bound(kind, name_of(obj), metadata(obj).get("uid", ""))
 
 
-def _pod(engine: Engine, exchange: Exchange, pod: Object) -> Binding:
+def _pod(engine: Engine, exchange: RequestContext, pod: Object) -> Binding:
     """A pod and its node; a node that does not exist is told by name alone."""
     if at(pod, "spec", "serviceAccountName") != exchange.target.name:
         account = quoted(exchange.target.name)
@@ -157,7 +157,7 @@ def _pod(engine: Engine, exchange: Exchange, pod: Object) -> Binding:
     return Binding(tuple(items), of_pod=True)
 
 
-def token_review(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def token_review(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """TokenReview: whose token is this?"""
     draft, review = asked(engine, exchange, served)
     spec = draft.get("spec") or {}

@@ -8,7 +8,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.http.origins import Origins, patterns
 from simkit.engine.http.road import Road
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.target import parse
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
@@ -49,7 +49,7 @@ def test_answers_after_a_wait() -> None:
     """An answer that had to wait for room has the headers too."""
     cluster = Cluster(options=Options(seed=1, max_requests_inflight=1))
     request = Request.of("GET", "/version", headers={"origin": "https://a.example"})
-    held = Exchange(request, parse("GET", "/version", {}), Identity("ann", ("system:unauthenticated",)))
+    held = RequestContext(request, parse("GET", "/version", {}), Identity("ann", ("system:unauthenticated",)))
     cluster.engine.limits.enter(held)
     waiting = Origins(Road(cluster.engine), ALLOWED).answer(request)
     assert not isinstance(waiting, Response)

@@ -14,7 +14,7 @@ from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.http.road import Road
 from simkit.engine.http.server import Server, Serving
 from simkit.engine.pipeline.flow.control import FlowControl
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.target import parse
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
@@ -25,13 +25,13 @@ AUTHENTICATORS = (StaticTokens({"ann": ANN, "root": Identity("root", (MASTERS,))
 
 
 @pytest.fixture
-def crowded(tmp_path: Path) -> Iterator[tuple[Server, FlowControl, Exchange]]:
+def crowded(tmp_path: Path) -> Iterator[tuple[Server, FlowControl, RequestContext]]:
     """A server with one seat, and the exchange that has it."""
     cluster = Cluster(options=Options(seed=1, max_requests_inflight=1, authenticators=AUTHENTICATORS))
     room = cluster.engine.limits
     assert isinstance(room, FlowControl)
     request = Request.of("GET", "/version")
-    held = Exchange(request, parse("GET", "/version", {}), Identity("ann", ("system:authenticated",)))
+    held = RequestContext(request, parse("GET", "/version", {}), Identity("ann", ("system:authenticated",)))
     room.enter(held)
     serving = Serving(port=None, insecure_port=0, certificate_folder=tmp_path)
     with Server(Road(cluster.engine), serving) as server:
@@ -54,7 +54,7 @@ def await_waiting(room: FlowControl, count: int) -> None:
         time.sleep(0.005)
 
 
-def test_room_is_waited_for(crowded: tuple[Server, FlowControl, Exchange]) -> None:
+def test_room_is_waited_for(crowded: tuple[Server, FlowControl, RequestContext]) -> None:
     """A request without room is answered once there is some; an administrator is answered meanwhile."""
     server, room, held = crowded
     waiting = asking(server, "ann")
@@ -70,7 +70,7 @@ def test_room_is_waited_for(crowded: tuple[Server, FlowControl, Exchange]) -> No
     exempt.close()
 
 
-def test_a_client_that_leaves(crowded: tuple[Server, FlowControl, Exchange]) -> None:
+def test_a_client_that_leaves(crowded: tuple[Server, FlowControl, RequestContext]) -> None:
     """A client that does not wait for its turn loses its place."""
     server, room, held = crowded
     waiting = asking(server, "ann")

@@ -9,7 +9,7 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.limits import Limits, TooMany
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.target import parse
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
@@ -17,9 +17,9 @@ from simkit.meta.message import Request
 ANN = Identity("ann", ("system:authenticated",))
 
 
-def exchange(method: str, target: str, identity: Identity = ANN) -> Exchange:
+def exchange(method: str, target: str, identity: Identity = ANN) -> RequestContext:
     request = Request.of(method, target)
-    return Exchange(request, parse(method, request.path, request.query), identity)
+    return RequestContext(request, parse(method, request.path, request.query), identity)
 
 
 def test_two_limits() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from simkit.engine.pipeline.flow.level import Flow, Level, Outcome, Ticket, shares_of
 from simkit.engine.pipeline.flow.schema import FlowSchema
 from simkit.engine.pipeline.limits import READING, Running, TooMany, is_long
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.seams import Change, Store
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
@@ -99,7 +99,7 @@ class FlowControl(Running):
         if any(change.entry.key.resource in (SCHEMAS, LEVELS) for change in changes):
             self._stale = True
 
-    def enter(self, exchange: Exchange) -> None:
+    def enter(self, exchange: RequestContext) -> None:
         """Make room for a request, or leave it a ticket that waits for some. Raises TooMany.
 
         ``leave`` must follow. Called again when the ticket is settled, it takes the room, or refuses.
@@ -125,20 +125,20 @@ class FlowControl(Running):
                 self.rejected[flow.level.name, flow.schema.name, outcome] += 1
                 raise TooMany
 
-    def _started(self, exchange: Exchange, ticket: Ticket) -> None:
+    def _started(self, exchange: RequestContext, ticket: Ticket) -> None:
         kind = exchange.target.verb not in READING
         self._running[kind] += 1
         self.dispatched[ticket.flow.level.name, ticket.flow.schema.name] += 1
         exchange.room, exchange.ticket = kind, ticket
 
-    def _settled(self, exchange: Exchange, ticket: Ticket) -> None:
+    def _settled(self, exchange: RequestContext, ticket: Ticket) -> None:
         if ticket.outcome != "granted":
             exchange.ticket = None
             raise TooMany
         with self._lock:
             self._started(exchange, ticket)
 
-    def leave(self, exchange: Exchange) -> None:
+    def leave(self, exchange: RequestContext) -> None:
         """Give the room of a request back, where it took some; who waits gets it."""
         ticket = exchange.ticket
         if ticket is None or exchange.room is None:
@@ -218,7 +218,7 @@ class FlowControl(Running):
 
     # Who belongs where:
 
-    def _flow(self, exchange: Exchange) -> Flow:
+    def _flow(self, exchange: RequestContext) -> Flow:
         if self._stale:
             self._configure()
         target, identity = exchange.target, exchange.actor()
@@ -235,7 +235,7 @@ class FlowControl(Running):
             self._flows[key] = flow
         return flow
 
-    def _width(self, exchange: Exchange, level: Level) -> int:
+    def _width(self, exchange: RequestContext, level: Level) -> int:
         """Seats of a list: one for each hundred objects, within limits."""
         target, query = exchange.target, exchange.request.query
         if target.name:

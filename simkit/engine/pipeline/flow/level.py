@@ -12,7 +12,7 @@ from simkit.engine.pipeline.flow.schema import FlowSchema
 from simkit.meta.objects import Object, at, metadata
 
 if TYPE_CHECKING:
-    from simkit.engine.pipeline.request_context import Exchange
+    from simkit.engine.pipeline.request_context import RequestContext
 
 LONGEST_WAIT: Final = 15.0
 """Seconds that a request waits for room: a quarter of what a request may take."""
@@ -28,7 +28,7 @@ class Ticket:
     __slots__ = ("_callback", "_event", "_leave", "arrived", "exchange", "flow", "outcome", "seats", "started")
 
     def __init__(
-        self, exchange: Exchange, flow: Flow, seats: int, arrived: float, leave: Callable[[Ticket, Outcome], None]
+        self, exchange: RequestContext, flow: Flow, seats: int, arrived: float, leave: Callable[[Ticket, Outcome], None]
     ) -> None:
         self.exchange, self.flow, self.seats, self._leave = exchange, flow, seats, leave
         self.arrived = arrived

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import owners
 from simkit.engine.seams import Operation, Review
@@ -33,7 +33,7 @@ class Gatekeeper:
     """Everything that has a say about one request's write, bound to that request."""
 
     engine: Engine
-    exchange: Exchange
+    exchange: RequestContext
     served: Served
     dry_run: bool
     options: Object

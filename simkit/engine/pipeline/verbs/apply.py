@@ -8,7 +8,7 @@ from typing import Any
 from simkit.engine.pipeline import bodies
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import Gatekeeper, converter, reset_fields
@@ -24,7 +24,7 @@ from simkit.meta.objects import Draft, Object, metadata
 from simkit.snapshot.yamltext import Repeat
 
 
-def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def apply_intent(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """PATCH with an apply body: creates what is missing, merges with what others own."""
     options = opt.write_options(exchange.request, "PatchOptions", is_apply=True)
     applied, repeats = applied_body(exchange)
@@ -72,7 +72,7 @@ def apply_intent(engine: Engine, exchange: Exchange, served: Served) -> Response
     return answer(engine, exchange, served, engine.registry.update(write))
 
 
-def applied_body(exchange: Exchange) -> tuple[dict[str, Any], list[str]]:
+def applied_body(exchange: RequestContext) -> tuple[dict[str, Any], list[str]]:
     """The decoded body, and the keys that it repeats. Raises 400 for what is no YAML, or no object."""
     repeats: list[Repeat] = []
     try:
@@ -87,7 +87,7 @@ def applied_body(exchange: Exchange) -> tuple[dict[str, Any], list[str]]:
     return value, bodies.repeat_faults(repeats)
 
 
-def report_repeats(exchange: Exchange, served: Served, validation: str, faults: Sequence[str]) -> None:
+def report_repeats(exchange: RequestContext, served: Served, validation: str, faults: Sequence[str]) -> None:
     """Tell of repeated keys, or refuse because of them; what is wrong with the intent itself is told before."""
     if faults and validation == "Strict":
         listed = "\n  ".join(faults)

@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.select import selection
 from simkit.engine.seams import Entry
@@ -26,7 +26,7 @@ _PARTS: Final[Mapping[str, tuple[str, str]]] = {
 """Controllers and store are parts of this server; a scheduler there is none, which a real server words so."""
 
 
-def answer(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def answer(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """One of them, or all that are selected. Raises a 500 without a reason for one that there is not."""
     name, now = exchange.target.name, engine.clock.now()
     if name:

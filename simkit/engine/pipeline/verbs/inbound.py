@@ -8,7 +8,7 @@ from typing import Any
 from simkit.engine.pipeline import binary, bodies, custombody
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.negotiation import PROTOBUF
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.meta.errors import bad_request
@@ -22,7 +22,7 @@ from simkit.schema.structural import Schema
 from simkit.snapshot.yamltext import Repeat
 
 
-def read(engine: Engine, exchange: Exchange, gvk: GroupVersionKind, schema: Schema, validation: str) -> Draft:
+def read(engine: Engine, exchange: RequestContext, gvk: GroupVersionKind, schema: Schema, validation: str) -> Draft:
     """The object in a body, of the kind that the path takes, with unknown fields dropped.
 
     Unknown and duplicate fields are reported as ``validation`` says: Ignore, Warn, or Strict (a 400 that names all).
@@ -47,7 +47,7 @@ def read(engine: Engine, exchange: Exchange, gvk: GroupVersionKind, schema: Sche
 
 
 def _read_custom(
-    exchange: Exchange, custom: CustomVersion, value: Any, validation: str, repeated: Sequence[str]
+    exchange: RequestContext, custom: CustomVersion, value: Any, validation: str, repeated: Sequence[str]
 ) -> Draft:
     """A custom object is read as the version that it names, and only then compared with the path."""
     custombody.check_header(custom, value, exchange.request.body)
@@ -66,7 +66,7 @@ def kind_known(catalogue: Catalogue) -> Any:
 
 
 def fit(
-    exchange: Exchange,
+    exchange: RequestContext,
     value: Any,
     gvk: GroupVersionKind,
     schema: Schema,
@@ -97,7 +97,7 @@ def fit(
     return draft
 
 
-def report(exchange: Exchange, gvk: GroupVersionKind, validation: str, faults: Sequence[str]) -> None:
+def report(exchange: RequestContext, gvk: GroupVersionKind, validation: str, faults: Sequence[str]) -> None:
     """Tell of unknown and duplicate fields, or refuse because of them."""
     if not faults or validation == "Ignore":
         return
@@ -121,7 +121,7 @@ def default(served: Served, draft: Draft) -> Draft:
     return draft
 
 
-def check_address(exchange: Exchange, served: Served, draft: Draft, *, named: bool) -> None:
+def check_address(exchange: RequestContext, served: Served, draft: Draft, *, named: bool) -> None:
     """Fit name and namespace to the path. Raises 400 where the body says otherwise."""
     target, metadata = exchange.target, draft["metadata"]
     if served.resource.namespaced:

@@ -10,7 +10,7 @@ import orjson
 from simkit.engine.pipeline import bodies, custombody
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker
@@ -37,7 +37,7 @@ Change = Callable[[Object, Served], Any]
 """From the live object in the version of the path to the patched value."""
 
 
-def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def patch(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """PATCH of an object or of a subresource that is a view of it."""
     if _media(exchange) == APPLY:
         return apply_intent(engine, exchange, served)
@@ -64,7 +64,7 @@ def patch(engine: Engine, exchange: Exchange, served: Served) -> Response:
     return answer(engine, exchange, served, engine.registry.update(write))
 
 
-def check_media(exchange: Exchange, served: Served) -> None:
+def check_media(exchange: RequestContext, served: Served) -> None:
     """Raises the 415 of a body that is no patch, or one that the resource does not take."""
     media, custom = _media(exchange), served.resource.custom
     if media.strip() not in _KNOWN and not custom:  # the routes of built-in resources refuse it in fewer words
@@ -75,12 +75,12 @@ def check_media(exchange: Exchange, served: Served) -> None:
         raise unsupported_media_type(text + ", ".join(accepted))
 
 
-def _media(exchange: Exchange) -> str:
+def _media(exchange: RequestContext) -> str:
     """What kind of patch the body is; here case and blanks count."""
     return exchange.request.header("content-type").partition(";")[0]
 
 
-def patcher(exchange: Exchange, served: Served, validation: str) -> Callable[[Object], Draft]:
+def patcher(exchange: RequestContext, served: Served, validation: str) -> Callable[[Object], Draft]:
     """What the body of a patch makes of an object, in the version of the path; for all kinds of patches but apply."""
     media = _media(exchange)
     given = _parsed(exchange, media, validation)
@@ -121,7 +121,7 @@ def _repeated(body: Any) -> list[str]:
     return [f'duplicate field "{path}"' for path in repeated_fields(body)]
 
 
-def _parsed(exchange: Exchange, media: str, validation: str) -> Any:
+def _parsed(exchange: RequestContext, media: str, validation: str) -> Any:
     """The decoded body. Without field validation the libraries that apply the patch speak for themselves."""
     try:
         return bodies.parse_json(exchange.request.body)
@@ -133,7 +133,7 @@ def _parsed(exchange: Exchange, media: str, validation: str) -> Any:
 
 
 def _fitted(
-    exchange: Exchange, served: Served, patched: Any, validation: str, repeated: Sequence[str], patch: Any
+    exchange: RequestContext, served: Served, patched: Any, validation: str, repeated: Sequence[str], patch: Any
 ) -> Draft:
     exchange.warnings.clear()
     gvk, converted = served.resource.gvk, _media(exchange) == STRATEGIC

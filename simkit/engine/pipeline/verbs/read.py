@@ -9,7 +9,7 @@ from typing import Any
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.select import Selection, selection
 from simkit.engine.registry import paging
@@ -19,7 +19,7 @@ from simkit.meta.message import Response
 from simkit.meta.names import Key, Revision
 
 
-def get(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def get(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """One object as it is now. Raises 404; 504 for a revision that does not come."""
     target = exchange.target
     Reach(engine, served).least(exchange.request.option("resourceVersion"))
@@ -30,7 +30,7 @@ def get(engine: Engine, exchange: Exchange, served: Served) -> Response:
     return represent.single(served, entry, exchange.wanted, now=engine.clock.now())
 
 
-def list_(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def list_(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """The objects of a collection, all of one revision, in chunks if asked."""
     options = opt.list_options(exchange.request, watch=False)
     chosen = selection(served, options)

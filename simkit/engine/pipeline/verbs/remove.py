@@ -9,7 +9,7 @@ from simkit.engine.pipeline import binary, bodies, represent
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.negotiation import PROTOBUF
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.admit import Gatekeeper
 from simkit.engine.pipeline.verbs.read import Page
@@ -28,7 +28,7 @@ _PAGE: Final = 2**63 - 1
 resourceVersion means exactly that one."""
 
 
-def options_of(engine: Engine, exchange: Exchange) -> tuple[opt.DeleteOptions, bool]:
+def options_of(engine: Engine, exchange: RequestContext) -> tuple[opt.DeleteOptions, bool]:
     """The options of a delete, and whether it says that dependents are not to be orphaned."""
     request = exchange.request
     if not request.body:
@@ -39,7 +39,7 @@ def options_of(engine: Engine, exchange: Exchange) -> tuple[opt.DeleteOptions, b
     return opt.delete_options(request, body), body.get("orphanDependents") is False
 
 
-def _read(exchange: Exchange) -> Any:
+def _read(exchange: RequestContext) -> Any:
     """The body as it is. What is wrong with it is a 500 without reason, as on the real server."""
     request = exchange.request
     media = bodies.body_media(request)
@@ -71,7 +71,7 @@ def _checked(engine: Engine, value: Any) -> dict[str, Any]:
         raise unexplained(str(error)) from None
 
 
-def remove(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def remove(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """DELETE of an object: the object itself, or a Status where it is gone and the kind answers so."""
     options, cascades = options_of(engine, exchange)
     key = served.place.key(exchange.target.namespace, exchange.target.name)
@@ -82,7 +82,7 @@ def remove(engine: Engine, exchange: Exchange, served: Served) -> Response:
     return represent.document(_success(served, outcome.entry), exchange.wanted)
 
 
-def _delete(engine: Engine, exchange: Exchange, served: Served, key: Key, options: opt.DeleteOptions) -> Outcome:
+def _delete(engine: Engine, exchange: RequestContext, served: Served, key: Key, options: opt.DeleteOptions) -> Outcome:
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, {})
     warning = served.rules.deletion.orphan_warning
     if warning and not options.propagation:
@@ -113,7 +113,7 @@ def _success(served: Served, entry: Entry) -> dict[str, Any]:
     }
 
 
-def remove_collection(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def remove_collection(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """DELETE of a collection, or of a chunk of it: answers with the list of what it was about."""
     listing = opt.list_options(exchange.request, watch=False)
     chosen = selection(served, listing)

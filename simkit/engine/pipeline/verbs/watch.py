@@ -19,7 +19,7 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics import route
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, STREAMS, YAML, Wanted
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs.read import Reach
 from simkit.engine.pipeline.verbs.select import Selection, selection
@@ -35,7 +35,7 @@ from simkit.schema.decoding import decode
 INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
 
 
-def watch(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def watch(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """The stream of a collection, or of one object."""
     options = opt.list_options(exchange.request, watch=True, watch_list=engine.gate("WatchList"))
     if exchange.wanted.media == YAML:

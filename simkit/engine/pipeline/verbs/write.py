@@ -5,7 +5,7 @@ from __future__ import annotations
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import inbound, owners
 from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker
@@ -15,7 +15,7 @@ from simkit.meta.message import Response
 from simkit.meta.objects import Draft, Object
 
 
-def create(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def create(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """POST to a collection."""
     options = opt.write_options(exchange.request, "CreateOptions")
     draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
@@ -54,17 +54,17 @@ def _explained(engine: Engine, write: Write) -> Outcome:
         raise
 
 
-def update(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def update(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """PUT to an object."""
     return _update(engine, exchange, served, "")
 
 
-def update_part(engine: Engine, exchange: Exchange, served: Served) -> Response:
+def update_part(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """PUT to a subresource that is a view of its object, such as status."""
     return _update(engine, exchange, served, exchange.target.subresource)
 
 
-def _update(engine: Engine, exchange: Exchange, served: Served, subresource: str) -> Response:
+def _update(engine: Engine, exchange: RequestContext, served: Served, subresource: str) -> Response:
     options = opt.write_options(exchange.request, "UpdateOptions")
     draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
     inbound.check_address(exchange, served, draft, named=True)
@@ -92,7 +92,7 @@ def _update(engine: Engine, exchange: Exchange, served: Served, subresource: str
     return answer(engine, exchange, served, engine.registry.update(write))
 
 
-def answer(engine: Engine, exchange: Exchange, served: Served, outcome: Outcome) -> Response:
+def answer(engine: Engine, exchange: RequestContext, served: Served, outcome: Outcome) -> Response:
     """What a write answers: the object as it is now."""
     status = 201 if outcome.created else 200
     return represent.single(served, outcome.entry, exchange.wanted, status=status, now=engine.clock.now())

@@ -13,7 +13,7 @@ from simkit.cluster.options import Options
 from simkit.engine.pipeline.exposition import exposed
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.limits import TooMany
-from simkit.engine.pipeline.request_context import Exchange
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.road import Trip
 from simkit.engine.pipeline.target import parse
 from simkit.meta.identity import MASTERS, Identity, service_account
@@ -35,12 +35,12 @@ def control(made: Cluster) -> FlowControl:
     return found
 
 
-def exchange(identity: Identity, target: str = PODS, method: str = "GET") -> Exchange:
+def exchange(identity: Identity, target: str = PODS, method: str = "GET") -> RequestContext:
     request = Request.of(method, target)
-    return Exchange(request, parse(method, request.path, request.query), identity)
+    return RequestContext(request, parse(method, request.path, request.query), identity)
 
 
-def entered(room: FlowControl, each: Exchange) -> Exchange:
+def entered(room: FlowControl, each: RequestContext) -> RequestContext:
     room.enter(each)
     return each
 
@@ -92,7 +92,7 @@ def test_waiting_and_going_on() -> None:
     """Without room a request waits, and goes on where it was once there is some."""
     made = cluster(8)
     room = control(made)
-    held: list[Exchange] = []
+    held: list[RequestContext] = []
     while not held or held[-1].ticket is None or held[-1].ticket.outcome:
         held.append(entered(room, exchange(ANN)))
     trip = Trip(made.engine, Request.of("GET", "/version"), BOB)
