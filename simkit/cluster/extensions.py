@@ -20,8 +20,8 @@ from simkit.engine.controllers.served import as_served
 from simkit.engine.outside.conversion import Conversions
 from simkit.engine.outside.gateway import Gateway
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.request_info import parse
 from simkit.engine.pipeline.road import travel
-from simkit.engine.pipeline.target import parse
 from simkit.engine.seams import Store
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import SimkitError

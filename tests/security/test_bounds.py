@@ -13,7 +13,7 @@ from simkit.engine.http import message
 from simkit.engine.pipeline import negotiation
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.target import parse
+from simkit.engine.pipeline.request_info import parse
 from simkit.meta import fields
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request

@@ -11,7 +11,7 @@ from simkit.engine.pipeline import binary, bodies
 from simkit.engine.pipeline.audit_secrets import message_scrubbed, scrubbed
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.target import Target
+from simkit.engine.pipeline.request_info import Target
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Response
 from simkit.meta.names import GroupVersionKind

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from simkit.engine.pipeline.target import Target
+from simkit.engine.pipeline.request_info import Target
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported

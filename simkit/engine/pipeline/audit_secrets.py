@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.engine.pipeline.target import Target
+from simkit.engine.pipeline.request_info import Target
 
 WITHHELD: Final = "REDACTED"
 _OF_SECRETS: Final = ("data", "stringData")

@@ -11,8 +11,8 @@ from simkit.engine.pipeline.customroute import builtin_group, check_custom_route
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.negotiation import PROTOBUF, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.request_info import Target
 from simkit.engine.pipeline.served import Served
-from simkit.engine.pipeline.target import Target
 from simkit.engine.pipeline.verbs import components, patch, read, remove, watch, write
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Final, Protocol
 
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.target import Target
+from simkit.engine.pipeline.request_info import Target
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS
 

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.target import Target
+from simkit.engine.pipeline.request_info import Target
 from simkit.meta.message import Response
 
 SECONDS: Final = (

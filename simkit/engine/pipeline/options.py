@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from simkit.engine.pipeline.target import is_true
+from simkit.engine.pipeline.request_info import is_true
 from simkit.language.merge.managers import manager_from_user_agent
 from simkit.meta.domain import META_GROUP
 from simkit.meta.duration import seconds

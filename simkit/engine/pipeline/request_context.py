@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from simkit.engine.pipeline.negotiation import Wanted
-from simkit.engine.pipeline.target import Target
+from simkit.engine.pipeline.request_info import Target
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 

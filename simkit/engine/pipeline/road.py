@@ -23,7 +23,7 @@ from simkit.engine.pipeline.limits import TooMany, is_long
 from simkit.engine.pipeline.metrics import Route, counted_name, route
 from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.target import parse
+from simkit.engine.pipeline.request_info import parse
 from simkit.meta.attributes import Verdict
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, too_large, unauthorized

@@ -16,7 +16,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.engine.http.leaving import Farewell, Leaving
 from simkit.engine.http.road import Road
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.target import parse
+from simkit.engine.pipeline.request_info import parse
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from tests.cli.test_serve import asked, free_port

@@ -9,7 +9,7 @@ from simkit.cluster.options import Options
 from simkit.engine.http.origins import Origins, patterns
 from simkit.engine.http.road import Road
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.target import parse
+from simkit.engine.pipeline.request_info import parse
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response

@@ -15,7 +15,7 @@ from simkit.engine.http.road import Road
 from simkit.engine.http.server import Server, Serving
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.target import parse
+from simkit.engine.pipeline.request_info import parse
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
 from tests.engine.http.shelf import Client

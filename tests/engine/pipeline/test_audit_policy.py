@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.engine.pipeline.audit_policy import Policy, load, parse
-from simkit.engine.pipeline.target import Target
+from simkit.engine.pipeline.request_info import Target
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simkit.engine.pipeline.target import Target, parse
+from simkit.engine.pipeline.request_info import Target, parse
 from simkit.meta.domain import RBAC_GROUP
 
 ROLES = f"/apis/{RBAC_GROUP}/v1/namespaces/dev/roles"

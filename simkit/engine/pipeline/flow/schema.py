@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.engine.pipeline.target import Target
+from simkit.engine.pipeline.request_info import Target
 from simkit.meta.identity import Identity, split_service_account
 from simkit.meta.objects import Object, at, metadata, name_of
 

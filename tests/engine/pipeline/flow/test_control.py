@@ -14,8 +14,8 @@ from simkit.engine.pipeline.exposition import exposed
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.limits import TooMany
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.request_info import parse
 from simkit.engine.pipeline.road import Trip
-from simkit.engine.pipeline.target import parse
 from simkit.meta.identity import MASTERS, Identity, service_account
 from simkit.meta.message import Request
 

@@ -6,7 +6,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.flow.pages import FOLDER
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.target import parse
+from simkit.engine.pipeline.request_info import parse
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
