@@ -11,7 +11,7 @@ from simkit.engine.pipeline import binary, bodies
 from simkit.engine.pipeline.audit_secrets import message_scrubbed, scrubbed
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import Target
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Response
 from simkit.meta.names import GroupVersionKind
@@ -53,7 +53,7 @@ def _decoded(body: bytes, media: str) -> Any:
         return None
 
 
-def reference(target: Target, body: Any) -> dict[str, Any]:
+def reference(target: RequestInfo, body: Any) -> dict[str, Any]:
     """The object that a request is about; what the path does not say is taken from the body."""
     given: Mapping[str, Any] = {}
     if isinstance(body, Mapping) and body.get("kind") != "DeleteOptions" and target.verb in ("create", "update"):
@@ -86,7 +86,7 @@ def answered(exchange: RequestContext, response: Response, *, whole: bool) -> tu
     return {**status, "code": response.status}, obj
 
 
-def shown(value: Any, target: Target, *, omit_managed_fields: bool) -> Any:
+def shown(value: Any, target: RequestInfo, *, omit_managed_fields: bool) -> Any:
     """An object as an event shows it: without secret values and, if the policy says so, without field owners."""
     value = scrubbed(value, target)
     return _without_owners(value) if omit_managed_fields else value

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple
 import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from simkit.engine.pipeline.request_info import Target
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -43,7 +43,7 @@ class GroupResources(_Document):
     resources: Words = ()
     resource_names: Words = Field((), alias="resourceNames")
 
-    def matches(self, target: Target) -> bool:
+    def matches(self, target: RequestInfo) -> bool:
         """Whether a request is about one of them."""
         if self.group != target.group:
             return False
@@ -76,7 +76,7 @@ class Rule(_Document):
     omit_stages: Words = Field((), alias="omitStages")
     omit_managed_fields: bool | None = Field(None, alias="omitManagedFields")
 
-    def matches(self, target: Target, identity: Identity | None) -> bool:
+    def matches(self, target: RequestInfo, identity: Identity | None) -> bool:
         """Whether the rule is for this request; ``identity`` is None where nobody was authenticated."""
         if self.users and (identity is None or identity.user not in self.users):
             return False
@@ -90,7 +90,7 @@ class Rule(_Document):
             return not target.is_resource and any(_covers(url, target.path) for url in self.non_resource_urls)
         return True
 
-    def _matches_resource(self, target: Target) -> bool:
+    def _matches_resource(self, target: RequestInfo) -> bool:
         if not target.is_resource or (self.namespaces and target.namespace not in self.namespaces):
             return False
         return not self.resources or any(each.matches(target) for each in self.resources)
@@ -116,7 +116,7 @@ class Policy(_Document):
     Examples
     --------
     >>> policy = Policy(rules=[{"level": "Metadata", "resources": [{"group": "", "resources": ["secrets"]}]}])
-    >>> policy.choice(Target("", "get", True, resource="secrets"), None).level
+    >>> policy.choice(RequestInfo("", "get", True, resource="secrets"), None).level
     'Metadata'
     """
 
@@ -124,7 +124,7 @@ class Policy(_Document):
     omit_stages: Words = Field((), alias="omitStages")
     omit_managed_fields: bool = Field(False, alias="omitManagedFields")
 
-    def choice(self, target: Target, identity: Identity | None) -> Choice:
+    def choice(self, target: RequestInfo, identity: Identity | None) -> Choice:
         """What is recorded of a request."""
         for rule in self.rules:
             if rule.matches(target, identity):

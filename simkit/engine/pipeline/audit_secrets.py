@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.engine.pipeline.request_info import Target
+from simkit.engine.pipeline.request_info import RequestInfo
 
 WITHHELD: Final = "REDACTED"
 _OF_SECRETS: Final = ("data", "stringData")
@@ -18,14 +18,14 @@ _TOKENS: Final = {"TokenRequest": "status", "TokenReview": "spec"}
 _LAST_APPLIED: Final = "last-applied-configuration"
 
 
-def holds_secrets(target: Target) -> bool:
+def holds_secrets(target: RequestInfo) -> bool:
     """Whether what is sent to, or comes from, a path is secret."""
     if target.resource == "secrets" and not target.group:
         return True
     return target.resource == "tokenreviews" or (target.resource, target.subresource) == ("serviceaccounts", "token")
 
 
-def scrubbed(value: Any, target: Target) -> Any:
+def scrubbed(value: Any, target: RequestInfo) -> Any:
     """A decoded body without secret values; field names stay."""
     secret = holds_secrets(target)
     if secret and not isinstance(value, Mapping):  # a patch in steps, or nothing that belongs there
@@ -35,7 +35,7 @@ def scrubbed(value: Any, target: Target) -> Any:
     return _without_token(found, *_TOKENS.values()) if secret else found  # whatever kind the body says it is
 
 
-def message_scrubbed(message: str, target: Target) -> str:
+def message_scrubbed(message: str, target: RequestInfo) -> str:
     """An error's message without the piece of the body that some quote."""
     return message.partition(" ({")[0] if holds_secrets(target) else message
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import Target
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.scale import View, scaled
 from simkit.engine.pipeline.served import Served
 from simkit.kinds.apiextensions.definition import CustomVersion
@@ -20,7 +20,7 @@ def builtin_group(catalogue: Catalogue, group: str) -> bool:
     return any(not resource.custom for resource in catalogue.resources(group))
 
 
-def check_custom_route(target: Target, resource: Resource) -> None:
+def check_custom_route(target: RequestInfo, resource: Resource) -> None:
     """Raises the 404 of the real server where the path does not fit the scope, or names an absent subresource."""
     if target.namespace and not resource.namespaced:
         raise no_path()
@@ -30,7 +30,7 @@ def check_custom_route(target: Target, resource: Resource) -> None:
         raise not_found(resource.group_resource, target.name)
 
 
-def refuse_new(custom: CustomVersion, target: Target) -> None:
+def refuse_new(custom: CustomVersion, target: RequestInfo) -> None:
     """Raises 405 for new objects of a definition that is going away."""
     if target.verb != "create" or not custom.definition.is_terminating:
         return

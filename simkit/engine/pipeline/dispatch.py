@@ -11,7 +11,7 @@ from simkit.engine.pipeline.customroute import builtin_group, check_custom_route
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.negotiation import PROTOBUF, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import Target
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.verbs import components, patch, read, remove, watch, write
 from simkit.meta.domain import API_DOMAIN
@@ -82,7 +82,7 @@ def dispatch(engine: Engine, exchange: RequestContext) -> Response:
     return response
 
 
-def _has_binary(served: Served, target: Target) -> bool:
+def _has_binary(served: Served, target: RequestInfo) -> bool:
     """Whether what the path leads to can be written as protobuf: custom objects cannot, but their scale can."""
     gvk = served.resource.subresource_gvk(target.subresource) if target.subresource else served.resource.gvk
     own = served.custom is None or gvk != served.resource.gvk
@@ -115,13 +115,13 @@ def _part(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     raise unserved(target)
 
 
-def unserved(target: Target) -> StatusError:
+def unserved(target: RequestInfo) -> StatusError:
     """501 of a subresource that this server knows and cannot carry out; ``docs/gaps.md`` lists them."""
     what = f"{target.resource}/{target.subresource}"
     return StatusError(501, "NotImplemented", f"{target.verb} of {what} is not carried out by simkit; see docs/gaps.md")
 
 
-def find(engine: Engine, target: Target) -> Resource:
+def find(engine: Engine, target: RequestInfo) -> Resource:
     """The resource of a target. Raises the 404 of the real server: plain text for an unknown group."""
     resource = engine.catalogue.find(target.group, target.version, target.resource)
     if resource is None:
@@ -129,7 +129,7 @@ def find(engine: Engine, target: Target) -> Resource:
     return resource
 
 
-def _check_route(target: Target, resource: Resource) -> None:
+def _check_route(target: RequestInfo, resource: Resource) -> None:
     """Whether the shape of the path fits the resource."""
     if resource.custom:
         check_custom_route(target, resource)
@@ -160,11 +160,11 @@ def _check_route(target: Target, resource: Resource) -> None:
         raise method_not_allowed()
 
 
-def _old_watch_fits(target: Target, resource: Resource) -> bool:
+def _old_watch_fits(target: RequestInfo, resource: Resource) -> bool:
     """Whether there is a ``/watch/`` path of this shape: what is watched is told, and of what namespace if by name."""
     return "watch" in resource.verbs and bool(target.namespace or not target.name or not resource.namespaced)
 
 
-def _has_name(target: Target) -> bool:
+def _has_name(target: RequestInfo) -> bool:
     """Whether the path itself has a name; a list may carry one from its field selector."""
     return bool(target.name) and target.verb not in ("list", "watch", "deletecollection")

@@ -6,7 +6,7 @@ from threading import Lock
 from typing import Final, Protocol
 
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import Target
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS
 
@@ -103,6 +103,6 @@ class Limits(Running):
         exchange.room = None
 
 
-def is_long(target: Target) -> bool:
+def is_long(target: RequestInfo) -> bool:
     """Whether a request may last as long as its client likes."""
     return target.verb in _LONG_VERBS or target.subresource in _LONG_PARTS

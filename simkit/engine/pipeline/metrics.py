@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import Target
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.message import Response
 
 SECONDS: Final = (
@@ -150,7 +150,7 @@ def counted_name(user: str) -> str:
     return "email_id" if "@" in user else "other"
 
 
-def scope(target: Target) -> str:
+def scope(target: RequestInfo) -> str:
     """What a request is about: one object, a namespace, everything, or no objects at all."""
     if target.name or target.verb == "create":
         return "resource"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from simkit.engine.pipeline.negotiation import Wanted
-from simkit.engine.pipeline.request_info import Target
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 
@@ -20,7 +20,7 @@ class RequestContext:
     """A request with what the stages have found out about it so far."""
 
     request: Request
-    target: Target = field(default_factory=lambda: Target("", ""))
+    target: RequestInfo = field(default_factory=lambda: RequestInfo("", ""))
     identity: Identity | None = None
     """Who acts: after impersonation, the impersonated."""
     caller: Identity | None = None

@@ -1,6 +1,6 @@
 """From a method and a path to what is meant: verb, resource, subresource, namespace, name.
 
-Authorization and routing read the same Target, so that no path means one thing to the one and another to the other.
+Authorization and routing read the same RequestInfo, so that no path means one thing to the one and another to the other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RequestInfo:
     """What a request is about. Requests outside resources only have ``path`` and the lower-case method as verb."""
 
     path: str
@@ -64,7 +64,7 @@ class Target:
         )
 
 
-def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> Target:
+def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
     """The target of a request line, derived as the real server derives it.
 
     Examples
@@ -76,7 +76,7 @@ def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> Target:
     """
     decoded = unquote(path) if "%" in path else path
     parts = decoded.strip("/").split("/")
-    plain = Target(decoded, method.lower())
+    plain = RequestInfo(decoded, method.lower())
     if len(parts) < 3 or parts[0] not in ("api", "apis"):
         return plain
     group, parts = ("", parts[1:]) if parts[0] == "api" else (parts[1], parts[2:])
@@ -99,7 +99,7 @@ def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> Target:
         subresource = ""
     if not name and verb in ("get", "delete"):
         verb, name = _collection(verb, query)
-    return Target(decoded, verb, True, group, version, resource, subresource, namespace, name, rest, old_watch)
+    return RequestInfo(decoded, verb, True, group, version, resource, subresource, namespace, name, rest, old_watch)
 
 
 def _place(parts: Sequence[str]) -> tuple[str, str, str, str]:

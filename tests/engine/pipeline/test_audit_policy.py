@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.engine.pipeline.audit_policy import Policy, load, parse
-from simkit.engine.pipeline.request_info import Target
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 
@@ -18,13 +18,13 @@ ANN = Identity("ann", ("devs", "system:authenticated"), "7")
 HEAD = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
 
 
-def choice(rule: dict[str, Any], target: Target, identity: Identity | None = ANN) -> bool:
+def choice(rule: dict[str, Any], target: RequestInfo, identity: Identity | None = ANN) -> bool:
     policy = Policy.model_validate({"rules": [{"level": "Metadata", **rule}]})
     return policy.choice(target, identity).level == "Metadata"
 
 
-LOG_OF_POD = Target("/x", "get", True, "", "v1", "pods", "log", "ns", "p")
-HEALTH = Target("/healthz/ping", "get")
+LOG_OF_POD = RequestInfo("/x", "get", True, "", "v1", "pods", "log", "ns", "p")
+HEALTH = RequestInfo("/healthz/ping", "get")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ HEALTH = Target("/healthz/ping", "get")
         ({"nonResourceURLs": ["*"]}, LOG_OF_POD, False),
     ],
 )
-def test_rules(rule: dict[str, Any], target: Target, fits: bool) -> None:
+def test_rules(rule: dict[str, Any], target: RequestInfo, fits: bool) -> None:
     """Everything that a rule names must fit."""
     assert choice(rule, target) is fits
 
@@ -74,7 +74,7 @@ def test_the_first_rule_decides(rules: list[tuple[str, str]], verb: str) -> None
     """The level is that of the first rule for the verb, and None without one."""
     policy = Policy.model_validate({"rules": [{"level": level, "verbs": [known]} for level, known in rules]})
     wanted = next((level for level, known in rules if known == verb), "None")
-    assert policy.choice(Target("/", verb), ANN).level == wanted
+    assert policy.choice(RequestInfo("/", verb), ANN).level == wanted
 
 
 @pytest.mark.parametrize(

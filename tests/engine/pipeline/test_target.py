@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simkit.engine.pipeline.request_info import Target, parse
+from simkit.engine.pipeline.request_info import RequestInfo, parse
 from simkit.meta.domain import RBAC_GROUP
 
 ROLES = f"/apis/{RBAC_GROUP}/v1/namespaces/dev/roles"
@@ -81,7 +81,7 @@ def test_names_of_selectors(selector: str, other: Mapping[str, list[str]], name:
 def test_every_path_has_a_target(method: str, path: str) -> None:
     """No path makes the reader fail, and a resource request always has a resource."""
     found = parse(method, "/" + path, {})
-    assert isinstance(found, Target)
+    assert isinstance(found, RequestInfo)
 
 
 def test_the_authorizer_is_asked_what_is_routed() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.engine.pipeline.request_info import Target
+from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.identity import Identity, split_service_account
 from simkit.meta.objects import Object, at, metadata, name_of
 
@@ -23,7 +23,7 @@ class FlowSchema:
     >>> rules = [{"subjects": [{"kind": "User", "user": {"name": "ann"}}],
     ...           "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/healthz*"]}]}]
     >>> schema = FlowSchema.of({"metadata": {"name": "probes"}, "spec": {"rules": rules}})
-    >>> schema.matches(Target("/healthz/ping", "get"), Identity("ann"))
+    >>> schema.matches(RequestInfo("/healthz/ping", "get"), Identity("ann"))
     True
     """
 
@@ -47,11 +47,11 @@ class FlowSchema:
             spec.get("rules") or (),
         )
 
-    def matches(self, target: Target, identity: Identity) -> bool:
+    def matches(self, target: RequestInfo, identity: Identity) -> bool:
         """Whether a request belongs to it."""
         return any(_asks(rule, target) and _names(rule, identity) for rule in self.rules)
 
-    def flow_of(self, target: Target, identity: Identity) -> str:
+    def flow_of(self, target: RequestInfo, identity: Identity) -> str:
         """What a request's flow is called within the schema: its user, its namespace, or nothing."""
         if self.distinguisher == "ByUser":
             return identity.user
@@ -79,13 +79,13 @@ def _is(subject: Mapping[str, Any], identity: Identity) -> bool:
     )
 
 
-def _asks(rule: Mapping[str, Any], target: Target) -> bool:
+def _asks(rule: Mapping[str, Any], target: RequestInfo) -> bool:
     if target.is_resource:
         return any(_covers_resource(each, target) for each in rule.get("resourceRules") or ())
     return any(_covers_path(each, target) for each in rule.get("nonResourceRules") or ())
 
 
-def _covers_resource(rule: Mapping[str, Any], target: Target) -> bool:
+def _covers_resource(rule: Mapping[str, Any], target: RequestInfo) -> bool:
     resource = f"{target.resource}/{target.subresource}" if target.subresource else target.resource
     if not (
         _has(rule.get("verbs"), target.verb)
@@ -98,7 +98,7 @@ def _covers_resource(rule: Mapping[str, Any], target: Target) -> bool:
     return _has(rule.get("namespaces"), target.namespace)
 
 
-def _covers_path(rule: Mapping[str, Any], target: Target) -> bool:
+def _covers_path(rule: Mapping[str, Any], target: RequestInfo) -> bool:
     if not _has(rule.get("verbs"), target.verb):
         return False
     for pattern in rule.get("nonResourceURLs") or ():
