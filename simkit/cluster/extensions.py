@@ -20,7 +20,7 @@ from simkit.engine.controllers.served import as_served
 from simkit.engine.outside.conversion import Conversions
 from simkit.engine.outside.gateway import Gateway
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.request_info import parse
+from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.engine.pipeline.road import travel
 from simkit.engine.seams import Store
 from simkit.meta.clock import Chance, Clock
@@ -109,7 +109,7 @@ class Extensions:
         """Whether a write may have to wait for a webhook outside of this process."""
         if not self.gateway.allowed or not self.hooks.any():
             return False
-        target = parse(request.method, request.path, request.query)
+        target = parse_request_info(request.method, request.path, request.query)
         resource = GroupVersionResource(target.group, target.version, target.resource)
         return target.is_resource and self.hooks.concerns(world, resource, target.subresource)
 

@@ -13,7 +13,7 @@ from simkit.engine.http import message
 from simkit.engine.pipeline import negotiation
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import parse
+from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta import fields
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -28,7 +28,7 @@ def test_flows_of_long_paths_are_not_remembered() -> None:
     assert isinstance(room, FlowControl)
     for number in range(5):
         request = Request.of("GET", f"/{LONG}{number}")
-        exchange = RequestContext(request, parse("GET", request.path, {}), ANN)
+        exchange = RequestContext(request, parse_request_info("GET", request.path, {}), ANN)
         room.enter(exchange)
         room.leave(exchange)
     assert not [key for key in room._flows if any(LONG in str(part) for part in key)]
@@ -84,7 +84,7 @@ def test_labels_of_refusals_are_ours() -> None:
     """A request that is refused for lack of room has labels of a resource only if there is one."""
     options = Options(seed=1, max_requests_inflight=1, enable_priority_and_fairness=False)
     cluster = Cluster(options=options)
-    cluster.engine.limits.enter(RequestContext(Request.of("GET", "/"), parse("GET", "/", {}), ANN))
+    cluster.engine.limits.enter(RequestContext(Request.of("GET", "/"), parse_request_info("GET", "/", {}), ANN))
     for path in ("/apis/made-up/v1/things", "/api/v1/pods"):
         assert cluster.perform(Request.of("GET", path), identity=ANN).status == 429
     counted = cluster.engine.metrics.counts["apiserver_request_terminations_total"]

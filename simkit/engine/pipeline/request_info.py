@@ -64,7 +64,7 @@ class RequestInfo:
         )
 
 
-def parse(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
+def parse_request_info(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
     """The target of a request line, derived as the real server derives it.
 
     Examples

@@ -23,7 +23,7 @@ from simkit.engine.pipeline.limits import TooMany, is_long
 from simkit.engine.pipeline.metrics import Route, counted_name, route
 from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import parse
+from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.attributes import Verdict
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, too_large, unauthorized
@@ -41,7 +41,7 @@ Stage = Callable[[Engine, RequestContext], Response | None]
 def describe(engine: Engine, exchange: RequestContext) -> None:
     """What is meant?"""
     request = exchange.request
-    target = exchange.target = parse(request.method, request.path, request.query)
+    target = exchange.target = parse_request_info(request.method, request.path, request.query)
     if "timeout" in request.query and not is_long(target):
         opt.check_timeout(request)
 

@@ -16,7 +16,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.engine.http.leaving import Farewell, Leaving
 from simkit.engine.http.road import Road
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import parse
+from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from tests.cli.test_serve import asked, free_port
@@ -96,7 +96,7 @@ def test_a_refusing_engine() -> None:
 def test_busy() -> None:
     """An engine is busy as long as a request is under way."""
     road = Road(engine := Cluster(seed=1).engine)
-    held = RequestContext(Request.of("GET", "/version"), parse("GET", "/version", {}), Identity("ann"))
+    held = RequestContext(Request.of("GET", "/version"), parse_request_info("GET", "/version", {}), Identity("ann"))
     engine.limits.enter(held)
     assert road.busy
     engine.limits.leave(held)

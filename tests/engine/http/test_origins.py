@@ -9,7 +9,7 @@ from simkit.cluster.options import Options
 from simkit.engine.http.origins import Origins, patterns
 from simkit.engine.http.road import Road
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import parse
+from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
@@ -49,7 +49,9 @@ def test_answers_after_a_wait() -> None:
     """An answer that had to wait for room has the headers too."""
     cluster = Cluster(options=Options(seed=1, max_requests_inflight=1))
     request = Request.of("GET", "/version", headers={"origin": "https://a.example"})
-    held = RequestContext(request, parse("GET", "/version", {}), Identity("ann", ("system:unauthenticated",)))
+    held = RequestContext(
+        request, parse_request_info("GET", "/version", {}), Identity("ann", ("system:unauthenticated",))
+    )
     cluster.engine.limits.enter(held)
     waiting = Origins(Road(cluster.engine), ALLOWED).answer(request)
     assert not isinstance(waiting, Response)

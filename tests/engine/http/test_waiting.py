@@ -15,7 +15,7 @@ from simkit.engine.http.road import Road
 from simkit.engine.http.server import Server, Serving
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import parse
+from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
 from tests.engine.http.shelf import Client
@@ -31,7 +31,9 @@ def crowded(tmp_path: Path) -> Iterator[tuple[Server, FlowControl, RequestContex
     room = cluster.engine.limits
     assert isinstance(room, FlowControl)
     request = Request.of("GET", "/version")
-    held = RequestContext(request, parse("GET", "/version", {}), Identity("ann", ("system:authenticated",)))
+    held = RequestContext(
+        request, parse_request_info("GET", "/version", {}), Identity("ann", ("system:authenticated",))
+    )
     room.enter(held)
     serving = Serving(port=None, insecure_port=0, certificate_folder=tmp_path)
     with Server(Road(cluster.engine), serving) as server:

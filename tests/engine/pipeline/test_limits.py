@@ -10,7 +10,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.limits import Limits, TooMany
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import parse
+from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
 
@@ -19,7 +19,7 @@ ANN = Identity("ann", ("system:authenticated",))
 
 def exchange(method: str, target: str, identity: Identity = ANN) -> RequestContext:
     request = Request.of(method, target)
-    return RequestContext(request, parse(method, request.path, request.query), identity)
+    return RequestContext(request, parse_request_info(method, request.path, request.query), identity)
 
 
 def test_two_limits() -> None:

@@ -14,7 +14,7 @@ from simkit.engine.pipeline.exposition import exposed
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.limits import TooMany
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import parse
+from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.engine.pipeline.road import Trip
 from simkit.meta.identity import MASTERS, Identity, service_account
 from simkit.meta.message import Request
@@ -37,7 +37,7 @@ def control(made: Cluster) -> FlowControl:
 
 def exchange(identity: Identity, target: str = PODS, method: str = "GET") -> RequestContext:
     request = Request.of(method, target)
-    return RequestContext(request, parse(method, request.path, request.query), identity)
+    return RequestContext(request, parse_request_info(method, request.path, request.query), identity)
 
 
 def entered(room: FlowControl, each: RequestContext) -> RequestContext:

@@ -6,7 +6,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.flow.pages import FOLDER
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import parse
+from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
@@ -28,7 +28,7 @@ def crowded() -> Cluster:
     made = Cluster(options=Options(seed=1, clock=clock, max_requests_inflight=1))
     for name in "ab":
         path = f"/api/v1/namespaces/dev/pods/{name}"
-        made.engine.limits.enter(RequestContext(Request.of("GET", path), parse("GET", path, {}), ANN))
+        made.engine.limits.enter(RequestContext(Request.of("GET", path), parse_request_info("GET", path, {}), ANN))
         clock.advance(seconds=30)
     return made
 
