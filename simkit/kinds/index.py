@@ -6,18 +6,18 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from simkit.kinds.rules import PLAIN, KindRules
+from simkit.kinds.rules import PLAIN, Strategy
 from simkit.meta.names import GroupKind
 
 _HERE = Path(__file__).parent
 
 
 @cache
-def rules_of(kind: GroupKind) -> KindRules:
+def rules_of(kind: GroupKind) -> Strategy:
     """The rules of a kind; PLAIN where the kind has no behaviour of its own. Built-in groups only."""
     folder = kind.group.split(".")[0] if kind.group else "core"
     name = kind.kind.lower()
     if not (_HERE / folder / f"{name}.py").is_file():
         return PLAIN
-    rules: KindRules = import_module(f"simkit.kinds.{folder}.{name}").RULES
+    rules: Strategy = import_module(f"simkit.kinds.{folder}.{name}").RULES
     return rules

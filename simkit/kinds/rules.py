@@ -116,7 +116,7 @@ class MetadataChecks:
 
 
 @dataclass(frozen=True, slots=True)
-class KindRules:
+class Strategy:
     """The behaviour of one kind. Functions see objects in the storage version, unless told otherwise.
 
     A draft belongs to the function for the time of the call: it is changed in place. An Object is never changed.
@@ -169,7 +169,7 @@ class KindRules:
     """Whether a status given on create is kept (the kind has a status field but resets nothing)."""
     deletion: Deletion = Deletion()
     """How its objects go away."""
-    older: Mapping[str, KindRules] | None = None
+    older: Mapping[str, Strategy] | None = None
     """Rules of what is written through an older version, by ``apiVersion``, where that demanded something else."""
     seen: Callable[[Object], Object] = _same
     """A stored object as a write through a version sees it, for kinds whose writes stay in the version they are made
@@ -178,5 +178,5 @@ class KindRules:
     """... and the checked object as it is stored."""
 
 
-PLAIN = KindRules()
+PLAIN = Strategy()
 """A kind with nothing special about it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simkit.kinds.index import rules_of
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.meta.names import GroupKind, GroupVersionKind
 from simkit.meta.objects import Draft, Object, copied, group_version_of
@@ -34,7 +34,7 @@ BASES: dict[str, Draft] = {
 """The least of each kind that is well."""
 
 
-def rules(kind: str) -> KindRules:
+def rules(kind: str) -> Strategy:
     """The rules of a kind that is written as ``apps/v1/Deployment``."""
     api_version, _, name = kind.rpartition("/")
     return rules_of(GroupKind(api_version.partition("/")[0] if "/" in api_version else "", name))

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from simkit.kinds.index import rules_of
-from simkit.kinds.rules import Circumstances, KindRules
+from simkit.kinds.rules import Circumstances, Strategy
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object, copied
@@ -34,7 +34,7 @@ def split(kind: str) -> GroupVersionKind:
     return GroupVersionKind(*GroupVersion.parse(api_version), name)
 
 
-def rules(kind: str) -> KindRules:
+def rules(kind: str) -> Strategy:
     return rules_of(GroupKind(split(kind).group, split(kind).kind))
 
 

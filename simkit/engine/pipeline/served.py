@@ -15,7 +15,7 @@ from simkit.kinds.conversions.convert import kept_in
 from simkit.kinds.conversions.family import PLAIN as SAME
 from simkit.kinds.conversions.family import ConversionError, Family, Form
 from simkit.kinds.index import rules_of
-from simkit.kinds.rules import PLAIN, KindRules
+from simkit.kinds.rules import PLAIN, Strategy
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import METADATA_FIELDS, Draft, Object, copied
@@ -51,7 +51,7 @@ class Served:
         self.catalogue, self.resource, self._gates, self._conversion = catalogue, resource, gates, conversion
         self.custom = _custom_version(catalogue, resource, conversion)
         """What the definition of a custom kind says; None for built-in kinds."""
-        self.rules: KindRules = self._custom_rules() if resource.custom else self._rules()
+        self.rules: Strategy = self._custom_rules() if resource.custom else self._rules()
         stored = GroupKind(resource.storage.group, resource.kind)
         self.place = Place(
             resource.storage, stored, resource.namespaced, self.rules, resource.has_status, self._withhold
@@ -71,14 +71,14 @@ class Served:
         """Another resource of the same server."""
         return Served(self.catalogue, resource, self._gates, self._conversion)
 
-    def _custom_rules(self) -> KindRules:
+    def _custom_rules(self) -> Strategy:
         if self.custom is None:
             return PLAIN
         from simkit.kinds.apiextensions.customresource import rules_of as custom_rules
 
         return custom_rules(self.custom)
 
-    def _rules(self) -> KindRules:
+    def _rules(self) -> Strategy:
         """The rules of a built-in kind: of its group or of the one that keeps it, or those of the version itself."""
         resource, rules = self.resource, rules_of(self.resource.group_kind)
         if rules is PLAIN:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simkit.engine.seams import Entry, Intent
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupResource, Key
 from simkit.meta.objects import Draft, Object
@@ -37,7 +37,7 @@ class Place:
     """The resource that they are stored under."""
     kind: GroupKind
     namespaced: bool
-    rules: KindRules
+    rules: Strategy
     has_status: bool
     """Whether ``status`` is written through its own subresource only."""
     withhold: Callable[[Draft, Object | None], None] = _nothing_withheld

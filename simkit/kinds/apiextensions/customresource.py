@@ -10,7 +10,7 @@ from simkit.kinds.apiextensions.columns import cell
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.kinds.apiextensions.embedded import embedded
 from simkit.kinds.apiextensions.scalepaths import scale_faults
-from simkit.kinds.rules import KindRules, MetadataChecks, Subresource
+from simkit.kinds.rules import MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
@@ -30,11 +30,11 @@ _SKIPPED: Final = (
 _AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
-def rules_of(version: CustomVersion) -> KindRules:
+def rules_of(version: CustomVersion) -> Strategy:
     """The rules of a version's objects. What they need is compiled when the first object needs it."""
     judge = _Judge(version)
     with_status = version.resource.has_status
-    return KindRules(
+    return Strategy(
         metadata_checks=MetadataChecks(whole=0),
         default=judge.default,
         validate=judge.validate,

@@ -14,7 +14,7 @@ from simkit.kinds.apiextensions.conditions import (
     with_condition,
 )
 from simkit.kinds.apiextensions.part_faults import name_faults
-from simkit.kinds.rules import Deletion, KindRules, MetadataChecks, Subresource, spec_differs
+from simkit.kinds.rules import Deletion, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, metadata
@@ -196,7 +196,7 @@ def _keep_all_but_status(draft: Draft, live: Object) -> None:
     draft.update({name: value for name, value in live.items() if name not in ("status", "metadata")})
 
 
-_STABLE: Final = KindRules(
+_STABLE: Final = Strategy(
     metadata_checks=MetadataChecks(whole=0),
     default=_default,
     prepare=_prepare,

@@ -9,7 +9,7 @@ import orjson
 
 from simkit.kinds.parts.bounds import below_zero
 from simkit.kinds.parts.cells import NONE, created
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, metadata, name_of
@@ -47,4 +47,4 @@ def _named(owner: Object | None) -> str:
     return f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
 
 
-RULES = KindRules(validate=_validate, row=_row)
+RULES = Strategy(validate=_validate, row=_row)

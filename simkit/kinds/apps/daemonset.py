@@ -31,7 +31,7 @@ from simkit.kinds.parts.workload import (
     shown_labels,
     template_warnings,
 )
-from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.kinds.rules import Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of
 
@@ -134,7 +134,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), *counts, nodes, created(obj, now), *listed, selector_text(spec.get("selector"))]
 
 
-_STABLE: Final = KindRules(
+_STABLE: Final = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,

@@ -27,7 +27,7 @@ from simkit.kinds.parts.workload import (
     selector_of,
     workload_warnings,
 )
-from simkit.kinds.rules import KindRules, MetadataChecks, Subresource, spec_differs
+from simkit.kinds.rules import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
@@ -130,7 +130,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), ready, *counts, created(obj, now), *names_and_images(spec.get("template")), shown]
 
 
-_STABLE: Final = KindRules(
+_STABLE: Final = Strategy(
     metadata_checks=MetadataChecks(whole=0),
     default=_default,
     prepare=_prepare,

@@ -22,7 +22,7 @@ from simkit.kinds.parts.workload import (
     selector_of,
     workload_warnings,
 )
-from simkit.kinds.rules import KindRules, Subresource, spec_differs
+from simkit.kinds.rules import Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at
 
@@ -59,7 +59,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [*replica_cells(obj, now), selector_text(at(obj, "spec", "selector"))]
 
 
-_STABLE: Final = KindRules(
+_STABLE: Final = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,

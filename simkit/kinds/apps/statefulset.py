@@ -24,7 +24,7 @@ from simkit.kinds.parts.workload import (
     selector_of,
     template_warnings,
 )
-from simkit.kinds.rules import KindRules, MetadataChecks, Subresource, spec_differs
+from simkit.kinds.rules import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.format import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -178,7 +178,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), ready, created(obj, now), *names_and_images(spec.get("template"))]
 
 
-_STABLE: Final = KindRules(
+_STABLE: Final = Strategy(
     metadata_checks=MetadataChecks(whole=0),
     name=dns_label,
     default=_default,

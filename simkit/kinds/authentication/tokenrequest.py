@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at
 
@@ -29,4 +29,4 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return ()
 
 
-RULES = KindRules(default=_default, validate=_validate)
+RULES = Strategy(default=_default, validate=_validate)

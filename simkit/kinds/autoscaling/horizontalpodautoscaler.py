@@ -10,7 +10,7 @@ from simkit.kinds.parts.cells import NONE, UNKNOWN, UNSET, created
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.metric_faults import metrics_faults
 from simkit.kinds.parts.object_reference import scaled_reference_faults
-from simkit.kinds.rules import KindRules, MetadataChecks, Subresource
+from simkit.kinds.rules import MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -148,7 +148,7 @@ def _resource(target: Object, now: Object, absent: str) -> str:
     return f"{UNKNOWN if found is None else f'{found}%'}/{'<auto>' if wanted is None else f'{wanted}%'}"
 
 
-RULES = KindRules(
+RULES = Strategy(
     metadata_checks=MetadataChecks(whole=0),
     default=_default,
     prepare=_prepare,

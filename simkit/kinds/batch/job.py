@@ -24,7 +24,7 @@ from simkit.kinds.parts.workload import (
     selector_of,
     shown_labels,
 )
-from simkit.kinds.rules import Deletion, KindRules, Subresource, spec_differs
+from simkit.kinds.rules import Deletion, Strategy, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.domain import label
 from simkit.meta.fielderror import OMITTED, FieldError, duplicate, invalid_value, required
@@ -294,7 +294,7 @@ def _fields(obj: Object) -> Mapping[str, str]:
     return {"status.successful": str(at(obj, "status", "succeeded") or 0)}
 
 
-RULES = KindRules(
+RULES = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,

@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.kinds.parts.bounds import below_zero
 from simkit.kinds.parts.cells import created
-from simkit.kinds.rules import KindRules, MetadataChecks
+from simkit.kinds.rules import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at, name_of
 
@@ -31,7 +31,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), at(obj, "spec", "holderIdentity") or "", created(obj, now)]
 
 
-RULES = KindRules(
+RULES = Strategy(
     metadata_checks=MetadataChecks(whole=0),
     plain_finalizers=True,
     prepare=_prepare,

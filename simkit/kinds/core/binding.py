@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.objects import Object
 
@@ -21,4 +21,4 @@ def _faults(target: Object) -> Iterator[FieldError]:
         yield required("target.name")
 
 
-RULES = KindRules(validate=_validate)
+RULES = Strategy(validate=_validate)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.objects import Object, name_of
 
 _WORDS: Final = {"True": "Healthy"}
@@ -19,4 +19,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), status, health.get("message") or "", health.get("error") or ""]
 
 
-RULES = KindRules(row=_row)
+RULES = Strategy(row=_row)

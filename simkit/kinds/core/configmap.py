@@ -9,7 +9,7 @@ from typing import Any
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.data_keys import LARGEST, key_faults
 from simkit.kinds.parts.drafts import without_empty
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, too_long
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -55,4 +55,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), count, created(obj, now)]
 
 
-RULES = KindRules(prepare=_prepare, validate=_validate, row=_row)
+RULES = Strategy(prepare=_prepare, validate=_validate, row=_row)

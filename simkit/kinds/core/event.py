@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simkit.kinds.parts.event import event_faults, event_fields, event_row
-from simkit.kinds.rules import KindRules, MetadataChecks
+from simkit.kinds.rules import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError
 from simkit.meta.format import path_segment
 from simkit.meta.objects import Object
@@ -15,7 +15,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return list(event_faults(obj, field="reportingComponent"))
 
 
-RULES = KindRules(
+RULES = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=0),
     plain_finalizers=True,
     name=path_segment,

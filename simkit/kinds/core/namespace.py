@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.kinds.parts.cells import age
 from simkit.kinds.parts.drafts import kept_status
-from simkit.kinds.rules import Deletion, KindRules, Subresource
+from simkit.kinds.rules import Deletion, Strategy, Subresource
 from simkit.meta.domain import NAMESPACE_FINALIZER, label
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import dns_label, qualified_name
@@ -95,7 +95,7 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"status.phase": at(obj, "status", "phase") or "", "name": labels_of(obj).get(_NAME_LABEL, "")}
 
 
-RULES = KindRules(
+RULES = Strategy(
     name=dns_label,
     default=_default,
     prepare=_prepare,

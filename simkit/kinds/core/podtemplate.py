@@ -9,7 +9,7 @@ from simkit.kinds.parts.cells import pairs
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template, template_faults
 from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.rules import KindRules, MetadataChecks, spec_differs
+from simkit.kinds.rules import MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Draft, Object, labels_of, name_of
 
@@ -36,7 +36,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), *names_and_images(template), pairs(labels_of(template))]
 
 
-RULES = KindRules(
+RULES = Strategy(
     metadata_checks=MetadataChecks(whole=0),
     default=_default,
     prepare=_prepare,

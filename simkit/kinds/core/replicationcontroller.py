@@ -17,7 +17,7 @@ from simkit.kinds.parts.workload import (
     template_warnings,
     workload_warnings,
 )
-from simkit.kinds.rules import Deletion, KindRules, Subresource, spec_differs
+from simkit.kinds.rules import Deletion, Strategy, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.fielderror import FieldError, required
 from simkit.meta.objects import Draft, Object, at, labels_of
@@ -71,7 +71,7 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"status.replicas": str(at(obj, "status", "replicas") or 0)}
 
 
-RULES = KindRules(
+RULES = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,

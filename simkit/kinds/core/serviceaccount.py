@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import without_empty
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.objects import Draft, Object, name_of
 
 
@@ -22,4 +22,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), len(obj.get("secrets") or ()), created(obj, now)]
 
 
-RULES = KindRules(prepare=_prepare, row=_row, delete_returns_object=True)
+RULES = Strategy(prepare=_prepare, row=_row, delete_returns_object=True)

@@ -11,7 +11,7 @@ from simkit.kinds.parts.addresses import address, special_address_faults
 from simkit.kinds.parts.bounds import changed, qualified_domain_faults, text_faults
 from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.drafts import null_where_empty, owned_items
-from simkit.kinds.rules import KindRules, MetadataChecks
+from simkit.kinds.rules import MetadataChecks, Strategy
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many, unsupported
 from simkit.meta.format import dns_label, dns_subdomain, label_value, qualified_name
@@ -147,7 +147,7 @@ def _some(texts: Sequence[str]) -> str:
     return (",".join(texts[:3]) or UNSET) + (f" + {more} more..." if more > 0 else "")
 
 
-_STABLE: Final = KindRules(
+_STABLE: Final = Strategy(
     metadata_checks=MetadataChecks(changes=0),
     default=_default,
     prepare=_prepare,

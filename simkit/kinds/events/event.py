@@ -13,7 +13,7 @@ from simkit.kinds.parts.event import (
     strict_changes,
     strict_faults,
 )
-from simkit.kinds.rules import KindRules, MetadataChecks
+from simkit.kinds.rules import MetadataChecks, Strategy
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.fielderror import FieldError
 from simkit.meta.format import dns_subdomain, path_segment
@@ -31,7 +31,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*_lenient(obj, old), *(strict_faults(obj) if old is None else strict_changes(obj, old))]
 
 
-_LENIENT: Final = KindRules(
+_LENIENT: Final = Strategy(
     metadata_checks=MetadataChecks(changes=0),
     name=path_segment,
     plain_finalizers=True,

@@ -12,7 +12,7 @@ from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.flow_conditions import flow_condition_faults
 from simkit.kinds.parts.flow_mandatory import mandatory_spec, same
 from simkit.kinds.parts.structure_text import structure
-from simkit.kinds.rules import KindRules, MetadataChecks, Subresource, spec_differs
+from simkit.kinds.rules import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
@@ -146,7 +146,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), spec.get("type") or "", NONE if shares is None else shares, *queues, created(obj, now)]
 
 
-RULES = KindRules(
+RULES = Strategy(
     metadata_checks=MetadataChecks(changes=0),
     default=_default,
     prepare=_prepare,

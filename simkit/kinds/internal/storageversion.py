@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simkit.kinds.parts.cells import UNSET, created
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.objects import Object, at, name_of
 
 
@@ -18,4 +18,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), at(obj, "status", "commonEncodingVersion") or UNSET, text, created(obj, now)]
 
 
-RULES = KindRules(row=_row, needs_version=True)
+RULES = Strategy(row=_row, needs_version=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simkit.kinds.parts.cells import NONE, created
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.objects import Object, at, name_of
 
 
@@ -22,4 +22,4 @@ def _parent(reference: Object | None) -> str:
     return "/".join(filter(None, (kind, reference.get("namespace"), reference.get("name"))))
 
 
-RULES = KindRules(row=_row)
+RULES = Strategy(row=_row)

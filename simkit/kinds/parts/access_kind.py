@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.rules import KindRules, MetadataChecks
+from simkit.kinds.rules import MetadataChecks, Strategy
 from simkit.meta.format import whole_path_segment
 
-ACCESS_KIND: Final = KindRules(metadata_checks=MetadataChecks(whole=2), name=whole_path_segment, put_creates=True)
+ACCESS_KIND: Final = Strategy(metadata_checks=MetadataChecks(whole=2), name=whole_path_segment, put_creates=True)
 """Rules to be completed by those of each kind."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from simkit.kinds.rules import Deletion, KindRules
+from simkit.kinds.rules import Deletion, Strategy
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Object
 
@@ -14,12 +14,12 @@ FIRST: Final = "extensions/v1beta1"
 _STAY: Final = Deletion(orphans=True)
 
 
-def keeping_dependents(rules: KindRules, *versions: str) -> Mapping[str, KindRules]:
+def keeping_dependents(rules: Strategy, *versions: str) -> Mapping[str, Strategy]:
     """The rules of versions in which a delete that does not say otherwise leaves the dependents."""
     return dict.fromkeys(versions, replace(rules, deletion=_STAY))
 
 
-def changing_selectors(rules: KindRules, *versions: str) -> Mapping[str, KindRules]:
+def changing_selectors(rules: Strategy, *versions: str) -> Mapping[str, Strategy]:
     """The rules of versions in which, moreover, the selector of an object may change."""
 
     def validate(obj: Object, old: Object | None) -> Sequence[FieldError]:

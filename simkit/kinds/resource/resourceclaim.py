@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simkit.kinds.parts.cells import created
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.objects import Draft, Object, metadata, name_of
 
 
@@ -39,4 +39,4 @@ def _states(obj: Object) -> str:
     return ",".join(states)
 
 
-RULES = KindRules(default=_default, prepare=_prepare, row=_row)
+RULES = Strategy(default=_default, prepare=_prepare, row=_row)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simkit.kinds.parts.cells import created
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.objects import Object, at, name_of
 
 
@@ -19,4 +19,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-RULES = KindRules(row=_row)
+RULES = Strategy(row=_row)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simkit.kinds.parts.cells import created
-from simkit.kinds.rules import KindRules
+from simkit.kinds.rules import Strategy
 from simkit.meta.objects import Object, name_of
 
 
@@ -14,4 +14,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), obj.get("nodeName") or "", obj.get("driverName") or "", created(obj, now)]
 
 
-RULES = KindRules(row=_row)
+RULES = Strategy(row=_row)

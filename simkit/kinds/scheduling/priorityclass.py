@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.bounds import changed
 from simkit.kinds.parts.cells import created
-from simkit.kinds.rules import KindRules, MetadataChecks
+from simkit.kinds.rules import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -64,6 +64,6 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), obj.get("value") or 0, bool(obj.get("globalDefault")), created(obj, now)]
 
 
-RULES = KindRules(
+RULES = Strategy(
     metadata_checks=MetadataChecks(whole=0), default=_default, validate=_validate, generation=_first_only, row=_row
 )

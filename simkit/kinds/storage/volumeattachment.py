@@ -11,7 +11,7 @@ from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.pod.volume_sources import driver_faults
 from simkit.kinds.parts.volume_spec import default_sources, inline_volume_faults
-from simkit.kinds.rules import KindRules, MetadataChecks, Subresource
+from simkit.kinds.rules import MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, too_long
 from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -101,7 +101,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), spec.get("attacher") or "", volume, spec.get("nodeName") or "", attached, created(obj, now)]
 
 
-RULES = KindRules(
+RULES = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=2),
     default=_default,
     prepare=_prepare,
