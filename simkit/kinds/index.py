@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from simkit.kinds.rules import PLAIN, Strategy
+from simkit.kinds.strategy import PLAIN, Strategy
 from simkit.meta.names import GroupKind
 
 _HERE = Path(__file__).parent

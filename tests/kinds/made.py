@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simkit.kinds.index import rules_of
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.meta.names import GroupKind, GroupVersionKind
 from simkit.meta.objects import Draft, Object, copied, group_version_of

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from simkit.kinds.index import rules_of
-from simkit.kinds.rules import Circumstances, Strategy
+from simkit.kinds.strategy import Circumstances, Strategy
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object, copied

@@ -15,7 +15,7 @@ from simkit.kinds.conversions.convert import kept_in
 from simkit.kinds.conversions.family import PLAIN as SAME
 from simkit.kinds.conversions.family import ConversionError, Family, Form
 from simkit.kinds.index import rules_of
-from simkit.kinds.rules import PLAIN, Strategy
+from simkit.kinds.strategy import PLAIN, Strategy
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import METADATA_FIELDS, Draft, Object, copied

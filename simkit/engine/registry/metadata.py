@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from simkit.kinds.parts.object_metadata import FOREGROUND, ORPHAN, common_errors, finalizer_errors
-from simkit.kinds.rules import NameRule
+from simkit.kinds.strategy import NameRule
 from simkit.meta.clock import Chance, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required

@@ -10,7 +10,7 @@ from simkit.engine.registry import metadata as meta
 from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
 from simkit.engine.registry.write import Outcome, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store
-from simkit.kinds.rules import Circumstances
+from simkit.kinds.strategy import Circumstances
 from simkit.language.merge.managers import with_old_times
 from simkit.meta.clock import Chance, Clock
 from simkit.meta.errors import STALE, already_exists, conflict, invalid, not_found, unexplained

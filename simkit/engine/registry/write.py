@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simkit.engine.seams import Entry, Intent
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupResource, Key
 from simkit.meta.objects import Draft, Object

@@ -10,7 +10,7 @@ from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.conditions import condition_faults
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.policy_expressions import PolicyReader, validation_faults
-from simkit.kinds.rules import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.format import dns1035_label, dns_subdomain, kind_name

@@ -11,7 +11,7 @@ from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.drafts import owned
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.selector_text import selector_structure
-from simkit.kinds.rules import MetadataChecks, Strategy, spec_differs
+from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import (
     FieldError,

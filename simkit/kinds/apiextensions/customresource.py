@@ -10,7 +10,7 @@ from simkit.kinds.apiextensions.columns import cell
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.kinds.apiextensions.embedded import embedded
 from simkit.kinds.apiextensions.scalepaths import scale_faults
-from simkit.kinds.rules import MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of

@@ -14,7 +14,7 @@ from simkit.kinds.apiextensions.conditions import (
     with_condition,
 )
 from simkit.kinds.apiextensions.part_faults import name_faults
-from simkit.kinds.rules import Deletion, MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import Deletion, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Draft, Object, at, metadata

@@ -11,7 +11,7 @@ from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.conditions import status_of
 from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.rules import Circumstances, Strategy, Subresource
+from simkit.kinds.strategy import Circumstances, Strategy, Subresource
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value, quoted, required, unsupported

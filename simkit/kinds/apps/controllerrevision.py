@@ -9,7 +9,7 @@ import orjson
 
 from simkit.kinds.parts.bounds import below_zero
 from simkit.kinds.parts.cells import NONE, created
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, metadata, name_of

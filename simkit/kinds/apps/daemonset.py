@@ -31,7 +31,7 @@ from simkit.kinds.parts.workload import (
     shown_labels,
     template_warnings,
 )
-from simkit.kinds.rules import Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of
 

@@ -22,7 +22,7 @@ from simkit.kinds.parts.workload import (
     selector_of,
     workload_warnings,
 )
-from simkit.kinds.rules import Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at
 

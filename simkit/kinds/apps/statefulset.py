@@ -24,7 +24,7 @@ from simkit.kinds.parts.workload import (
     selector_of,
     template_warnings,
 )
-from simkit.kinds.rules import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.format import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of

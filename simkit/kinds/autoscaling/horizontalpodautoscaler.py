@@ -10,7 +10,7 @@ from simkit.kinds.parts.cells import NONE, UNKNOWN, UNSET, created
 from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.metric_faults import metrics_faults
 from simkit.kinds.parts.object_reference import scaled_reference_faults
-from simkit.kinds.rules import MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
 

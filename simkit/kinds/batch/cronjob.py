@@ -21,7 +21,7 @@ from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.selector_text import selector_text
 from simkit.kinds.parts.workload import count_faults, default_missing, name_warnings
-from simkit.kinds.rules import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of

@@ -24,7 +24,7 @@ from simkit.kinds.parts.workload import (
     selector_of,
     shown_labels,
 )
-from simkit.kinds.rules import Deletion, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import Deletion, Strategy, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.domain import label
 from simkit.meta.fielderror import OMITTED, FieldError, duplicate, invalid_value, required

@@ -11,7 +11,7 @@ from simkit.kinds.parts.difference import difference
 from simkit.kinds.parts.drafts import kept_status, owned, owned_items
 from simkit.kinds.parts.pem import certificates_fault, octets, request_fault
 from simkit.kinds.parts.signer_name import signer_name_faults
-from simkit.kinds.rules import Circumstances, Strategy, Subresource
+from simkit.kinds.strategy import Circumstances, Strategy, Subresource
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, label
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, unsupported

@@ -10,7 +10,7 @@ from simkit.kinds.parts.bounds import changed
 from simkit.kinds.parts.cells import NONE
 from simkit.kinds.parts.pem import certificates_fault
 from simkit.kinds.parts.signer_name import signer_name_faults
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import path_segment
 from simkit.meta.objects import Object, at, name_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.kinds.parts.bounds import below_zero
 from simkit.kinds.parts.cells import created
-from simkit.kinds.rules import MetadataChecks, Strategy
+from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at, name_of
 

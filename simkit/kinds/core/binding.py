@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.objects import Object
 

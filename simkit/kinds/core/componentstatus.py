@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.objects import Object, name_of
 
 _WORDS: Final = {"True": "Healthy"}

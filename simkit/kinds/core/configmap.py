@@ -9,7 +9,7 @@ from typing import Any
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.data_keys import LARGEST, key_faults
 from simkit.kinds.parts.drafts import without_empty
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, too_long
 from simkit.meta.objects import Draft, Object, name_of
 

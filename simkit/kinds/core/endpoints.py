@@ -9,7 +9,7 @@ from simkit.kinds.parts.addresses import address_faults, port_faults, special_ad
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.parts.drafts import owned_items, without_empty
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.format import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simkit.kinds.parts.event import event_faults, event_fields, event_row
-from simkit.kinds.rules import MetadataChecks, Strategy
+from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError
 from simkit.meta.format import path_segment
 from simkit.meta.objects import Object

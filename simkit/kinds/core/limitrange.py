@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.amounts import compare, container_name_faults, is_counted, is_native, name_faults, shown
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items
-from simkit.kinds.rules import Circumstances, MetadataChecks, Strategy
+from simkit.kinds.strategy import Circumstances, MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
 from simkit.meta.format import qualified_name
 from simkit.meta.objects import Draft, Object, metadata, name_of

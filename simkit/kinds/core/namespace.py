@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.kinds.parts.cells import age
 from simkit.kinds.parts.drafts import kept_status
-from simkit.kinds.rules import Deletion, Strategy, Subresource
+from simkit.kinds.strategy import Deletion, Strategy, Subresource
 from simkit.meta.domain import NAMESPACE_FINALIZER, label
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import dns_label, qualified_name

@@ -14,7 +14,7 @@ from simkit.kinds.parts.gotext import pointer, struct
 from simkit.kinds.parts.old_labels import expression_warnings, newer_label
 from simkit.kinds.parts.volume_kinds import SOURCES
 from simkit.kinds.parts.volume_spec import default_sources, volume_spec_faults
-from simkit.kinds.rules import Circumstances, MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import Circumstances, MetadataChecks, Strategy, Subresource
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value

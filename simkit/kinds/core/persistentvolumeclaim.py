@@ -10,7 +10,7 @@ from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.claim_spec import claim_spec_faults, fraction_warnings, modes_text, whole_negative_faults
 from simkit.kinds.parts.difference import difference
 from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.rules import MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata, name_of

@@ -24,7 +24,7 @@ from simkit.kinds.parts.pod.spec import pod_spec_faults
 from simkit.kinds.parts.pod.status import first_status, fit_status, status_faults
 from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.workload import name_warnings
-from simkit.kinds.rules import Deletion, Strategy, Subresource
+from simkit.kinds.strategy import Deletion, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, forbidden_field
 from simkit.meta.objects import Draft, Object, annotations_of, at
 

@@ -9,7 +9,7 @@ from simkit.kinds.parts.cells import pairs
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template, template_faults
 from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.rules import MetadataChecks, Strategy, spec_differs
+from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Draft, Object, labels_of, name_of
 

@@ -17,7 +17,7 @@ from simkit.kinds.parts.workload import (
     template_warnings,
     workload_warnings,
 )
-from simkit.kinds.rules import Deletion, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import Deletion, Strategy, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.fielderror import FieldError, required
 from simkit.meta.objects import Draft, Object, at, labels_of

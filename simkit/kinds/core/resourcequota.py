@@ -10,7 +10,7 @@ from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import kept_status
 from simkit.kinds.parts.gotext import printed, struct, texts
-from simkit.kinds.rules import Strategy, Subresource
+from simkit.kinds.strategy import Strategy, Subresource
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
 from simkit.meta.objects import Draft, Object, at, name_of
 

@@ -13,7 +13,7 @@ from simkit.kinds.parts.service_changes import drop_unneeded
 from simkit.kinds.parts.service_defaults import default_service
 from simkit.kinds.parts.service_faults import service_faults, service_status_faults
 from simkit.kinds.parts.service_needs import CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT, is_headless, type_of
-from simkit.kinds.rules import Strategy, Subresource
+from simkit.kinds.strategy import Strategy, Subresource
 from simkit.meta.domain import label
 from simkit.meta.format import dns1035_label
 from simkit.meta.objects import Draft, Object, annotations_of, name_of

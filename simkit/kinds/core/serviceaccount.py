@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import without_empty
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.objects import Draft, Object, name_of
 
 

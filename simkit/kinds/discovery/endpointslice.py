@@ -11,7 +11,7 @@ from simkit.kinds.parts.addresses import address, special_address_faults
 from simkit.kinds.parts.bounds import changed, qualified_domain_faults, text_faults
 from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.drafts import null_where_empty, owned_items
-from simkit.kinds.rules import MetadataChecks, Strategy
+from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many, unsupported
 from simkit.meta.format import dns_label, dns_subdomain, label_value, qualified_name

@@ -13,7 +13,7 @@ from simkit.kinds.parts.event import (
     strict_changes,
     strict_faults,
 )
-from simkit.kinds.rules import MetadataChecks, Strategy
+from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.fielderror import FieldError
 from simkit.meta.format import dns_subdomain, path_segment

@@ -14,7 +14,7 @@ from simkit.kinds.parts.flow_mandatory import mandatory_spec, same
 from simkit.kinds.parts.flow_rules import flow_rule_faults
 from simkit.kinds.parts.gotext import printed, struct
 from simkit.kinds.parts.structure_text import structure
-from simkit.kinds.rules import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of

@@ -12,7 +12,7 @@ from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.flow_conditions import flow_condition_faults
 from simkit.kinds.parts.flow_mandatory import mandatory_spec, same
 from simkit.kinds.parts.structure_text import structure
-from simkit.kinds.rules import MetadataChecks, Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 

@@ -11,7 +11,7 @@ from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.parts.drafts import kept_status
 from simkit.kinds.parts.load_balancer import balancer_faults, reached_at
 from simkit.kinds.parts.object_reference import local_reference_faults
-from simkit.kinds.rules import Strategy, Subresource, spec_differs
+from simkit.kinds.strategy import Strategy, Subresource, spec_differs
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
 from simkit.meta.format import dns1035_label, dns_subdomain, port_name

@@ -9,7 +9,7 @@ from simkit.kinds.parts.bounds import changed, domain_path_faults, text_faults
 from simkit.kinds.parts.cells import NONE, created
 from simkit.kinds.parts.drafts import owned
 from simkit.kinds.parts.object_reference import local_reference_faults
-from simkit.kinds.rules import Strategy, spec_differs
+from simkit.kinds.strategy import Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, required, too_long, unsupported
 from simkit.meta.format import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of

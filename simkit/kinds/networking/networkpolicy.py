@@ -11,7 +11,7 @@ from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import owned, owned_items
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.selector_text import selector_text
-from simkit.kinds.rules import Strategy, spec_differs
+from simkit.kinds.strategy import Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
 from simkit.meta.format import port_name
 from simkit.meta.objects import Draft, Object, at, name_of

@@ -12,7 +12,7 @@ from simkit.kinds.parts.old_labels import deprecation
 from simkit.kinds.parts.pod.labels import label_faults
 from simkit.kinds.parts.pod.resources import overhead_faults
 from simkit.kinds.parts.pod.scheduling import toleration_faults
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, Shown, duplicate
 from simkit.meta.format import dns_label
 from simkit.meta.objects import Object, at, name_of

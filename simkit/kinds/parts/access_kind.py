@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.rules import MetadataChecks, Strategy
+from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.format import whole_path_segment
 
 ACCESS_KIND: Final = Strategy(metadata_checks=MetadataChecks(whole=2), name=whole_path_segment, put_creates=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from simkit.kinds.rules import Deletion, Strategy
+from simkit.kinds.strategy import Deletion, Strategy
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Object
 

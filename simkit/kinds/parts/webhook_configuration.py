@@ -14,7 +14,7 @@ from simkit.kinds.parts.gotext import texts
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.policy_expressions import match_condition_faults, written
 from simkit.kinds.parts.webhook_client import client_faults
-from simkit.kinds.rules import MetadataChecks, Strategy
+from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
 from simkit.meta.format import dns1035_label

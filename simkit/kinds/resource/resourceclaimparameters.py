@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from simkit.kinds.parts.generated_from import generated_row
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 
 RULES = Strategy(row=generated_row)

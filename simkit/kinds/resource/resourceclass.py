@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simkit.kinds.parts.cells import created
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.objects import Object, name_of
 
 

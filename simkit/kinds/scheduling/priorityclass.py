@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.bounds import changed
 from simkit.kinds.parts.cells import created
-from simkit.kinds.rules import MetadataChecks, Strategy
+from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 

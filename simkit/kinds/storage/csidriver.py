@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.bounds import FIXED, changed
 from simkit.kinds.parts.cells import NONE, UNSET, created
 from simkit.kinds.parts.drafts import owned
-from simkit.kinds.rules import MetadataChecks, Strategy, spec_differs
+from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, unsupported
 from simkit.meta.objects import Draft, Object, name_of
 

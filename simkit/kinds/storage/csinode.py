@@ -10,7 +10,7 @@ from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items
 from simkit.kinds.parts.gotext import pointer, printed, struct, texts
 from simkit.kinds.parts.pod.volume_sources import driver_faults
-from simkit.kinds.rules import MetadataChecks, Strategy
+from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
 from simkit.meta.format import qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of

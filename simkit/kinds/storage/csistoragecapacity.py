@@ -10,7 +10,7 @@ from simkit.kinds.parts.bounds import FIXED, changed, text_faults
 from simkit.kinds.parts.gotext import selector as shown_selector
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.old_labels import selector_warnings
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Object, metadata, name_of

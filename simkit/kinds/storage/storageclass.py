@@ -9,7 +9,7 @@ from simkit.kinds.parts.bounds import changed, text_faults
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.old_labels import deprecation
 from simkit.kinds.parts.topology import topology_faults
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long, unsupported
 from simkit.meta.format import qualified_name

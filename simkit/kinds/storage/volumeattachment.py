@@ -11,7 +11,7 @@ from simkit.kinds.parts.drafts import kept_status, owned
 from simkit.kinds.parts.gotext import pointer, printed, struct
 from simkit.kinds.parts.pod.volume_sources import driver_faults
 from simkit.kinds.parts.volume_spec import default_sources, inline_volume_faults
-from simkit.kinds.rules import MetadataChecks, Strategy, Subresource
+from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, too_long
 from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of

@@ -8,7 +8,7 @@ from typing import Any
 from simkit.kinds.parts.bounds import changed
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.pod.volume_sources import driver_faults
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, required
 from simkit.meta.objects import Object, annotations_of, name_of

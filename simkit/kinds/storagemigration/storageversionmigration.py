@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simkit.kinds.parts.bounds import FIXED
-from simkit.kinds.rules import Strategy
+from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Object, at, name_of
