@@ -14,7 +14,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.logic.rbac.aggregate import settled
-from simkit.meta.clock import Chance, SimulatedClock, timestamp
+from simkit.meta.clock import NameSource, SimulatedClock, timestamp
 from simkit.meta.objects import metadata
 from simkit.snapshot.load import load
 from simkit.snapshot.save import save
@@ -37,7 +37,7 @@ GENERATIONS: Final = frozenset(
 
 def objects() -> list[Obj]:
     """Every object of the cluster as it was stored, in order of creation."""
-    chance = Chance(SEED)
+    chance = NameSource(SEED)
     workloads = Workloads(chance.child())
     everything = [*system(workloads), *installed(workloads), *company(workloads), *planted()]
     return list(_stored(_counted(_gathered(everything)), chance.child()))
@@ -75,7 +75,7 @@ def _with_use(quota: Obj, used: dict[str, Counter[str]]) -> Obj:
     return {**quota, "status": {**quota["status"], "used": amounts}}
 
 
-def _stored(everything: Iterable[Obj], chance: Chance) -> Iterator[Obj]:
+def _stored(everything: Iterable[Obj], chance: NameSource) -> Iterator[Obj]:
     """With what a server adds: uid, version, time of creation, generation, and the uids of owners."""
     clock, revision = SimulatedClock(), 1
     uids: dict[tuple[str, str, str], str] = {}

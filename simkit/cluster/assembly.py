@@ -45,7 +45,7 @@ from simkit.engine.seams import Authorizer, Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.kinds.conversions import convert, versions
 from simkit.logic.rbac.index import AccessIndex
-from simkit.meta.clock import Chance, Clock, SystemClock
+from simkit.meta.clock import Clock, NameSource, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, copied, group_version_of, metadata
@@ -66,7 +66,7 @@ class Assembled:
         store: Store,
         *,
         index: AccessIndex | None = None,
-        chance: Chance | None = None,
+        chance: NameSource | None = None,
         captured: Collection[GroupResource] | None = None,
         allocation: ServiceAllocation | None = None,
         token_key: MadeKey | None = None,
@@ -84,7 +84,7 @@ class Assembled:
         gates = chosen_gates(options.feature_gates, options.release)
         for text in gates.warnings:
             _LOG.warning(text)
-        chance = chance or Chance(options.seed)
+        chance = chance or NameSource(options.seed)
         self.token_key = token_key or MadeKey()
         self.extensions = extensions or Extensions.of(options, store)
         self.roles = RoleAuthorizer(index or AccessIndex.of(self._everything()))
@@ -167,7 +167,7 @@ class Assembled:
             self._snapshot = self._snapshot.successor(self.store, self.catalogue)
         return self._snapshot
 
-    def _plugins(self, authorizer: Authorizer, chance: Chance, gates: Mapping[str, bool]) -> list[Plugin]:
+    def _plugins(self, authorizer: Authorizer, chance: NameSource, gates: Mapping[str, bool]) -> list[Plugin]:
         settings = self.options.admission_control_config_file
         needs = Needs(
             self.store,
@@ -251,7 +251,7 @@ def live(store: Store) -> Lookup:
     return lookup
 
 
-def _allocation(options: Options, store: Store, chance: Chance) -> ServiceAllocation:
+def _allocation(options: Options, store: Store, chance: NameSource) -> ServiceAllocation:
     ranges = options.service_cluster_ip_range.split(",")
     return ServiceAllocation(store, chance, ranges, options.service_node_port_range)
 
@@ -322,4 +322,4 @@ def _stored(catalogue: Catalogue, obj: Object) -> Object:
 
 def _authority(options: Options, clock: Clock) -> Authority:
     files = options.cluster_signing_cert_file, options.cluster_signing_key_file
-    return Authority(clock, Chance(options.seed), *files, options.root_ca_file)
+    return Authority(clock, NameSource(options.seed), *files, options.root_ca_file)

@@ -23,7 +23,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.engine.pipeline.road import travel
 from simkit.engine.seams import Store
-from simkit.meta.clock import Chance, Clock
+from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.message import Request, Response
@@ -97,7 +97,7 @@ class Extensions:
         """The same over a fork of the store, its door closed."""
         return Extensions(store, gateway=self.gateway.fork(), policies=self.policies.fork(store), proxy=self.proxy)
 
-    def conversions(self, chance: Chance) -> Conversions:
+    def conversions(self, chance: NameSource) -> Conversions:
         """Asks the webhooks that convert custom resources."""
         return Conversions(
             self.gateway,

@@ -50,7 +50,7 @@ from simkit.engine.outside.call import Caller as EndpointCaller
 from simkit.engine.outside.call import CallFailed, Poster
 from simkit.engine.outside.gateway import Gateway
 from simkit.engine.seams import Authorizer, Store
-from simkit.meta.clock import Chance, Clock
+from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 from simkit.schema.admissionplugins import on_by_default, plugins_of, span
 from simkit.schema.catalogue import Catalogue
@@ -63,7 +63,7 @@ class Needs:
     store: Store
     authorizer: Authorizer
     clock: Clock
-    chance: Chance
+    chance: NameSource
     catalogue: Callable[[], Catalogue]
     """What is served now."""
     convert: Convert

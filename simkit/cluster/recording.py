@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from simkit.cluster.options import Options
-from simkit.meta.clock import Chance, Clock
+from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool =
     sinks: list[Sink] = [Memory(options.audit_memory)] if options.audit_memory else []
     if not forked:
         sinks += _outside(options, clock, metrics)
-    return Audit(_policy(options.audit_policy), sinks, clock, Chance(options.seed), metrics)
+    return Audit(_policy(options.audit_policy), sinks, clock, NameSource(options.seed), metrics)
 
 
 def _policy(given: Policy | str | Path) -> Policy:

@@ -53,7 +53,7 @@ class SimulatedClock:
         self._now += step
 
 
-class Chance:
+class NameSource:
     """Uids and name suffixes; with a seed the same sequence every time."""
 
     def __init__(self, seed: int | None = None) -> None:
@@ -76,10 +76,10 @@ class Chance:
         with self._lock:
             return self._random.randrange(limit)
 
-    def child(self) -> Chance:
+    def child(self) -> NameSource:
         """An independent source that is as repeatable as this one, for a fork."""
         with self._lock:
-            return Chance(self._random.getrandbits(64))
+            return NameSource(self._random.getrandbits(64))
 
 
 def timestamp(seconds: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkit.meta.clock import Chance
+from simkit.meta.clock import NameSource
 from tools.cluster.build import Obj, made
 
 NODES = ("depot-a1", "depot-a2", "depot-b1", "depot-b2")
@@ -13,7 +13,7 @@ NODES = ("depot-a1", "depot-a2", "depot-b1", "depot-b2")
 class Workloads:
     """Makes workloads; names of replica sets and pods come from one source of chance, nodes in turn."""
 
-    def __init__(self, chance: Chance) -> None:
+    def __init__(self, chance: NameSource) -> None:
         self._chance = chance
         self._turn = 0
 

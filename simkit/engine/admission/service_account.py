@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.engine.admission.asked import PODS, SERVICE_ACCOUNTS, WRITES, refusal, with_spec, written
 from simkit.engine.admission.pod_mentions import env_secrets, mentions_secrets
 from simkit.engine.seams import Operation, Review, Store
-from simkit.meta.clock import Chance
+from simkit.meta.clock import NameSource
 from simkit.meta.domain import label
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, name_of
@@ -28,9 +28,9 @@ class ServiceAccount:
     name = "ServiceAccount"
     resources = frozenset({PODS})
 
-    def __init__(self, store: Store, chance: Chance) -> None:
+    def __init__(self, store: Store, chance: NameSource) -> None:
         self._store, self._chance = store, chance
-        self._trials = Chance(0)
+        self._trials = NameSource(0)
         """For writes that are only tried: they leave no trace, not even in the names of what comes after."""
 
     def handles(self, operation: Operation) -> bool:
@@ -80,7 +80,7 @@ class ServiceAccount:
             raise refusal(review, f'error looking up service account {where}: serviceaccount "{name}" not found')
         return found.object
 
-    def _mounted(self, pod: Object, chance: Chance) -> Object:
+    def _mounted(self, pod: Object, chance: NameSource) -> Object:
         """The pod with the token in every container that has nothing else mounted at its place."""
         volumes = list(at(pod, "spec", "volumes") or ())
         present = next((each["name"] for each in volumes if each["name"].startswith(_VOLUME_PREFIX)), "")

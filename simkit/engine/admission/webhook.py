@@ -18,7 +18,7 @@ from simkit.engine.seams import Mutator, Operation, Review
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
 from simkit.language.merge.refusal import PatchError
 from simkit.logic.policy.attempt import Attempt
-from simkit.meta.clock import Chance
+from simkit.meta.clock import NameSource
 from simkit.meta.domain import api_group
 from simkit.meta.errors import forbidden, internal
 from simkit.meta.objects import Object
@@ -41,7 +41,7 @@ class _Webhooks:
 
     resources = None
 
-    def __init__(self, world: LiveWorld, index: HookIndex, caller: Caller, chance: Chance) -> None:
+    def __init__(self, world: LiveWorld, index: HookIndex, caller: Caller, chance: NameSource) -> None:
         self._world, self._index, self._caller, self._chance = world, index, caller, chance
 
     def handles(self, operation: Operation) -> bool:
@@ -123,7 +123,9 @@ class MutatingAdmissionWebhook(_Webhooks):
 
     name = "MutatingAdmissionWebhook"
 
-    def __init__(self, world: LiveWorld, index: HookIndex, caller: Caller, chance: Chance, restore: Restore) -> None:
+    def __init__(
+        self, world: LiveWorld, index: HookIndex, caller: Caller, chance: NameSource, restore: Restore
+    ) -> None:
         super().__init__(world, index, caller, chance)
         self._restore = restore
         self.earlier: Sequence[Plugin] = ()

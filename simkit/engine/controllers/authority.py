@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.meta.clock import Chance, Clock
+from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Authority:
     def __init__(
         self,
         clock: Clock,
-        chance: Chance,
+        chance: NameSource,
         certificate: str | Path | None = None,
         key: str | Path | None = None,
         bundle: str | Path | None = None,

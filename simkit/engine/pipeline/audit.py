@@ -17,7 +17,7 @@ from simkit.engine.pipeline.audit_sinks import NotTaken, Sink
 from simkit.engine.pipeline.limits import is_long
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.meta.clock import Chance, Clock
+from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import PlainError
 from simkit.meta.message import Request, Response
 
@@ -47,12 +47,12 @@ class Audit:
     """
 
     def __init__(
-        self, policy: Policy, sinks: Sequence[Sink], clock: Clock, chance: Chance, metrics: Metrics | None = None
+        self, policy: Policy, sinks: Sequence[Sink], clock: Clock, chance: NameSource, metrics: Metrics | None = None
     ) -> None:
         self.policy, self.sinks = policy, tuple(sinks)
         self._clock, self._chance, self.metrics = clock, chance, metrics or Metrics()
 
-    def fork(self, sinks: Sequence[Sink], clock: Clock, chance: Chance, metrics: Metrics) -> Audit:
+    def fork(self, sinks: Sequence[Sink], clock: Clock, chance: NameSource, metrics: Metrics) -> Audit:
         """The same policy for a fork, which records for itself."""
         return Audit(self.policy, sinks, clock, chance, metrics)
 

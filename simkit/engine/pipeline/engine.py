@@ -18,7 +18,7 @@ from simkit.engine.registry.registry import Registry
 from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, Store
 from simkit.engine.watch.hub import Hub
 from simkit.kinds.apiextensions.definition import Conversion, uncalled
-from simkit.meta.clock import Chance, Clock, SystemClock
+from simkit.meta.clock import Clock, NameSource, SystemClock
 from simkit.meta.errors import future_revision
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionResource, Revision
@@ -47,7 +47,7 @@ class Parts:
     guard: EscalationGuard
     admission: Chain
     clock: Clock
-    chance: Chance
+    chance: NameSource
     gates: Mapping[str, bool] = field(default_factory=dict)
     grace: float = 0.0
     """Seconds for which livez takes for done what is done after the start."""

@@ -29,7 +29,7 @@ from simkit.kinds.parts.service_needs import (
     needs_health_port,
     type_of,
 )
-from simkit.meta.clock import Chance
+from simkit.meta.clock import NameSource
 from simkit.meta.errors import SimkitError, StatusError, internal, invalid
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.names import GroupKind, GroupResource
@@ -55,7 +55,7 @@ class Reservation:
             pool.reserve(number)
             self.taken.append((pool, number))
 
-    def take_any(self, pool: Pool, chance: Chance) -> int:
+    def take_any(self, pool: Pool, chance: NameSource) -> int:
         """Reserve some free number. Raises Taken when there is none; a dry run shows the first of the range."""
         if self.dry_run:
             return pool.first_shown
@@ -80,7 +80,7 @@ class ServiceAllocation:
     def __init__(
         self,
         store: Store,
-        chance: Chance,
+        chance: NameSource,
         ranges: Sequence[str] = (DEFAULT_RANGE,),
         ports: tuple[int, int] = DEFAULT_PORTS,
     ) -> None:
@@ -91,7 +91,7 @@ class ServiceAllocation:
         self._known = False
         store.listen(self._follow)
 
-    def fork(self, store: Store, chance: Chance) -> ServiceAllocation:
+    def fork(self, store: Store, chance: NameSource) -> ServiceAllocation:
         """The same over a fork of the store, in constant time."""
         other = ServiceAllocation(store, chance, self._ranges, self._port_range)
         with self._lock:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.object_metadata import FOREGROUND, ORPHAN, common_errors, finalizer_errors
 from simkit.kinds.strategy import NameRule
-from simkit.meta.clock import Chance, timestamp
+from simkit.meta.clock import NameSource, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required
 from simkit.meta.format import dns_label
@@ -17,7 +17,7 @@ _STANDARD_FINALIZERS: Final = frozenset({ORPHAN, FOREGROUND, NAMESPACE_FINALIZER
 _LONGEST_GENERATED: Final = 63
 
 
-def stamp_new(draft: Draft, chance: Chance, now: float) -> None:
+def stamp_new(draft: Draft, chance: NameSource, now: float) -> None:
     """Give a new object its uid, time and, if asked, a generated name; take away what clients may not set."""
     metadata: dict[str, Any] = draft["metadata"]
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "generation"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.meta.clock import Chance
+from simkit.meta.clock import NameSource
 
 _GUESSES: Final = 32
 
@@ -27,7 +27,7 @@ class Pool:
     --------
     >>> pool = Pool(30000, 30001)
     >>> pool.reserve(30000)
-    >>> pool.reserve_any(Chance(1))
+    >>> pool.reserve_any(NameSource(1))
     30001
     """
 
@@ -51,7 +51,7 @@ class Pool:
             raise Taken
         self.pending |= bit
 
-    def reserve_any(self, chance: Chance) -> int:
+    def reserve_any(self, chance: NameSource) -> int:
         """Take some free number. Raises Taken when none is left."""
         taken = self.used | self.pending
         index = self._guess(taken, chance)
@@ -60,7 +60,7 @@ class Pool:
         self.pending |= 1 << index
         return self.first + index
 
-    def _guess(self, taken: int, chance: Chance) -> int | None:
+    def _guess(self, taken: int, chance: NameSource) -> int | None:
         span = self._count - self._static
         for _ in range(_GUESSES if span > 0 else 0):
             index = self._static + chance.below(span)
@@ -68,7 +68,7 @@ class Pool:
                 return index
         return None
 
-    def _search(self, taken: int, chance: Chance) -> int:
+    def _search(self, taken: int, chance: NameSource) -> int:
         """The first free number from some place on, in the upper part and then in the lower one."""
         free = ~taken & ((1 << self._count) - 1)
         upper = free >> self._static << self._static

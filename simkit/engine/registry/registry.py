@@ -12,7 +12,7 @@ from simkit.engine.registry.write import Outcome, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store
 from simkit.kinds.strategy import Circumstances
 from simkit.language.merge.managers import with_old_times
-from simkit.meta.clock import Chance, Clock
+from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import STALE, already_exists, conflict, invalid, not_found, unexplained
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_value, required
 from simkit.meta.names import GroupKind, Key, Revision
@@ -28,7 +28,7 @@ class Registry:
         self,
         store: Store,
         clock: Clock,
-        chance: Chance,
+        chance: NameSource,
         allocation: ServiceAllocation | None = None,
         *,
         allow_privileged: bool = False,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.registry.pool import Pool, Taken
-from simkit.meta.clock import Chance
+from simkit.meta.clock import NameSource
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request
 
@@ -182,7 +182,7 @@ NUMBERS = st.lists(
 @given(NUMBERS, st.integers(0, 8))
 def test_a_pool_is_two_sets(steps: list[tuple[str, int]], static: int) -> None:
     """A pool behaves as a set of what is used and one of what is reserved."""
-    pool, chance = Pool(0, 7, static=static), Chance(1)
+    pool, chance = Pool(0, 7, static=static), NameSource(1)
     used: set[int] = set()
     pending: set[int] = set()
     for step, number in steps:
