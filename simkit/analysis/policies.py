@@ -12,7 +12,7 @@ import pandas as pd
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.frames import table
 from simkit.analysis.policyworld import OPERATIONS, POLICY, Chosen, attempts, chosen
-from simkit.logic.policy.attempt import NAMESPACES, Attempt
+from simkit.logic.policy.attributes import NAMESPACES, Attempt
 from simkit.logic.policy.decide import Bound, decide
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity, administrator

@@ -16,7 +16,7 @@ from simkit.kinds.apiextensions.rule_faults import Costs
 from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_faults
 from simkit.kinds.parts.policy_expressions import match_condition
 from simkit.language.cel.errors import CompileError
-from simkit.logic.policy.attempt import Attempt
+from simkit.logic.policy.attributes import Attempt
 from simkit.logic.policy.decide import Bound
 from simkit.logic.policy.params import Misconfigured, params_of
 from simkit.logic.policy.policy import Policy, Sight

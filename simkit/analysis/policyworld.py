@@ -9,7 +9,7 @@ from typing import Final
 from simkit.analysis.access import index_of
 from simkit.analysis.custom import catalogue_of
 from simkit.kinds.conversions.convert import convert, convertible
-from simkit.logic.policy.attempt import NAMESPACES, Attempt
+from simkit.logic.policy.attributes import NAMESPACES, Attempt
 from simkit.logic.policy.decide import Binding, Bound, bound
 from simkit.logic.policy.policy import Policy
 from simkit.meta.attributes import NO_OPINION, Attributes, Decision

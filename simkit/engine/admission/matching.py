@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simkit.engine.admission.asked import NAMESPACES
 from simkit.engine.seams import Authorizer, Review, Store
-from simkit.logic.policy.attempt import Attempt
+from simkit.logic.policy.attributes import Attempt
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object

@@ -8,7 +8,7 @@ from simkit.engine.admission.asked import LOCAL_ACCESS_REVIEWS
 from simkit.engine.admission.matching import LiveWorld, attempt_of
 from simkit.engine.admission.policy_index import BINDINGS, POLICIES, PolicyIndex
 from simkit.engine.seams import Operation, Review
-from simkit.logic.policy.attempt import Attempt
+from simkit.logic.policy.attributes import Attempt
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
 from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.names import GroupResource

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from simkit.engine.seams import Store
 from simkit.engine.storage.derived import Derived
-from simkit.logic.policy.attempt import World
+from simkit.logic.policy.attributes import World
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import name_of

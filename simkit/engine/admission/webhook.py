@@ -17,7 +17,7 @@ from simkit.engine.admission.webhook_review import Answer, rejection
 from simkit.engine.seams import Mutator, Operation, Review
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
 from simkit.language.merge.refusal import PatchError
-from simkit.logic.policy.attempt import Attempt
+from simkit.logic.policy.attributes import Attempt
 from simkit.meta.clock import NameSource
 from simkit.meta.domain import api_group
 from simkit.meta.errors import forbidden, internal

@@ -18,7 +18,7 @@ from simkit.engine.admission.webhook_review import (
 from simkit.engine.outside.address import Unreachable
 from simkit.engine.outside.gateway import Function, Gateway, Uncalled
 from simkit.engine.outside.webhook import BadReview, address, check_types, post, review
-from simkit.logic.policy.attempt import Attempt, World
+from simkit.logic.policy.attributes import Attempt, World
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import copied

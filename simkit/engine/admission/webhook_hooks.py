@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.seams import Store
 from simkit.engine.storage.derived import Derived
-from simkit.logic.policy.attempt import Attempt, World
+from simkit.logic.policy.attributes import Attempt, World
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource

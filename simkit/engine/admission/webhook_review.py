@@ -12,7 +12,7 @@ import orjson
 
 from simkit.engine.admission.webhook_hooks import Hook
 from simkit.engine.outside.webhook import Fields
-from simkit.logic.policy.attempt import Attempt, World
+from simkit.logic.policy.attributes import Attempt, World
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError
 from simkit.schema.catalogue import Resource

@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from simkit.logic.policy.attempt import NAMESPACES, Attempt, World
+from simkit.logic.policy.attributes import NAMESPACES, Attempt, World
 from simkit.logic.policy.matching import Constraints, missing_namespace
 from simkit.logic.policy.params import Misconfigured, param_resource, params_of
 from simkit.logic.policy.policy import Finding, Judgement, Policy, Sight

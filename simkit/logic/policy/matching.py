@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.logic.policy.attempt import NAMESPACES, Attempt, World, equivalents
+from simkit.logic.policy.attributes import NAMESPACES, Attempt, World, equivalents
 from simkit.meta import labels
 from simkit.meta.errors import StatusError, not_found
 from simkit.meta.names import GroupVersionResource

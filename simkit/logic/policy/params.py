@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simkit.logic.policy.attempt import World
+from simkit.logic.policy.attributes import World
 from simkit.logic.policy.policy import Policy
 from simkit.meta import labels
 from simkit.meta.objects import Object, labels_of

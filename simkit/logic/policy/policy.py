@@ -11,7 +11,7 @@ from simkit.kinds.parts.policy_expressions import AUDIT_TYPES, environment
 from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.types import BOOL, STRING
-from simkit.logic.policy.attempt import Attempt, World
+from simkit.logic.policy.attributes import Attempt, World
 from simkit.logic.policy.conditions import ConditionsFailed, hold
 from simkit.logic.policy.matching import Constraints
 from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate

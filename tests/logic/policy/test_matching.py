@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.logic.policy.attempt import Attempt, equivalents
+from simkit.logic.policy.attributes import Attempt, equivalents
 from simkit.logic.policy.matching import in_scope, names
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupVersionKind, GroupVersionResource
