@@ -12,7 +12,7 @@ import pandas as pd
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.frames import table
 from simkit.analysis.policyworld import OPERATIONS, POLICY, Chosen, attempts, chosen
-from simkit.logic.policy.attributes import NAMESPACES, Attempt
+from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.decide import Bound, decide
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity, administrator
@@ -66,7 +66,7 @@ def policy_coverage(snapshot: Snapshot, policies: Iterable[Object] | None = None
     return table(rows, SEEN_COLUMNS)
 
 
-def _place(resource: Resource, attempt: Attempt) -> tuple[str, str, str]:
+def _place(resource: Resource, attempt: AdmissionAttributes) -> tuple[str, str, str]:
     namespace = "" if attempt.is_namespace else attempt.namespace
     return str(resource.group_resource), namespace, attempt.name
 
@@ -176,7 +176,7 @@ def policy_effect(
     return Effect(table(rows, EFFECT_COLUMNS), looked_at, teams, given or ())
 
 
-def _applies(hook: Bound, attempt: Attempt, known: Chosen) -> bool:
+def _applies(hook: Bound, attempt: AdmissionAttributes, known: Chosen) -> bool:
     """Whether a policy sees the write through any of its bindings."""
     world = known.world
     if hook.policy.constraints.match(attempt, world) is None:
@@ -184,7 +184,7 @@ def _applies(hook: Bound, attempt: Attempt, known: Chosen) -> bool:
     return any(binding.match(attempt, world) for binding in hook.bindings)
 
 
-def _violations(known: Chosen, attempt: Attempt) -> Iterator[tuple[str, str, str, str, str]]:
+def _violations(known: Chosen, attempt: AdmissionAttributes) -> Iterator[tuple[str, str, str, str, str]]:
     try:
         outcome = decide(attempt, known.hooks, known.world)
     except StatusError as error:
@@ -202,7 +202,7 @@ class _Teams:
     def __init__(self, known: Chosen, team: str | Team) -> None:
         self._world, self._team = known.world, team
 
-    def of(self, attempt: Attempt) -> str:
+    def of(self, attempt: AdmissionAttributes) -> str:
         obj, namespace = attempt.object or {}, self._namespace(attempt)
         if not isinstance(self._team, str):
             return self._team(obj, namespace)
@@ -212,7 +212,7 @@ class _Teams:
                 return found
         return NOBODY
 
-    def _namespace(self, attempt: Attempt) -> Object | None:
+    def _namespace(self, attempt: AdmissionAttributes) -> Object | None:
         if attempt.is_namespace or not attempt.namespace:
             return None
         return self._world.get(NAMESPACES, attempt.namespace)

@@ -16,7 +16,7 @@ from simkit.kinds.apiextensions.rule_faults import Costs
 from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_faults
 from simkit.kinds.parts.policy_expressions import match_condition
 from simkit.language.cel.errors import CompileError
-from simkit.logic.policy.attributes import Attempt
+from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.logic.policy.decide import Bound
 from simkit.logic.policy.params import Misconfigured, params_of
 from simkit.logic.policy.policy import Policy, Sight
@@ -84,7 +84,7 @@ class _Measured:
             for hook in known.hooks:
                 self._measure(hook, attempt, known.world)
 
-    def _measure(self, hook: Bound, attempt: Attempt, world: SnapshotWorld) -> None:
+    def _measure(self, hook: Bound, attempt: AdmissionAttributes, world: SnapshotWorld) -> None:
         try:
             matched = hook.policy.constraints.match(attempt, world)
             bindings = [each for each in hook.bindings if matched is not None and each.match(attempt, world)]

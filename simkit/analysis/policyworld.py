@@ -9,7 +9,7 @@ from typing import Final
 from simkit.analysis.access import index_of
 from simkit.analysis.custom import catalogue_of
 from simkit.kinds.conversions.convert import convert, convertible
-from simkit.logic.policy.attributes import NAMESPACES, Attempt
+from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.decide import Binding, Bound, bound
 from simkit.logic.policy.policy import Policy
 from simkit.meta.attributes import NO_OPINION, Attributes, Decision
@@ -123,7 +123,9 @@ def _everywhere(policies: Iterable[Object]) -> list[Object]:
     ]
 
 
-def attempts(chosen: Chosen, operations: Sequence[str], identity: Identity) -> Iterator[tuple[Resource, Attempt]]:
+def attempts(
+    chosen: Chosen, operations: Sequence[str], identity: Identity
+) -> Iterator[tuple[Resource, AdmissionAttributes]]:
     """A write of every object that a policy could see: as if it were made, or stored once more, by somebody."""
     world = chosen.world
     for resource in world.catalogue.stored():
@@ -139,12 +141,14 @@ def _may(hook: Bound, world: SnapshotWorld, operation: str, resource: Resource) 
     return hook.policy.constraints.may_match(world, operation, resource.gvr, "")
 
 
-def attempt_of(obj: Object, resource: Resource, operation: str, identity: Identity, catalogue: Catalogue) -> Attempt:
+def attempt_of(
+    obj: Object, resource: Resource, operation: str, identity: Identity, catalogue: Catalogue
+) -> AdmissionAttributes:
     """A write of an object as it is: created, or stored once more."""
     preferred = catalogue.preferred(resource.group_resource) or resource
     own = resource.storage == NAMESPACES
     options: Mapping[str, str] = {}
-    return Attempt(
+    return AdmissionAttributes(
         identity,
         operation,
         preferred.gvr,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from simkit.engine.admission.asked import NAMESPACES
 from simkit.engine.seams import Authorizer, Review, Store
-from simkit.logic.policy.attributes import Attempt
+from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
 from simkit.meta.objects import Object
@@ -59,10 +59,10 @@ def requested(review: Review, catalogue: Catalogue) -> GroupVersionResource:
     return GroupVersionResource(review.resource.group, review.version, review.resource.resource)
 
 
-def attempt_of(review: Review, catalogue: Catalogue) -> Attempt:
+def attempt_of(review: Review, catalogue: Catalogue) -> AdmissionAttributes:
     """The write that a review is about; of a namespace, its own name counts as its namespace."""
     own = review.resource == NAMESPACES and not review.namespace
-    return Attempt(
+    return AdmissionAttributes(
         review.identity,
         review.operation,
         requested(review, catalogue),

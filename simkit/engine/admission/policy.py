@@ -8,7 +8,7 @@ from simkit.engine.admission.asked import LOCAL_ACCESS_REVIEWS
 from simkit.engine.admission.matching import LiveWorld, attempt_of
 from simkit.engine.admission.policy_index import BINDINGS, POLICIES, PolicyIndex
 from simkit.engine.seams import Operation, Review
-from simkit.logic.policy.attributes import Attempt
+from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP
 from simkit.meta.errors import StatusError, forbidden
 from simkit.meta.names import GroupResource
@@ -66,7 +66,7 @@ class ValidatingAdmissionPolicy:
             raise refusal(attempt, outcome.denials[0])
 
 
-def refusal(attempt: Attempt, denial: Denial) -> StatusError:
+def refusal(attempt: AdmissionAttributes, denial: Denial) -> StatusError:
     """The denial as the client gets it."""
     given = metadata(attempt.object or {})
     name = attempt.name or given.get("name") or given.get("generateName") or "Unknown"

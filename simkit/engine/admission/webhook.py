@@ -17,7 +17,7 @@ from simkit.engine.admission.webhook_review import Answer, rejection
 from simkit.engine.seams import Mutator, Operation, Review
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
 from simkit.language.merge.refusal import PatchError
-from simkit.logic.policy.attributes import Attempt
+from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.clock import NameSource
 from simkit.meta.domain import api_group
 from simkit.meta.errors import forbidden, internal
@@ -47,12 +47,12 @@ class _Webhooks:
     def handles(self, operation: Operation) -> bool:
         return True
 
-    def _attempt(self, review: Review) -> Attempt | None:
+    def _attempt(self, review: Review) -> AdmissionAttributes | None:
         if not self._index.any() or review.resource in EXEMPT:
             return None
         return attempt_of(review, self._world.catalogue)
 
-    def _match(self, hook: Hook, attempt: Attempt) -> Resource | None:
+    def _match(self, hook: Hook, attempt: AdmissionAttributes) -> Resource | None:
         from simkit.logic.policy.conditions import ConditionsFailed
 
         try:
@@ -60,7 +60,7 @@ class _Webhooks:
         except ConditionsFailed as error:
             raise forbidden(attempt.resource.group_resource, attempt.name, str(error)) from None
 
-    def _ask(self, hook: Hook, attempt: Attempt, matched: Resource, *, mutating: bool) -> Answer | None:
+    def _ask(self, hook: Hook, attempt: AdmissionAttributes, matched: Resource, *, mutating: bool) -> Answer | None:
         return self._caller.ask(hook, attempt, matched, self._chance.uid(), mutating=mutating)
 
     def _tell(self, hook: Hook, answer: Answer, review: Review) -> None:
@@ -96,7 +96,9 @@ class ValidatingAdmissionWebhook(_Webhooks):
             elif found is not None:
                 self._tell(hook, found, review)
 
-    def _answers(self, attempt: Attempt, asked: Sequence[tuple[Hook, Resource]]) -> list[Answer | CallFailed | None]:
+    def _answers(
+        self, attempt: AdmissionAttributes, asked: Sequence[tuple[Hook, Resource]]
+    ) -> list[Answer | CallFailed | None]:
         def one(pair: tuple[Hook, Resource]) -> Answer | CallFailed | None:
             try:
                 return self._ask(*(pair[0], attempt, pair[1]), mutating=False)
@@ -160,7 +162,7 @@ class MutatingAdmissionWebhook(_Webhooks):
                 obj = plugin.mutate(replace(review, object=obj))
         return obj
 
-    def patched(self, hook: Hook, answer: Answer, attempt: Attempt, matched: Resource) -> Object | None:
+    def patched(self, hook: Hook, answer: Answer, attempt: AdmissionAttributes, matched: Resource) -> Object | None:
         """The object as the webhook wants it, in its stored form; None where it changes nothing. Raises 500."""
         if not answer.patch and answer.changed is None:
             return None
@@ -178,7 +180,9 @@ class MutatingAdmissionWebhook(_Webhooks):
 class _Round:
     """One pass over mutating webhooks."""
 
-    def __init__(self, plugin: MutatingAdmissionWebhook, review: Review, attempt: Attempt, number: int) -> None:
+    def __init__(
+        self, plugin: MutatingAdmissionWebhook, review: Review, attempt: AdmissionAttributes, number: int
+    ) -> None:
         self._plugin, self._review, self._attempt, self._number = plugin, review, attempt, number
         self.object: Object = attempt.object or {}
         self.changed = False

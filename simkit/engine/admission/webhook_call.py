@@ -18,7 +18,7 @@ from simkit.engine.admission.webhook_review import (
 from simkit.engine.outside.address import Unreachable
 from simkit.engine.outside.gateway import Function, Gateway, Uncalled
 from simkit.engine.outside.webhook import BadReview, address, check_types, post, review
-from simkit.logic.policy.attributes import Attempt, World
+from simkit.logic.policy.attributes import AdmissionAttributes, World
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import copied
@@ -48,7 +48,9 @@ class Caller:
     def __init__(self, gateway: Gateway, world: World) -> None:
         self._gateway, self._world = gateway, world
 
-    def ask(self, hook: Hook, attempt: Attempt, matched: Resource, uid: str, *, mutating: bool) -> Answer | None:
+    def ask(
+        self, hook: Hook, attempt: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool
+    ) -> Answer | None:
         """What the webhook says to a write; None where it was not called because no call may leave the process.
 
         Raises CallFailed, and the 400 StatusError of a dry run that the webhook does not take.
@@ -63,7 +65,7 @@ class Caller:
             return None
         return self._call(hook, attempt, matched, uid, mutating=mutating)
 
-    def _call(self, hook: Hook, attempt: Attempt, matched: Resource, uid: str, *, mutating: bool) -> Answer:
+    def _call(self, hook: Hook, attempt: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool) -> Answer:
         try:
             version = version_for(hook)
         except BadAnswer as error:
@@ -83,7 +85,7 @@ class Caller:
         return self._world.get(_SERVICES, name, namespace) is not None
 
 
-def _shown(attempt: Attempt) -> str:
+def _shown(attempt: AdmissionAttributes) -> str:
     resource = attempt.resource.group_resource
     place = f"{attempt.namespace}/" if attempt.namespace and not attempt.is_namespace else ""
     return f"{attempt.operation} {resource} {place}{attempt.name}"

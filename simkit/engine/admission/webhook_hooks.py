@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.seams import Store
 from simkit.engine.storage.derived import Derived
-from simkit.logic.policy.attributes import Attempt, World
+from simkit.logic.policy.attributes import AdmissionAttributes, World
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource
@@ -79,7 +79,7 @@ class Hook:
         """Whether any write of this kind could match, whatever its object."""
         return bool(self._rules) and self._constraints.may_match(world, operation, resource, subresource)
 
-    def match(self, attempt: Attempt, world: World) -> Resource | None:
+    def match(self, attempt: AdmissionAttributes, world: World) -> Resource | None:
         """The resource as which the webhook wants to see a write; None where it does not.
 
         Raises the 404 StatusError of a missing namespace, ConditionsFailed for conditions that cannot be evaluated.
@@ -94,7 +94,7 @@ class Hook:
         return matched if hold(self._conditions, _bindings(attempt, matched, world), fails=not self.ignores) else None
 
 
-def _bindings(attempt: Attempt, matched: Resource, world: World) -> Mapping[str, Any]:
+def _bindings(attempt: AdmissionAttributes, matched: Resource, world: World) -> Mapping[str, Any]:
     from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 
     request = attempt.request(matched)

@@ -19,7 +19,7 @@ _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class AdmissionAttributes:
     """One write that has not happened yet.
 
     ``object`` and ``old`` are as they are stored; ``World.convert`` gives them in the version that somebody matched.

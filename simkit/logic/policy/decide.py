@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from simkit.logic.policy.attributes import NAMESPACES, Attempt, World
+from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, World
 from simkit.logic.policy.matching import Constraints, missing_namespace
 from simkit.logic.policy.params import Misconfigured, param_resource, params_of
 from simkit.logic.policy.policy import Finding, Judgement, Policy, Sight
@@ -34,7 +34,7 @@ class Binding:
         given = spec.get("matchResources")
         self.constraints = Constraints(given) if given is not None else None
 
-    def match(self, attempt: Attempt, world: World) -> bool:
+    def match(self, attempt: AdmissionAttributes, world: World) -> bool:
         """Whether it applies to the write, which its policy sees."""
         return self.constraints is None or self.constraints.match(attempt, world) is not None
 
@@ -84,7 +84,7 @@ def bound(policies: Iterable[Policy], bindings: Iterable[Binding]) -> list[Bound
     return [Bound(policy, by_policy[policy.name]) for policy in known if policy.name in by_policy]
 
 
-def decide(attempt: Attempt, hooks: Iterable[Bound], world: World) -> Outcome:
+def decide(attempt: AdmissionAttributes, hooks: Iterable[Bound], world: World) -> Outcome:
     """What the policies say to a write.
 
     Raises
@@ -103,7 +103,7 @@ def decide(attempt: Attempt, hooks: Iterable[Bound], world: World) -> Outcome:
 class _Sights:
     """One write in the versions in which policies see it, each made when it is first needed."""
 
-    def __init__(self, attempt: Attempt, world: World) -> None:
+    def __init__(self, attempt: AdmissionAttributes, world: World) -> None:
         self._attempt, self.world = attempt, world
         self._made: dict[GroupVersionResource, Sight] = {}
 
@@ -127,7 +127,9 @@ class _Sights:
 class _Case:
     """One policy's look at one write."""
 
-    def __init__(self, attempt: Attempt, policy: Policy, matched: Resource, sights: _Sights, outcome: Outcome) -> None:
+    def __init__(
+        self, attempt: AdmissionAttributes, policy: Policy, matched: Resource, sights: _Sights, outcome: Outcome
+    ) -> None:
         self._attempt, self._policy, self._matched = attempt, policy, matched
         self._world, self._sights, self._outcome = sights.world, sights, outcome
         self._notes: dict[str, list[str]] = {}

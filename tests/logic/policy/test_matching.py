@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.logic.policy.attributes import Attempt, equivalents
+from simkit.logic.policy.attributes import AdmissionAttributes, equivalents
 from simkit.logic.policy.matching import in_scope, names
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupVersionKind, GroupVersionResource
@@ -65,7 +65,9 @@ def test_rules_name_what_they_spell_out(
 )
 def test_scopes(scope: str, resource: GroupVersionResource, namespace: str, wanted: bool) -> None:
     """A namespace belongs to the cluster, though its own name counts as its namespace."""
-    attempt = Attempt(Identity("u"), "CREATE", resource, GroupVersionKind("", "v1", "X"), namespace=namespace)
+    attempt = AdmissionAttributes(
+        Identity("u"), "CREATE", resource, GroupVersionKind("", "v1", "X"), namespace=namespace
+    )
     rule: dict[str, Any] = {"scope": scope}
     assert in_scope(rule, attempt) == wanted
 
