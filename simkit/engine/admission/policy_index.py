@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from simkit.engine.seams import Store
 from simkit.engine.storage.derived import Derived
-from simkit.logic.policy.attributes import World
+from simkit.logic.policy.attributes import ClusterReader
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource
 from simkit.meta.objects import name_of
@@ -30,7 +30,7 @@ class _View:
         self._catalogue: Catalogue | None = None
         self._candidates: dict[_Kind, Sequence[Bound]] = {}
 
-    def candidates(self, world: World, kind: _Kind) -> Sequence[Bound]:
+    def candidates(self, world: ClusterReader, kind: _Kind) -> Sequence[Bound]:
         catalogue = world.catalogue
         if self._catalogue is not catalogue:
             self._candidates, self._catalogue = {}, catalogue
@@ -82,7 +82,7 @@ class PolicyIndex:
         return bound(known.values(), [Binding(entry.object) for entry in self._store.scan(BINDINGS)])
 
     def concerned(
-        self, world: World, operation: str, resource: GroupVersionResource, subresource: str
+        self, world: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> Sequence[Bound]:
         """The policies that could see such a write, whatever its object and its names are."""
         view = self._view.now()

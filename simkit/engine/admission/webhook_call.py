@@ -18,7 +18,7 @@ from simkit.engine.admission.webhook_review import (
 from simkit.engine.outside.address import Unreachable
 from simkit.engine.outside.gateway import Function, Gateway, Uncalled
 from simkit.engine.outside.webhook import BadReview, address, check_types, post, review
-from simkit.logic.policy.attributes import AdmissionAttributes, World
+from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import copied
@@ -45,7 +45,7 @@ class Caller:
         What is stored, for the objects in the versions that webhooks want, and for services.
     """
 
-    def __init__(self, gateway: Gateway, world: World) -> None:
+    def __init__(self, gateway: Gateway, world: ClusterReader) -> None:
         self._gateway, self._world = gateway, world
 
     def ask(

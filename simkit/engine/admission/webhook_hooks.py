@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.seams import Store
 from simkit.engine.storage.derived import Derived
-from simkit.logic.policy.attributes import AdmissionAttributes, World
+from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.names import GroupResource, GroupVersionResource
@@ -75,11 +75,11 @@ class Hook:
         known = environment()
         return [compiled(each.get("expression") or "", known, BOOL) for each in rows]
 
-    def may_match(self, world: World, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
+    def may_match(self, world: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
         """Whether any write of this kind could match, whatever its object."""
         return bool(self._rules) and self._constraints.may_match(world, operation, resource, subresource)
 
-    def match(self, attempt: AdmissionAttributes, world: World) -> Resource | None:
+    def match(self, attempt: AdmissionAttributes, world: ClusterReader) -> Resource | None:
         """The resource as which the webhook wants to see a write; None where it does not.
 
         Raises the 404 StatusError of a missing namespace, ConditionsFailed for conditions that cannot be evaluated.
@@ -94,7 +94,7 @@ class Hook:
         return matched if hold(self._conditions, _bindings(attempt, matched, world), fails=not self.ignores) else None
 
 
-def _bindings(attempt: AdmissionAttributes, matched: Resource, world: World) -> Mapping[str, Any]:
+def _bindings(attempt: AdmissionAttributes, matched: Resource, world: ClusterReader) -> Mapping[str, Any]:
     from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 
     request = attempt.request(matched)
@@ -147,7 +147,12 @@ class HookIndex:
         return self._view.now().any
 
     def concerned(
-        self, kind: GroupResource, world: World, operation: str, resource: GroupVersionResource, subresource: str
+        self,
+        kind: GroupResource,
+        world: ClusterReader,
+        operation: str,
+        resource: GroupVersionResource,
+        subresource: str,
     ) -> Sequence[Hook]:
         """The webhooks, mutating or validating, that could want to see such a write."""
         view, catalogue = self._view.now(), world.catalogue
@@ -162,7 +167,7 @@ class HookIndex:
             view.candidates[key] = found
         return found
 
-    def concerns(self, world: World, resource: GroupVersionResource, subresource: str) -> bool:
+    def concerns(self, world: ClusterReader, resource: GroupVersionResource, subresource: str) -> bool:
         """Whether any webhook could want to see writes of a resource."""
         return self.any() and any(
             self.concerned(kind, world, operation, resource, subresource)

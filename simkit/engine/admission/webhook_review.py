@@ -12,7 +12,7 @@ import orjson
 
 from simkit.engine.admission.webhook_hooks import Hook
 from simkit.engine.outside.webhook import Fields
-from simkit.logic.policy.attributes import AdmissionAttributes, World
+from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError
 from simkit.schema.catalogue import Resource
@@ -62,7 +62,7 @@ def version_for(hook: Hook) -> str:
     raise BadAnswer("webhook does not accept known AdmissionReview versions (v1, v1beta1)")
 
 
-def request_of(attempt: AdmissionAttributes, matched: Resource, world: World, uid: str) -> dict[str, Any]:
+def request_of(attempt: AdmissionAttributes, matched: Resource, world: ClusterReader, uid: str) -> dict[str, Any]:
     """The request of a review, the objects in the version that the webhook matched."""
     return {
         **attempt.request(matched, uid=uid),

@@ -22,7 +22,7 @@ _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE
 class AdmissionAttributes:
     """One write that has not happened yet.
 
-    ``object`` and ``old`` are as they are stored; ``World.convert`` gives them in the version that somebody matched.
+    ``object`` and ``old`` are as they are stored; ``ClusterReader.convert`` gives them in the version that somebody matched.
     """
 
     identity: Identity
@@ -104,7 +104,7 @@ def _user(identity: Identity) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if value}
 
 
-class World(Protocol):
+class ClusterReader(Protocol):
     """What a policy may look at besides the write. It must answer from what is stored now, without waiting."""
 
     @property

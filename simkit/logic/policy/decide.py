@@ -9,7 +9,7 @@ from typing import Final
 
 import orjson
 
-from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, World
+from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, ClusterReader
 from simkit.logic.policy.matching import Constraints, missing_namespace
 from simkit.logic.policy.params import Misconfigured, param_resource, params_of
 from simkit.logic.policy.policy import Finding, Judgement, Policy, Sight
@@ -34,7 +34,7 @@ class Binding:
         given = spec.get("matchResources")
         self.constraints = Constraints(given) if given is not None else None
 
-    def match(self, attempt: AdmissionAttributes, world: World) -> bool:
+    def match(self, attempt: AdmissionAttributes, world: ClusterReader) -> bool:
         """Whether it applies to the write, which its policy sees."""
         return self.constraints is None or self.constraints.match(attempt, world) is not None
 
@@ -84,7 +84,7 @@ def bound(policies: Iterable[Policy], bindings: Iterable[Binding]) -> list[Bound
     return [Bound(policy, by_policy[policy.name]) for policy in known if policy.name in by_policy]
 
 
-def decide(attempt: AdmissionAttributes, hooks: Iterable[Bound], world: World) -> Outcome:
+def decide(attempt: AdmissionAttributes, hooks: Iterable[Bound], world: ClusterReader) -> Outcome:
     """What the policies say to a write.
 
     Raises
@@ -103,7 +103,7 @@ def decide(attempt: AdmissionAttributes, hooks: Iterable[Bound], world: World) -
 class _Sights:
     """One write in the versions in which policies see it, each made when it is first needed."""
 
-    def __init__(self, attempt: AdmissionAttributes, world: World) -> None:
+    def __init__(self, attempt: AdmissionAttributes, world: ClusterReader) -> None:
         self._attempt, self.world = attempt, world
         self._made: dict[GroupVersionResource, Sight] = {}
 

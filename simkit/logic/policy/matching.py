@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, World, equivalents
+from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, ClusterReader, equivalents
 from simkit.meta import labels
 from simkit.meta.errors import StatusError, not_found
 from simkit.meta.names import GroupVersionResource
@@ -69,7 +69,7 @@ class Constraints:
         self._exact = (spec.get("matchPolicy") or _EXACT) == _EXACT
         self._selectors = Selectors(spec)
 
-    def may_match(self, world: World, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
+    def may_match(self, world: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
         """Whether any write of this kind could match, whatever its object."""
         if not self._rules:
             return True
@@ -78,7 +78,7 @@ class Constraints:
             places += [each.gvr for each in equivalents(world.catalogue, resource, subresource)]
         return any(names(rule, operation, place, subresource) for place in places for rule in self._rules)
 
-    def match(self, attempt: AdmissionAttributes, world: World) -> Resource | None:
+    def match(self, attempt: AdmissionAttributes, world: ClusterReader) -> Resource | None:
         """The resource as which the write matches; None where it does not.
 
         Raises the 404 StatusError of a namespace that is missing.
@@ -91,7 +91,7 @@ class Constraints:
             return None
         return matched if self._selectors.match(attempt, world) else None
 
-    def _rule(self, rules: Sequence[Rule], attempt: AdmissionAttributes, world: World) -> Resource | None:
+    def _rule(self, rules: Sequence[Rule], attempt: AdmissionAttributes, world: ClusterReader) -> Resource | None:
         if not rules:
             return None
         if _some(rules, attempt, attempt.resource):
@@ -121,7 +121,7 @@ class Selectors:
         self._namespaces = labels.of_object(spec.get("namespaceSelector") or {})
         self._objects = labels.of_object(spec.get("objectSelector") or {})
 
-    def match(self, attempt: AdmissionAttributes, world: World) -> bool:
+    def match(self, attempt: AdmissionAttributes, world: ClusterReader) -> bool:
         """Whether both select. Raises the 404 StatusError of a namespace that is missing."""
         if self._objects and not self._selects_object(attempt):
             return False
@@ -131,13 +131,13 @@ class Selectors:
         present = [each for each in (attempt.object, attempt.old) if each is not None]
         return any(self._objects.matches(labels_of(each)) for each in present)
 
-    def _selects_namespace(self, attempt: AdmissionAttributes, world: World) -> bool:
+    def _selects_namespace(self, attempt: AdmissionAttributes, world: ClusterReader) -> bool:
         if not self._namespaces or (not attempt.namespace and not attempt.is_namespace):
             return True
         return self._namespaces.matches(namespace_labels(attempt, world))
 
 
-def namespace_labels(attempt: AdmissionAttributes, world: World) -> Mapping[str, str]:
+def namespace_labels(attempt: AdmissionAttributes, world: ClusterReader) -> Mapping[str, str]:
     """The labels of a write's namespace; those that it is about to have where the namespace itself is written."""
     if attempt.is_namespace and not attempt.subresource and attempt.operation in ("CREATE", "UPDATE"):
         return labels_of(attempt.object or {})

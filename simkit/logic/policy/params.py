@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simkit.logic.policy.attributes import World
+from simkit.logic.policy.attributes import ClusterReader
 from simkit.logic.policy.policy import Policy
 from simkit.meta import labels
 from simkit.meta.objects import Object, labels_of
@@ -18,7 +18,7 @@ class Misconfigured(Exception):
     """A policy or binding that cannot be carried out; the text is the real server's."""
 
 
-def param_resource(policy: Policy, world: World) -> Resource | None:
+def param_resource(policy: Policy, world: ClusterReader) -> Resource | None:
     """The resource of a policy's parameters; None where it has none. Raises Misconfigured for an unknown kind."""
     wanted = policy.param_kind
     if wanted is None:
@@ -30,7 +30,7 @@ def param_resource(policy: Policy, world: World) -> Resource | None:
     return found
 
 
-def params_of(policy: Policy, ref: Object | None, namespace: str, world: World) -> Sequence[Object | None]:
+def params_of(policy: Policy, ref: Object | None, namespace: str, world: ClusterReader) -> Sequence[Object | None]:
     """The parameters that a binding refers to: one None where it needs none. Raises Misconfigured."""
     resource = param_resource(policy, world)
     if resource is None or ref is None:
@@ -55,7 +55,7 @@ def _place(resource: Resource, ref: Object, namespace: str) -> str:
     return given or namespace
 
 
-def _selected(resource: Resource, ref: Object, namespace: str, world: World) -> list[Object]:
+def _selected(resource: Resource, ref: Object, namespace: str, world: ClusterReader) -> list[Object]:
     name: str = ref.get("name") or ""
     selector: Any = ref.get("selector")
     if name:

@@ -11,7 +11,7 @@ from simkit.kinds.parts.policy_expressions import AUDIT_TYPES, environment
 from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.types import BOOL, STRING
-from simkit.logic.policy.attributes import AdmissionAttributes, World
+from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.logic.policy.conditions import ConditionsFailed, hold
 from simkit.logic.policy.matching import Constraints
 from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate
@@ -60,7 +60,9 @@ class Sight:
         The namespace of the write; None for what belongs to the cluster.
     """
 
-    def __init__(self, attempt: AdmissionAttributes, matched: Resource, world: World, namespace: Object | None) -> None:
+    def __init__(
+        self, attempt: AdmissionAttributes, matched: Resource, world: ClusterReader, namespace: Object | None
+    ) -> None:
         self.bindings: Mapping[str, Any] = {
             "object": None if attempt.object is None else world.convert(attempt.object, matched),
             "oldObject": None if attempt.old is None else world.convert(attempt.old, matched),
