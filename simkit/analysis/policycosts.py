@@ -10,7 +10,7 @@ import pandas as pd
 
 from simkit.analysis.custom import DEFINITIONS, catalogue_of
 from simkit.analysis.frames import table
-from simkit.analysis.policyworld import OPERATIONS, POLICIES, Chosen, SnapshotWorld, attempts, chosen
+from simkit.analysis.policyworld import OPERATIONS, POLICIES, Chosen, SnapshotReader, attempts, chosen
 from simkit.kinds.apiextensions.definition import Definition
 from simkit.kinds.apiextensions.rule_faults import Costs
 from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_faults
@@ -84,7 +84,7 @@ class _Measured:
             for hook in known.hooks:
                 self._measure(hook, attempt, known.world)
 
-    def _measure(self, hook: Bound, attempt: AdmissionAttributes, world: SnapshotWorld) -> None:
+    def _measure(self, hook: Bound, attempt: AdmissionAttributes, world: SnapshotReader) -> None:
         try:
             matched = hook.policy.constraints.match(attempt, world)
             bindings = [each for each in hook.bindings if matched is not None and each.match(attempt, world)]

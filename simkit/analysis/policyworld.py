@@ -28,7 +28,7 @@ OPERATIONS: Final = ("CREATE", "UPDATE")
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotWorld:
+class SnapshotReader:
     """What policies can look at in a snapshot. ``more`` are objects that it does not hold, such as parameters."""
 
     snapshot: Snapshot
@@ -81,7 +81,7 @@ class Chosen:
     """Policies with their bindings, and what was given beside them."""
 
     hooks: Sequence[Bound]
-    world: SnapshotWorld
+    world: SnapshotReader
     unbound: Sequence[str] = field(default_factory=tuple)
     """Names of policies that no binding puts into force."""
 
@@ -102,7 +102,7 @@ def chosen(snapshot: Snapshot, manifests: Iterable[Object] | None) -> Chosen:
     more = [each for each in given or () if each.get("kind") not in (POLICY, BINDING)]
     named = {hook.policy.name for hook in hooks}
     unbound = tuple(name_of(policy) for policy in policies if name_of(policy) not in named)
-    return Chosen(hooks, SnapshotWorld(snapshot, more), unbound)
+    return Chosen(hooks, SnapshotReader(snapshot, more), unbound)
 
 
 def _stored(snapshot: Snapshot) -> tuple[list[Object], list[Object]]:
@@ -137,7 +137,7 @@ def attempts(
                 yield resource, attempt_of(obj, resource, kinds[0], identity, world.catalogue)
 
 
-def _may(hook: Bound, world: SnapshotWorld, operation: str, resource: Resource) -> bool:
+def _may(hook: Bound, world: SnapshotReader, operation: str, resource: Resource) -> bool:
     return hook.policy.constraints.may_match(world, operation, resource.gvr, "")
 
 

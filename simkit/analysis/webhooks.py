@@ -9,7 +9,7 @@ import pandas as pd
 
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.frames import table
-from simkit.analysis.policyworld import OPERATIONS, SnapshotWorld, attempt_of
+from simkit.analysis.policyworld import OPERATIONS, SnapshotReader, attempt_of
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import StatusError
@@ -50,7 +50,7 @@ def webhook_coverage(snapshot: Snapshot) -> pd.DataFrame:
 
 
 def _rows(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
-    world = SnapshotWorld(snapshot)
+    world = SnapshotReader(snapshot)
     for kind, resource in CONFIGURATIONS.items():
         for configuration in snapshot.scan(resource) if resource in snapshot.captured() else ():
             for row in configuration.get("webhooks") or ():
@@ -67,7 +67,7 @@ def _target(webhook: Object) -> str:
     return f"{service.get('namespace')}/{service.get('name')}"
 
 
-def _seen(webhook: Object, world: SnapshotWorld) -> Iterator[tuple[str, str, str]]:
+def _seen(webhook: Object, world: SnapshotReader) -> Iterator[tuple[str, str, str]]:
     """Resource, namespace and name of each object that a webhook would be asked about."""
     spec = {name: webhook.get(name) for name in ("namespaceSelector", "objectSelector", "matchPolicy")}
     constraints = Constraints({**spec, "resourceRules": webhook.get("rules") or ()})
@@ -86,7 +86,7 @@ def _seen(webhook: Object, world: SnapshotWorld) -> Iterator[tuple[str, str, str
                 yield str(resource.group_resource), namespace, attempt.name
 
 
-def _operation(constraints: Constraints, world: SnapshotWorld, resource: Resource) -> str | None:
+def _operation(constraints: Constraints, world: SnapshotReader, resource: Resource) -> str | None:
     """The first operation on a resource that the webhook wants to see; None where it wants none."""
     if resource.storage not in world.snapshot.captured() or resource.group == ADMISSION_GROUP:
         return None  # no webhook is asked about webhooks and policies
