@@ -19,7 +19,7 @@ from simkit.language.cel.errors import CompileError
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.logic.policy.decide import Bound
 from simkit.logic.policy.params import Misconfigured, params_of
-from simkit.logic.policy.policy import Policy, Sight
+from simkit.logic.policy.policy import Policy, VersionedAttributes
 from simkit.logic.policy.variables import Expression
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import IncompleteSnapshot, StatusError
@@ -95,7 +95,7 @@ class _Measured:
             return
         if matched is None or not params:
             return
-        sight = Sight(attempt, matched, world, None)
+        sight = VersionedAttributes(attempt, matched, world, None)
         for param in params:
             for path, cost in hook.policy.costs(sight, param):
                 key = (hook.policy.name, path)

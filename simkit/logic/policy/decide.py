@@ -12,7 +12,7 @@ import orjson
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, ClusterReader
 from simkit.logic.policy.matching import Constraints, missing_namespace
 from simkit.logic.policy.params import Misconfigured, param_resource, params_of
-from simkit.logic.policy.policy import Finding, Judgement, Policy, Sight
+from simkit.logic.policy.policy import Finding, Judgement, Policy, VersionedAttributes
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object, name_of
@@ -105,12 +105,12 @@ class _Sights:
 
     def __init__(self, attempt: AdmissionAttributes, world: ClusterReader) -> None:
         self._attempt, self.world = attempt, world
-        self._made: dict[GroupVersionResource, Sight] = {}
+        self._made: dict[GroupVersionResource, VersionedAttributes] = {}
 
-    def of(self, matched: Resource) -> Sight:
+    def of(self, matched: Resource) -> VersionedAttributes:
         found = self._made.get(matched.gvr)
         if found is None:
-            found = self._made[matched.gvr] = Sight(self._attempt, matched, self.world, self._namespace)
+            found = self._made[matched.gvr] = VersionedAttributes(self._attempt, matched, self.world, self._namespace)
         return found
 
     @cached_property

@@ -51,7 +51,7 @@ class Judgement:
     notes: Sequence[Note] = ()
 
 
-class Sight:
+class VersionedAttributes:
     """A write as expressions see it, once it is matched as some resource; policies share it.
 
     Parameters
@@ -109,7 +109,7 @@ class Policy:
         """Every expression with the path of its field."""
         return self._parts.listed()
 
-    def judge(self, sight: Sight, param: Object | None) -> Judgement:
+    def judge(self, sight: VersionedAttributes, param: Object | None) -> Judgement:
         """What the policy says to a write that it sees in some version, with one of its parameters."""
         parts = self._parts
         bindings = {**sight.bindings, "params": param}
@@ -125,7 +125,7 @@ class Policy:
             return self._failed(str(error))
         return Judgement(findings, notes)
 
-    def costs(self, sight: Sight, param: Object | None) -> list[tuple[str, int]]:
+    def costs(self, sight: VersionedAttributes, param: Object | None) -> list[tuple[str, int]]:
         """What evaluating each expression costs for a write, by the path of its field."""
         parts = self._parts
         bindings = {**sight.bindings, "params": param}
