@@ -12,7 +12,7 @@ import orjson
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, ClusterReader
 from simkit.logic.policy.matching import Constraints, missing_namespace
 from simkit.logic.policy.params import Misconfigured, param_resource, params_of
-from simkit.logic.policy.policy import Finding, Judgement, Policy, VersionedAttributes
+from simkit.logic.policy.policy import Finding, Policy, ValidateResult, VersionedAttributes
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object, name_of
@@ -161,7 +161,7 @@ class _Case:
         for param in params:
             self._draw(binding, self._policy.judge(self._sights.of(self._matched), param))
 
-    def _draw(self, binding: Binding, judgement: Judgement) -> None:
+    def _draw(self, binding: Binding, judgement: ValidateResult) -> None:
         for finding in judgement.findings:
             if not finding.admits:
                 self._act(binding, finding)

@@ -44,7 +44,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ValidateResult:
     """All that a policy says to one write with one parameter."""
 
     findings: Sequence[Finding] = ()
@@ -109,13 +109,13 @@ class Policy:
         """Every expression with the path of its field."""
         return self._parts.listed()
 
-    def judge(self, sight: VersionedAttributes, param: Object | None) -> Judgement:
+    def judge(self, sight: VersionedAttributes, param: Object | None) -> ValidateResult:
         """What the policy says to a write that it sees in some version, with one of its parameters."""
         parts = self._parts
         bindings = {**sight.bindings, "params": param}
         try:
             if parts.conditions and not self._concerned(bindings):
-                return Judgement()
+                return ValidateResult()
         except ConditionsFailed as error:
             return self._failed(str(error))
         try:
@@ -123,7 +123,7 @@ class Policy:
             notes = self._notes(bindings)
         except BudgetSpent as error:
             return self._failed(str(error))
-        return Judgement(findings, notes)
+        return ValidateResult(findings, notes)
 
     def costs(self, sight: VersionedAttributes, param: Object | None) -> list[tuple[str, int]]:
         """What evaluating each expression costs for a write, by the path of its field."""
@@ -143,8 +143,8 @@ class Policy:
         mine = {**bindings, "request": request, "namespaceObject": None}
         return hold(self._parts.conditions, mine, fails=self.fails, variables=self._parts.variables)
 
-    def _failed(self, message: str) -> Judgement:
-        return Judgement((Finding(0, not self.fails, message),))
+    def _failed(self, message: str) -> ValidateResult:
+        return ValidateResult((Finding(0, not self.fails, message),))
 
     def _findings(self, bindings: Mapping[str, Any]) -> list[Finding]:
         parts = self._parts
