@@ -12,7 +12,7 @@ import orjson
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes, ClusterReader
 from simkit.logic.policy.matching import Constraints, missing_namespace
 from simkit.logic.policy.params import Misconfigured, param_resource, params_of
-from simkit.logic.policy.policy import Finding, Policy, ValidateResult, VersionedAttributes
+from simkit.logic.policy.policy import Policy, PolicyDecision, ValidateResult, VersionedAttributes
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object, name_of
@@ -174,7 +174,7 @@ class _Case:
             elif note.kind == "error":
                 self._outcome.denials.append(Denial(self._policy.name, binding.name, note.text))
 
-    def _act(self, binding: Binding, finding: Finding) -> None:
+    def _act(self, binding: Binding, finding: PolicyDecision) -> None:
         policy, outcome = self._policy.name, self._outcome
         for action in binding.actions:
             if action == "Deny":
@@ -189,7 +189,7 @@ class _Case:
                 outcome.annotations.setdefault(_FAILURE_KEY, _failure(policy, binding, finding))
 
 
-def _failure(policy: str, binding: Binding, finding: Finding) -> str:
+def _failure(policy: str, binding: Binding, finding: PolicyDecision) -> str:
     entry = {
         "message": finding.message,
         "policy": policy,

@@ -25,7 +25,7 @@ _SHOWN_METADATA: Final = tuple(name for name in METADATA_FIELDS if name not in _
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PolicyDecision:
     """What one validation says: ``reason`` is empty where it could not be evaluated."""
 
     index: int
@@ -47,7 +47,7 @@ class Note:
 class ValidateResult:
     """All that a policy says to one write with one parameter."""
 
-    findings: Sequence[Finding] = ()
+    findings: Sequence[PolicyDecision] = ()
     notes: Sequence[Note] = ()
 
 
@@ -144,9 +144,9 @@ class Policy:
         return hold(self._parts.conditions, mine, fails=self.fails, variables=self._parts.variables)
 
     def _failed(self, message: str) -> ValidateResult:
-        return ValidateResult((Finding(0, not self.fails, message),))
+        return ValidateResult((PolicyDecision(0, not self.fails, message),))
 
-    def _findings(self, bindings: Mapping[str, Any]) -> list[Finding]:
+    def _findings(self, bindings: Mapping[str, Any]) -> list[PolicyDecision]:
         parts = self._parts
         values, left = evaluate(parts.validations, parts.variables, bindings, OBJECT_BUDGET)
         messages: Sequence[Value | None] = ()
@@ -158,14 +158,14 @@ class Policy:
                 spent = f"failed messageExpression: {error}"
         return [self._finding(index, value, messages, spent) for index, value in enumerate(values) if value is not None]
 
-    def _finding(self, index: int, value: Value, messages: Sequence[Value | None], spent: str) -> Finding:
+    def _finding(self, index: int, value: Value, messages: Sequence[Value | None], spent: str) -> PolicyDecision:
         if value.error or spent:
-            return Finding(index, not self.fails, value.error or spent)
+            return PolicyDecision(index, not self.fails, value.error or spent)
         if value.value is True:
-            return Finding(index, True)
+            return PolicyDecision(index, True)
         row = self.spec["validations"][index]
         message = _message(row, messages[index] if messages else None)
-        return Finding(index, False, message, row.get("reason") or _INVALID)
+        return PolicyDecision(index, False, message, row.get("reason") or _INVALID)
 
     def _notes(self, bindings: Mapping[str, Any]) -> list[Note]:
         parts = self._parts
