@@ -35,7 +35,7 @@ class PolicyDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class PolicyAuditAnnotation:
     """One audit annotation: a value for the log, nothing, or an error that refuses the write."""
 
     key: str
@@ -48,7 +48,7 @@ class ValidateResult:
     """All that a policy says to one write with one parameter."""
 
     findings: Sequence[PolicyDecision] = ()
-    notes: Sequence[Note] = ()
+    notes: Sequence[PolicyAuditAnnotation] = ()
 
 
 class VersionedAttributes:
@@ -167,7 +167,7 @@ class Policy:
         message = _message(row, messages[index] if messages else None)
         return PolicyDecision(index, False, message, row.get("reason") or _INVALID)
 
-    def _notes(self, bindings: Mapping[str, Any]) -> list[Note]:
+    def _notes(self, bindings: Mapping[str, Any]) -> list[PolicyAuditAnnotation]:
         parts = self._parts
         if not parts.annotations:
             return []
@@ -175,11 +175,11 @@ class Policy:
         keys = [row.get("key") or "" for row in self.spec["auditAnnotations"]]
         return [self._note(key, value) for key, value in zip(keys, values) if value is not None]
 
-    def _note(self, key: str, value: Value) -> Note:
+    def _note(self, key: str, value: Value) -> PolicyAuditAnnotation:
         if value.error:
-            return Note(key, "error" if self.fails else "exclude", value.error)
+            return PolicyAuditAnnotation(key, "error" if self.fails else "exclude", value.error)
         text = value.value.strip() if isinstance(value.value, str) else ""
-        return Note(key, "publish", text) if text else Note(key, "exclude")
+        return PolicyAuditAnnotation(key, "publish", text) if text else PolicyAuditAnnotation(key, "exclude")
 
 
 class _Parts:
