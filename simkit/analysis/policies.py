@@ -13,7 +13,7 @@ from simkit.analysis.custom import catalogue_of
 from simkit.analysis.frames import table
 from simkit.analysis.policyworld import OPERATIONS, POLICY, Chosen, attempts, chosen
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
-from simkit.logic.policy.decide import Bound, decide
+from simkit.logic.policy.decide import BoundPolicy, decide
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
@@ -176,7 +176,7 @@ def policy_effect(
     return Effect(table(rows, EFFECT_COLUMNS), looked_at, teams, given or ())
 
 
-def _applies(hook: Bound, attempt: AdmissionAttributes, known: Chosen) -> bool:
+def _applies(hook: BoundPolicy, attempt: AdmissionAttributes, known: Chosen) -> bool:
     """Whether a policy sees the write through any of its bindings."""
     world = known.world
     if hook.policy.constraints.match(attempt, world) is None:

@@ -17,7 +17,7 @@ from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_fa
 from simkit.kinds.parts.policy_expressions import match_condition
 from simkit.language.cel.errors import CompileError
 from simkit.logic.policy.attributes import AdmissionAttributes
-from simkit.logic.policy.decide import Bound
+from simkit.logic.policy.decide import BoundPolicy
 from simkit.logic.policy.params import Misconfigured, params_of
 from simkit.logic.policy.policy import Policy, VersionedAttributes
 from simkit.logic.policy.variables import Expression
@@ -84,7 +84,7 @@ class _Measured:
             for hook in known.hooks:
                 self._measure(hook, attempt, known.world)
 
-    def _measure(self, hook: Bound, attempt: AdmissionAttributes, world: SnapshotReader) -> None:
+    def _measure(self, hook: BoundPolicy, attempt: AdmissionAttributes, world: SnapshotReader) -> None:
         try:
             matched = hook.policy.constraints.match(attempt, world)
             bindings = [each for each in hook.bindings if matched is not None and each.match(attempt, world)]

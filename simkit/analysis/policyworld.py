@@ -10,7 +10,7 @@ from simkit.analysis.access import index_of
 from simkit.analysis.custom import catalogue_of
 from simkit.kinds.conversions.convert import convert, convertible
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
-from simkit.logic.policy.decide import Binding, Bound, bound
+from simkit.logic.policy.decide import Binding, BoundPolicy, bound
 from simkit.logic.policy.policy import Policy
 from simkit.meta.attributes import NO_OPINION, Attributes, Decision
 from simkit.meta.domain import ADMISSION_GROUP
@@ -80,7 +80,7 @@ class SnapshotReader:
 class Chosen:
     """Policies with their bindings, and what was given beside them."""
 
-    hooks: Sequence[Bound]
+    hooks: Sequence[BoundPolicy]
     world: SnapshotReader
     unbound: Sequence[str] = field(default_factory=tuple)
     """Names of policies that no binding puts into force."""
@@ -137,7 +137,7 @@ def attempts(
                 yield resource, attempt_of(obj, resource, kinds[0], identity, world.catalogue)
 
 
-def _may(hook: Bound, world: SnapshotReader, operation: str, resource: Resource) -> bool:
+def _may(hook: BoundPolicy, world: SnapshotReader, operation: str, resource: Resource) -> bool:
     return hook.policy.constraints.may_match(world, operation, resource.gvr, "")
 
 

@@ -14,7 +14,7 @@ from simkit.meta.objects import name_of
 from simkit.schema.catalogue import Catalogue
 
 if TYPE_CHECKING:
-    from simkit.logic.policy.decide import Bound
+    from simkit.logic.policy.decide import BoundPolicy
     from simkit.logic.policy.policy import Policy
 
 POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
@@ -25,12 +25,12 @@ _Kind = tuple[str, GroupVersionResource, str]
 class _View:
     """The policies as they were at one moment, and which of them kinds of writes could concern."""
 
-    def __init__(self, hooks: Sequence[Bound]) -> None:
+    def __init__(self, hooks: Sequence[BoundPolicy]) -> None:
         self.hooks = hooks
         self._catalogue: Catalogue | None = None
-        self._candidates: dict[_Kind, Sequence[Bound]] = {}
+        self._candidates: dict[_Kind, Sequence[BoundPolicy]] = {}
 
-    def candidates(self, world: ClusterReader, kind: _Kind) -> Sequence[Bound]:
+    def candidates(self, world: ClusterReader, kind: _Kind) -> Sequence[BoundPolicy]:
         catalogue = world.catalogue
         if self._catalogue is not catalogue:
             self._candidates, self._catalogue = {}, catalogue
@@ -61,11 +61,11 @@ class PolicyIndex:
         """The same index over a fork of the store: nothing is compiled again."""
         return PolicyIndex(store, self._known)
 
-    def hooks(self) -> Sequence[Bound]:
+    def hooks(self) -> Sequence[BoundPolicy]:
         """All policies that have bindings, by name."""
         return self._view.now().hooks
 
-    def _read(self) -> Sequence[Bound]:
+    def _read(self) -> Sequence[BoundPolicy]:
         entries = list(self._store.scan(POLICIES))
         if not entries:  # the language of expressions is only loaded where there are any
             self._known = {}
@@ -83,7 +83,7 @@ class PolicyIndex:
 
     def concerned(
         self, world: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
-    ) -> Sequence[Bound]:
+    ) -> Sequence[BoundPolicy]:
         """The policies that could see such a write, whatever its object and its names are."""
         view = self._view.now()
         return view.candidates(world, (operation, resource, subresource)) if view.hooks else ()

@@ -43,7 +43,7 @@ class Binding:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundPolicy:
     """A policy with its bindings, of which there is at least one."""
 
     policy: Policy
@@ -75,16 +75,16 @@ class Outcome:
     annotations: dict[str, str] = field(default_factory=dict)
 
 
-def bound(policies: Iterable[Policy], bindings: Iterable[Binding]) -> list[Bound]:
+def bound(policies: Iterable[Policy], bindings: Iterable[Binding]) -> list[BoundPolicy]:
     """The policies that have bindings, by name; bindings of no policy count for nothing."""
     by_policy: dict[str, list[Binding]] = {}
     for binding in sorted(bindings, key=lambda each: each.name):
         by_policy.setdefault(binding.policy, []).append(binding)
     known = sorted(policies, key=lambda each: each.name)
-    return [Bound(policy, by_policy[policy.name]) for policy in known if policy.name in by_policy]
+    return [BoundPolicy(policy, by_policy[policy.name]) for policy in known if policy.name in by_policy]
 
 
-def decide(attempt: AdmissionAttributes, hooks: Iterable[Bound], world: ClusterReader) -> Outcome:
+def decide(attempt: AdmissionAttributes, hooks: Iterable[BoundPolicy], world: ClusterReader) -> Outcome:
     """What the policies say to a write.
 
     Raises
