@@ -10,7 +10,7 @@ from simkit.analysis.access import index_of
 from simkit.analysis.custom import catalogue_of
 from simkit.kinds.conversions.convert import convert, convertible
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
-from simkit.logic.policy.decide import Binding, BoundPolicy, bound
+from simkit.logic.policy.decide import Binding, BoundPolicy, bind_policies
 from simkit.logic.policy.policy import Policy
 from simkit.meta.attributes import NO_OPINION, Attributes, Decision
 from simkit.meta.domain import ADMISSION_GROUP
@@ -98,7 +98,7 @@ def chosen(snapshot: Snapshot, manifests: Iterable[Object] | None) -> Chosen:
     if not policies:
         where = "in the snapshot" if given is None else "among the manifests"
         raise SimkitError(f"there is no {POLICY} {where}")
-    hooks = bound(map(Policy, policies), map(Binding, bindings))
+    hooks = bind_policies(map(Policy, policies), map(Binding, bindings))
     more = [each for each in given or () if each.get("kind") not in (POLICY, BINDING)]
     named = {hook.policy.name for hook in hooks}
     unbound = tuple(name_of(policy) for policy in policies if name_of(policy) not in named)

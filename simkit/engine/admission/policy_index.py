@@ -70,7 +70,7 @@ class PolicyIndex:
         if not entries:  # the language of expressions is only loaded where there are any
             self._known = {}
             return ()
-        from simkit.logic.policy.decide import Binding, bound
+        from simkit.logic.policy.decide import Binding, bind_policies
         from simkit.logic.policy.policy import Policy
 
         known: dict[str, Policy] = {}
@@ -79,7 +79,7 @@ class PolicyIndex:
             same = found is not None and found.object.get("spec") == entry.object.get("spec")
             known[name] = found if found is not None and same else Policy(entry.object)
         self._known = known
-        return bound(known.values(), [Binding(entry.object) for entry in self._store.scan(BINDINGS)])
+        return bind_policies(known.values(), [Binding(entry.object) for entry in self._store.scan(BINDINGS)])
 
     def concerned(
         self, world: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str

@@ -75,7 +75,7 @@ class Outcome:
     annotations: dict[str, str] = field(default_factory=dict)
 
 
-def bound(policies: Iterable[Policy], bindings: Iterable[Binding]) -> list[BoundPolicy]:
+def bind_policies(policies: Iterable[Policy], bindings: Iterable[Binding]) -> list[BoundPolicy]:
     """The policies that have bindings, by name; bindings of no policy count for nothing."""
     by_policy: dict[str, list[Binding]] = {}
     for binding in sorted(bindings, key=lambda each: each.name):
