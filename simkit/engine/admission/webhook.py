@@ -53,7 +53,7 @@ class _Webhooks:
         return attempt_of(review, self._world.catalogue)
 
     def _match(self, hook: Hook, attempt: AdmissionAttributes) -> Resource | None:
-        from simkit.logic.policy.conditions import ConditionsFailed
+        from simkit.logic.policy.matchconditions import ConditionsFailed
 
         try:
             return hook.match(attempt, self._world)

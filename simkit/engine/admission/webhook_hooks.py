@@ -89,7 +89,7 @@ class Hook:
         matched = self._constraints.match(attempt, world)
         if matched is None or not self._conditions:
             return matched
-        from simkit.logic.policy.conditions import hold
+        from simkit.logic.policy.matchconditions import hold
 
         return matched if hold(self._conditions, _bindings(attempt, matched, world), fails=not self.ignores) else None
 

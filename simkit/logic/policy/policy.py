@@ -12,7 +12,7 @@ from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.types import BOOL, STRING
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
-from simkit.logic.policy.conditions import ConditionsFailed, hold
+from simkit.logic.policy.matchconditions import ConditionsFailed, hold
 from simkit.logic.policy.matching import Constraints
 from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate
 from simkit.meta.names import GroupVersion, GroupVersionKind
