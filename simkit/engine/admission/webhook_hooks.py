@@ -89,9 +89,13 @@ class Hook:
         matched = self._constraints.match(attempt, world)
         if matched is None or not self._conditions:
             return matched
-        from simkit.logic.policy.matchconditions import hold
+        from simkit.logic.policy.matchconditions import conditions_hold
 
-        return matched if hold(self._conditions, _bindings(attempt, matched, world), fails=not self.ignores) else None
+        return (
+            matched
+            if conditions_hold(self._conditions, _bindings(attempt, matched, world), fails=not self.ignores)
+            else None
+        )
 
 
 def _bindings(attempt: AdmissionAttributes, matched: Resource, world: ClusterReader) -> Mapping[str, Any]:

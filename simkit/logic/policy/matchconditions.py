@@ -13,7 +13,7 @@ class ConditionsFailed(Exception):
     """Conditions that could not be evaluated, none of which was false; the text is the real server's."""
 
 
-def hold(
+def conditions_hold(
     conditions: Sequence[Expression],
     bindings: Mapping[str, Any],
     *,

@@ -12,7 +12,7 @@ from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.types import BOOL, STRING
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
-from simkit.logic.policy.matchconditions import ConditionsFailed, hold
+from simkit.logic.policy.matchconditions import ConditionsFailed, conditions_hold
 from simkit.logic.policy.matching import Constraints
 from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate
 from simkit.meta.names import GroupVersion, GroupVersionKind
@@ -141,7 +141,7 @@ class Policy:
     def _concerned(self, bindings: Mapping[str, Any]) -> bool:
         request = {**bindings["request"], "resource": bindings["request"]["requestResource"]}
         mine = {**bindings, "request": request, "namespaceObject": None}
-        return hold(self._parts.conditions, mine, fails=self.fails, variables=self._parts.variables)
+        return conditions_hold(self._parts.conditions, mine, fails=self.fails, variables=self._parts.variables)
 
     def _failed(self, message: str) -> ValidateResult:
         return ValidateResult((PolicyDecision(0, not self.fails, message),))
