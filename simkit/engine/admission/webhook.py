@@ -53,11 +53,11 @@ class _Webhooks:
         return attempt_of(review, self._world.catalogue)
 
     def _match(self, hook: Hook, attempt: AdmissionAttributes) -> Resource | None:
-        from simkit.logic.policy.matchconditions import ConditionsFailed
+        from simkit.logic.policy.matchconditions import MatchConditionsFailed
 
         try:
             return hook.match(attempt, self._world)
-        except ConditionsFailed as error:
+        except MatchConditionsFailed as error:
             raise forbidden(attempt.resource.group_resource, attempt.name, str(error)) from None
 
     def _ask(self, hook: Hook, attempt: AdmissionAttributes, matched: Resource, *, mutating: bool) -> Answer | None:

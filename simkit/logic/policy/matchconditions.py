@@ -9,7 +9,7 @@ from simkit.language.cel.limits import MATCH_BUDGET
 from simkit.logic.policy.variables import BudgetSpent, Expression, evaluate
 
 
-class ConditionsFailed(Exception):
+class MatchConditionsFailed(Exception):
     """Conditions that could not be evaluated, none of which was false; the text is the real server's."""
 
 
@@ -29,18 +29,18 @@ def conditions_hold(
 
     Raises
     ------
-    ConditionsFailed
+    MatchConditionsFailed
     """
     try:
         values, _ = evaluate(conditions, variables or {}, bindings, MATCH_BUDGET)
     except BudgetSpent as error:
         if fails:
-            raise ConditionsFailed(str(error)) from None
+            raise MatchConditionsFailed(str(error)) from None
         return False
     known = [value for value in values if value is not None]
     if any(not value.error and value.value is False for value in known):
         return False
     errors = list(dict.fromkeys(value.error for value in known if value.error))
     if errors and fails:
-        raise ConditionsFailed(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        raise MatchConditionsFailed(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
     return not errors

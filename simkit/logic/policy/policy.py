@@ -12,7 +12,7 @@ from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.types import BOOL, STRING
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
-from simkit.logic.policy.matchconditions import ConditionsFailed, conditions_hold
+from simkit.logic.policy.matchconditions import MatchConditionsFailed, conditions_hold
 from simkit.logic.policy.matching import Constraints
 from simkit.logic.policy.variables import BudgetSpent, Expression, Value, compiled, compiled_variables, evaluate
 from simkit.meta.names import GroupVersion, GroupVersionKind
@@ -116,7 +116,7 @@ class Policy:
         try:
             if parts.conditions and not self._concerned(bindings):
                 return ValidateResult()
-        except ConditionsFailed as error:
+        except MatchConditionsFailed as error:
             return self._failed(str(error))
         try:
             findings = self._findings(bindings)
