@@ -17,10 +17,10 @@ from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.kinds.parts.cron import BadSchedule
-from simkit.logic.workloads.conditions import is_true
 from simkit.logic.workloads.jobs import finished_at, is_finished
 from simkit.logic.workloads.pods import by_age, owner_reference
 from simkit.logic.workloads.schedule import Firing
+from simkit.logic.workloads.status_conditions import is_true
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.domain import label
 from simkit.meta.names import Key

@@ -16,9 +16,9 @@ from simkit.engine.controllers.view import View, controller_of, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import indexes, jobs
-from simkit.logic.workloads.conditions import find
 from simkit.logic.workloads.jobs import Progress
 from simkit.logic.workloads.pods import has_ended, owner_reference, pod_of
+from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, metadata, name_of

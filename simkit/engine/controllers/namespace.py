@@ -12,7 +12,7 @@ from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import expect, keys_of, path_to
 from simkit.engine.controllers.view import View, going
 from simkit.engine.seams import Change
-from simkit.logic.workloads.conditions import with_condition
+from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
 from simkit.meta.message import Request

@@ -12,8 +12,8 @@ from simkit.engine.controllers.sending import expect, keys_of, merge
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.logic.workloads.conditions import find
 from simkit.logic.workloads.nodes import conditional_taints, is_conditional
+from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import label
 from simkit.meta.names import Key

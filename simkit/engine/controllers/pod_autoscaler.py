@@ -12,7 +12,7 @@ from simkit.engine.controllers.sending import expect, keys_of, scale_path
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.logic.workloads.conditions import Condition, with_condition
+from simkit.logic.workloads.status_conditions import Condition, with_condition
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import api_group
 from simkit.meta.message import Request, Response

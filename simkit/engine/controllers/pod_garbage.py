@@ -11,8 +11,8 @@ from simkit.engine.controllers.sending import expect, keys_of, merge, path_to
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.logic.workloads.conditions import Condition, with_condition
 from simkit.logic.workloads.pods import has_ended
+from simkit.logic.workloads.status_conditions import Condition, with_condition
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.names import Key

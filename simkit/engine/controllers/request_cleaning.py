@@ -12,7 +12,7 @@ from simkit.engine.controllers.sending import keys_of, remove
 from simkit.engine.controllers.view import View
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.logic.workloads.conditions import find
+from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import Clock, moment
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, metadata

@@ -13,7 +13,7 @@ from simkit.engine.controllers.sending import expect, keys_of, replace
 from simkit.engine.controllers.view import View
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.logic.workloads.conditions import is_true
+from simkit.logic.workloads.status_conditions import is_true
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import label
 from simkit.meta.names import Key

@@ -13,8 +13,8 @@ from simkit.engine.controllers.sending import expect, keys_of, merge, remove
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
-from simkit.logic.workloads.conditions import with_condition
 from simkit.logic.workloads.nodes import endured
+from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of, namespace_of

@@ -19,7 +19,7 @@ from simkit.engine.registry.deletion import Removal, delete
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Entry, Review
 from simkit.logic.workloads.budgets import guarding, pod_ready, with_allowed
-from simkit.logic.workloads.conditions import with_condition
+from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import API_SERVER
 from simkit.meta.errors import StatusError, bad_request, conflict, forbidden, not_found, unexplained

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from simkit.logic.workloads.conditions import Condition, is_true, with_condition
+from simkit.logic.workloads.status_conditions import Condition, is_true, with_condition
 from simkit.meta.labels import of_object
 from simkit.meta.objects import Object, at, labels_of
 

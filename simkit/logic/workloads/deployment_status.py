@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.logic.workloads.conditions import Condition, find
 from simkit.logic.workloads.rollout import may_lack, wanted_replicas
+from simkit.logic.workloads.status_conditions import Condition, find
 from simkit.meta.clock import moment, timestamp
 from simkit.meta.objects import Object, at, metadata
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simkit.logic.workloads import indexes
-from simkit.logic.workloads.conditions import find
 from simkit.logic.workloads.pods import is_active, is_ready, removal_rank
+from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import moment
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at, metadata

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simkit.logic.workloads.conditions import find
+from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import moment
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at, metadata

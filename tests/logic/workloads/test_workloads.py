@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.logic.workloads import indexes, jobs, rollout
-from simkit.logic.workloads.conditions import find, with_condition
 from simkit.logic.workloads.nodes import fits, tolerates
 from simkit.logic.workloads.pods import available_from, integer_or_percent, removal_rank
 from simkit.logic.workloads.schedule import Firing
+from simkit.logic.workloads.status_conditions import find, with_condition
 
 
 @settings(max_examples=100)
