@@ -7,7 +7,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.language.merge.fieldset import escaped_json
-from simkit.logic.workloads.gotext import template_text
+from simkit.logic.workloads.template_hash_text import template_text
 from simkit.meta.clock import SUFFIX_LETTERS
 
 _OFFSET: Final = 0x811C9DC5
