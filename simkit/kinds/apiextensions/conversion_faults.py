@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.kinds.parts.gotext import texts
+from simkit.kinds.parts.go_syntax import texts
 from simkit.kinds.parts.webhook_client import client_faults
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.format import dns1035_label

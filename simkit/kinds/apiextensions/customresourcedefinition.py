@@ -107,7 +107,7 @@ def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
 
 
 def _status_faults(obj: Object) -> Iterator[FieldError]:
-    from simkit.kinds.parts.gotext import texts
+    from simkit.kinds.parts.go_syntax import texts
 
     yield from _accepted_names(obj)
     status: Mapping[str, Any] = obj.get("status") or {}

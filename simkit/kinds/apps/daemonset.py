@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from simkit.kinds.parts.cells import created, pairs
 from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.gotext import number_or_text, pointer, printed, struct
-from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.go_syntax import number_or_text, pointer, printed, struct
+from simkit.kinds.parts.go_syntax import selector as shown_selector
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.older_workloads import FIRST, changing_selectors, keeping_dependents
 from simkit.kinds.parts.pod.defaults import default_template

@@ -9,8 +9,8 @@ from typing import Any, Final
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.claim_spec import fraction_warnings
 from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.gotext import pointer, printed, struct
-from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.go_syntax import pointer, printed, struct
+from simkit.kinds.parts.go_syntax import selector as shown_selector
 from simkit.kinds.parts.older_workloads import keeping_dependents
 from simkit.kinds.parts.pod.defaults import default_template
 from simkit.kinds.parts.pod.template import lasting_faults, metadata_faults, names_and_images, prepare_template

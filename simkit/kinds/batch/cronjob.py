@@ -13,7 +13,7 @@ from simkit.kinds.batch.job import default_failure_policy, many_warnings
 from simkit.kinds.parts.cells import NONE, UNSET, age, created
 from simkit.kinds.parts.cron import BadSchedule, parse
 from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.go_syntax import selector as shown_selector
 from simkit.kinds.parts.job_spec import job_spec_faults
 from simkit.kinds.parts.older_workloads import keeping_dependents
 from simkit.kinds.parts.pod.defaults import default_template

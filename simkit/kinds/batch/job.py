@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from simkit.kinds.parts.cells import created, duration, seconds
 from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.gotext import selector as shown_selector
-from simkit.kinds.parts.gotext import text_map
+from simkit.kinds.parts.go_syntax import selector as shown_selector
+from simkit.kinds.parts.go_syntax import text_map
 from simkit.kinds.parts.job_spec import job_spec_faults
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.pod.defaults import default_template

@@ -12,7 +12,7 @@ from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.cells import NONE, UNKNOWN, created
 from simkit.kinds.parts.conditions import status_of
 from simkit.kinds.parts.drafts import kept_status
-from simkit.kinds.parts.gotext import printed, struct, texts
+from simkit.kinds.parts.go_syntax import printed, struct, texts
 from simkit.kinds.strategy import Strategy, Subresource
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required, unsupported

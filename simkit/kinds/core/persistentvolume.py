@@ -10,7 +10,7 @@ from simkit.kinds.parts.cells import UNSET, created
 from simkit.kinds.parts.claim_spec import modes_text
 from simkit.kinds.parts.difference import difference
 from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.gotext import pointer, struct
+from simkit.kinds.parts.go_syntax import pointer, struct
 from simkit.kinds.parts.old_labels import expression_warnings, newer_label
 from simkit.kinds.parts.volume_kinds import SOURCES
 from simkit.kinds.parts.volume_spec import default_sources, volume_spec_faults

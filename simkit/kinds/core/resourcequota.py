@@ -9,7 +9,7 @@ from simkit.kinds.parts.amounts import amount_faults, is_standard_quota, quota_n
 from simkit.kinds.parts.bounds import FIXED
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import kept_status
-from simkit.kinds.parts.gotext import printed, struct, texts
+from simkit.kinds.parts.go_syntax import printed, struct, texts
 from simkit.kinds.strategy import Strategy, Subresource
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
 from simkit.meta.objects import Draft, Object, at, name_of

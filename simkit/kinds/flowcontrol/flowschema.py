@@ -12,7 +12,7 @@ from simkit.kinds.parts.drafts import kept_status, null_where_empty, owned, owne
 from simkit.kinds.parts.flow_conditions import flow_condition_faults
 from simkit.kinds.parts.flow_mandatory import mandatory_spec, same
 from simkit.kinds.parts.flow_rules import flow_rule_faults
-from simkit.kinds.parts.gotext import printed, struct
+from simkit.kinds.parts.go_syntax import printed, struct
 from simkit.kinds.parts.structure_text import structure
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported

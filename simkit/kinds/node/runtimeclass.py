@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.bounds import changed, text_faults
 from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.gotext import pointer, printed, struct
+from simkit.kinds.parts.go_syntax import pointer, printed, struct
 from simkit.kinds.parts.old_labels import deprecation
 from simkit.kinds.parts.pod.labels import label_faults
 from simkit.kinds.parts.pod.resources import overhead_faults

@@ -7,7 +7,7 @@ from typing import Final
 
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.drafts import owned, owned_items
-from simkit.kinds.parts.gotext import texts
+from simkit.kinds.parts.go_syntax import texts
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, required, unsupported
 from simkit.meta.format import path_segment

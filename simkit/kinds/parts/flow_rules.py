@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.bounds import text_faults
-from simkit.kinds.parts.gotext import texts
+from simkit.kinds.parts.go_syntax import texts
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.format import dns_label, dns_subdomain
 from simkit.meta.objects import Object

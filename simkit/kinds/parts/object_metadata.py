@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.gotext import texts
+from simkit.kinds.parts.go_syntax import texts
 from simkit.kinds.parts.metadata_maps import annotation_errors, label_errors
 from simkit.kinds.parts.structure_text import structure, structures
 from simkit.meta.fielderror import FieldError, invalid_value

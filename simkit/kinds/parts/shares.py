@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.bounds import below_zero
-from simkit.kinds.parts.gotext import number_or_text
+from simkit.kinds.parts.go_syntax import number_or_text
 from simkit.meta.fielderror import FieldError, invalid_value
 
 _PERCENT: Final = re.compile("[0-9]+%")

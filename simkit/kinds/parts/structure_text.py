@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.amounts import shown
 from simkit.kinds.parts.go_structures import fields_of, is_structure
-from simkit.kinds.parts.gotext import pointer, printed, text_map, texts
+from simkit.kinds.parts.go_syntax import pointer, printed, text_map, texts
 from simkit.meta.fielderror import Shown, quoted
 from simkit.meta.objects import Object
 

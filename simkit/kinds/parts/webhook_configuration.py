@@ -10,7 +10,7 @@ from simkit.kinds.parts.admission_rules import FAILURE_POLICIES, MATCH_POLICIES,
 from simkit.kinds.parts.bounds import qualified_webhook_faults, text_faults
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items, without_empty
-from simkit.kinds.parts.gotext import texts
+from simkit.kinds.parts.go_syntax import texts
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.policy_expressions import match_condition_faults, written
 from simkit.kinds.parts.webhook_client import client_faults

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.bounds import below_zero
-from simkit.kinds.parts.gotext import selector as shown_selector
-from simkit.kinds.parts.gotext import text_map
+from simkit.kinds.parts.go_syntax import selector as shown_selector
+from simkit.kinds.parts.go_syntax import text_map
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.pod.template import lasting_faults, template_faults
 from simkit.kinds.parts.pod.warnings import pod_warnings

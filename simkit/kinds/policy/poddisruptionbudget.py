@@ -10,7 +10,7 @@ from simkit.kinds.parts.bounds import below_zero
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.conditions import condition_faults
 from simkit.kinds.parts.drafts import kept_status
-from simkit.kinds.parts.gotext import number_or_text, pointer
+from simkit.kinds.parts.go_syntax import number_or_text, pointer
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, unsupported

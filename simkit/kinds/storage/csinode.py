@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items
-from simkit.kinds.parts.gotext import pointer, printed, struct, texts
+from simkit.kinds.parts.go_syntax import pointer, printed, struct, texts
 from simkit.kinds.parts.pod.volume_sources import driver_faults
 from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required

@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.kinds.parts.amounts import negative_faults
 from simkit.kinds.parts.bounds import FIXED, changed, text_faults
-from simkit.kinds.parts.gotext import selector as shown_selector
+from simkit.kinds.parts.go_syntax import selector as shown_selector
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.old_labels import selector_warnings
 from simkit.kinds.strategy import Strategy

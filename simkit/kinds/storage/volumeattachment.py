@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.kinds.parts.bounds import text_faults
 from simkit.kinds.parts.cells import created
 from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.gotext import pointer, printed, struct
+from simkit.kinds.parts.go_syntax import pointer, printed, struct
 from simkit.kinds.parts.pod.volume_sources import driver_faults
 from simkit.kinds.parts.volume_spec import default_sources, inline_volume_faults
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource

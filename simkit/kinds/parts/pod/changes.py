@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.difference import difference
-from simkit.kinds.parts.gotext import text_map
+from simkit.kinds.parts.go_syntax import text_map
 from simkit.kinds.parts.pod.containers import image_faults
 from simkit.kinds.parts.pod.quality import quality_of_service
 from simkit.kinds.parts.pod.scheduling import REQUIRED, toleration_faults

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.addresses import address_faults
-from simkit.kinds.parts.gotext import texts
+from simkit.kinds.parts.go_syntax import texts
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.format import dns_subdomain
 from simkit.meta.objects import Object

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.kinds.parts.gotext import whole_numbers
+from simkit.kinds.parts.go_syntax import whole_numbers
 from simkit.kinds.parts.pod.labels import name_faults
 from simkit.meta.fielderror import (
     OMITTED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.kinds.parts.gotext import printed, struct
+from simkit.kinds.parts.go_syntax import printed, struct
 from simkit.kinds.parts.label_selector import validate_label_selector
 from simkit.kinds.parts.pod.labels import name_faults
 from simkit.meta.fielderror import (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.kinds.parts.gotext import pointer, printed, struct
+from simkit.kinds.parts.go_syntax import pointer, printed, struct
 from simkit.kinds.parts.pod.paths import descending_faults
 from simkit.meta.fielderror import (
     CLUSTER_POLICY,

@@ -7,7 +7,7 @@ from ipaddress import IPv6Address
 from typing import Any, Final
 
 from simkit.kinds.parts.addresses import address, address_faults
-from simkit.kinds.parts.gotext import printed, struct
+from simkit.kinds.parts.go_syntax import printed, struct
 from simkit.kinds.parts.pod.annotations import annotation_change_faults
 from simkit.kinds.parts.pod.labels import name_faults
 from simkit.kinds.parts.pod.quality import quality_of_service

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from simkit.kinds.parts.gotext import texts
+from simkit.kinds.parts.go_syntax import texts
 from simkit.kinds.parts.pod.files import (
     config_map_faults,
     downward_faults,
