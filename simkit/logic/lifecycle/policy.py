@@ -8,8 +8,8 @@ from typing import Final
 from simkit.logic.lifecycle import rules_api, rules_command, rules_gates, rules_metrics, rules_versions
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import History
+from simkit.logic.lifecycle.edition import Vintage
 from simkit.logic.lifecycle.findings import Finding
-from simkit.logic.lifecycle.vintage import Vintage
 from simkit.meta.errors import SimkitError
 
 VINTAGES: Final = {

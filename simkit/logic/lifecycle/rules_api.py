@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import Element, Group, History, Version
+from simkit.logic.lifecycle.edition import Vintage
 from simkit.logic.lifecycle.findings import Finding
 from simkit.logic.lifecycle.stability import Track, track_of
-from simkit.logic.lifecycle.vintage import Vintage
 
 
 def nothing_goes_within_a_version(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from simkit.logic.lifecycle.calendar import Calendar, Span, add_months
 from simkit.logic.lifecycle.document import History
+from simkit.logic.lifecycle.edition import COMMANDS, Vintage
 from simkit.logic.lifecycle.findings import Finding, Weight
 from simkit.logic.lifecycle.stability import Track
-from simkit.logic.lifecycle.vintage import COMMANDS, Vintage
 
 _YEAR = 12
 

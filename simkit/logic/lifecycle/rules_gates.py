@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import Gate, History, Stage
+from simkit.logic.lifecycle.edition import GATE_TO_END, GATE_TO_STABLE, Vintage
 from simkit.logic.lifecycle.findings import Finding
-from simkit.logic.lifecycle.vintage import GATE_TO_END, GATE_TO_STABLE, Vintage
 
 
 def _first(gate: Gate, *stages: str) -> Stage | None:

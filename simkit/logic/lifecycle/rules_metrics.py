@@ -7,9 +7,9 @@ from typing import Literal
 
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import History
+from simkit.logic.lifecycle.edition import HIDDEN_AFTER, METRIC_END, METRIC_LIFE, Vintage
 from simkit.logic.lifecycle.findings import Finding
 from simkit.logic.lifecycle.stability import Track
-from simkit.logic.lifecycle.vintage import HIDDEN_AFTER, METRIC_END, METRIC_LIFE, Vintage
 from simkit.schema.releases import minor_of
 
 Visibility = Literal["shown", "deprecated", "hidden", "gone"]

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from simkit.logic.lifecycle.calendar import Calendar, Release, Span
 from simkit.logic.lifecycle.document import Group, History, Version
+from simkit.logic.lifecycle.edition import BETA, STABLE_ONCE, Vintage
 from simkit.logic.lifecycle.findings import Finding, Weight
 from simkit.logic.lifecycle.stability import Track, track_of
-from simkit.logic.lifecycle.vintage import BETA, STABLE_ONCE, Vintage
 
 
 def _each(history: History) -> Iterator[tuple[Group, Version]]:
