@@ -28,7 +28,7 @@ HIDDEN_AFTER: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Vintage:
+class Edition:
     """An edition of the policy."""
 
     name: str

@@ -8,21 +8,21 @@ from typing import Final
 from simkit.logic.lifecycle import rules_api, rules_command, rules_gates, rules_metrics, rules_versions
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import History
-from simkit.logic.lifecycle.edition import Vintage
+from simkit.logic.lifecycle.edition import Edition
 from simkit.logic.lifecycle.findings import Finding
 from simkit.meta.errors import SimkitError
 
 VINTAGES: Final = {
-    "A": Vintage("A", stable_stays=False, beta_must_end=False, replaced_as_stable=False),
-    "B": Vintage("B", stable_stays=True, beta_must_end=False, replaced_as_stable=False),
-    "C": Vintage("C", stable_stays=True, beta_must_end=True, replaced_as_stable=True),
+    "A": Edition("A", stable_stays=False, beta_must_end=False, replaced_as_stable=False),
+    "B": Edition("B", stable_stays=True, beta_must_end=False, replaced_as_stable=False),
+    "C": Edition("C", stable_stays=True, beta_must_end=True, replaced_as_stable=True),
 }
 """Editions of the policy: until January 2022, from then on, and the present one.
 
 The present one also limits betas upwards and brought rules 5c and 8: what only it forbids is a notice under the others.
 """
 
-Rule = Callable[[History, Calendar, Vintage], Iterator[Finding]]
+Rule = Callable[[History, Calendar, Edition], Iterator[Finding]]
 
 RULES: Final[tuple[Rule, ...]] = (
     rules_api.nothing_goes_within_a_version,

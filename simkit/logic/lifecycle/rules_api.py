@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from simkit.logic.lifecycle.calendar import Calendar
 from simkit.logic.lifecycle.document import Element, Group, History, Version
-from simkit.logic.lifecycle.edition import Vintage
+from simkit.logic.lifecycle.edition import Edition
 from simkit.logic.lifecycle.findings import Finding
 from simkit.logic.lifecycle.stability import Track, track_of
 
 
-def nothing_goes_within_a_version(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+def nothing_goes_within_a_version(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
     """Rule 1: an element is removed only by a new version, and never changed significantly within one."""
     groups = {group.name: group for group in history.groups}
     for element in history.elements:
@@ -48,7 +48,7 @@ def _about(versions: Sequence[Version], element: Element) -> list[Version]:
     return of_kind or named
 
 
-def numbers_are_not_reused(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+def numbers_are_not_reused(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
     """The binary side of rule 1: a number means one field forever."""
     owners: dict[tuple[str, int], str] = {}
     for field in sorted(history.protobuf, key=lambda each: calendar.place(each.introduced) if each.introduced else 0):
@@ -58,7 +58,7 @@ def numbers_are_not_reused(history: History, calendar: Calendar, vintage: Vintag
             yield Finding("1", f"protobuf field {field.message}.{field.name}", text)
 
 
-def round_trips(history: History, calendar: Calendar, vintage: Vintage) -> Iterator[Finding]:
+def round_trips(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
     """Rule 2: objects come through other versions of a release and back without loss."""
     for trip in history.round_trips:
         if trip.lost:
