@@ -4,13 +4,13 @@ from simkit.logic.lifecycle.calendar import Calendar, Release
 from simkit.logic.lifecycle.document import History
 from simkit.logic.lifecycle.findings import Finding
 from simkit.logic.lifecycle.plan import Plan, Step, plan
-from simkit.logic.lifecycle.policy import VINTAGES, check
+from simkit.logic.lifecycle.policy import EDITIONS, check
 from simkit.logic.lifecycle.reading import read_history
 from simkit.logic.lifecycle.sources import of_definitions, of_releases
 from simkit.logic.lifecycle.stability import Track, track_of
 
 __all__ = [
-    "VINTAGES",
+    "EDITIONS",
     "Calendar",
     "Finding",
     "History",

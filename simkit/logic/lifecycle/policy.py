@@ -12,7 +12,7 @@ from simkit.logic.lifecycle.edition import Edition
 from simkit.logic.lifecycle.findings import Finding
 from simkit.meta.errors import SimkitError
 
-VINTAGES: Final = {
+EDITIONS: Final = {
     "A": Edition("A", stable_stays=False, beta_must_end=False, replaced_as_stable=False),
     "B": Edition("B", stable_stays=True, beta_must_end=False, replaced_as_stable=False),
     "C": Edition("C", stable_stays=True, beta_must_end=True, replaced_as_stable=True),
@@ -68,7 +68,7 @@ def check(history: History, *, vintage: str = "C") -> list[Finding]:
     >>> print(check(history)[0])  # doctest: +ELLIPSIS
     4a: shop.example.com/v1beta1: removed 1 release, 4.1 months after its deprecation in 1.29...from 1.32 (2024-12-11)
     """
-    if vintage not in VINTAGES:
-        raise SimkitError(f"there is no edition {vintage!r} of the policy; choose from {', '.join(VINTAGES)}")
+    if vintage not in EDITIONS:
+        raise SimkitError(f"there is no edition {vintage!r} of the policy; choose from {', '.join(EDITIONS)}")
     calendar = history.calendar
-    return [finding for rule in RULES for finding in rule(history, calendar, VINTAGES[vintage])]
+    return [finding for rule in RULES for finding in rule(history, calendar, EDITIONS[vintage])]
