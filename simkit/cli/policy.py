@@ -11,7 +11,7 @@ from simkit.meta.errors import SimkitError
 EXAMPLES = """\
 examples:
   simkit policy check api-history.yaml
-  simkit policy check --kubernetes flowcontrol.apiserver.k8s.io --vintage A
+  simkit policy check --kubernetes flowcontrol.apiserver.k8s.io --edition A
   simkit policy plan api-history.yaml shop.example.com v1 --start 1.36
 
 A history names releases with dates, and groups with versions: introduced, deprecated, removed, replacement.
@@ -36,7 +36,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     check.add_argument("--kubernetes", nargs="*", metavar="GROUP", help="the history of Kubernetes, of some groups")
     check.add_argument("--fields", action="store_true", help="with --kubernetes: compare the fields of kinds too")
     check.add_argument("--gates", action="store_true", help="with --kubernetes: judge the lives of feature gates too")
-    check.add_argument("--vintage", default="C", choices=("A", "B", "C"), help="edition of the policy (default C)")
+    check.add_argument("--edition", default="C", choices=("A", "B", "C"), help="edition of the policy (default C)")
     check.add_argument("--breaches", action="store_true", help="leave out overruns and notices")
     add_output(check)
     plan = parts.add_parser("plan", help="the earliest schedule that the policy allows")
@@ -62,7 +62,7 @@ def _check(args: argparse.Namespace) -> int:
         history = read_history(args.file)
     else:
         history = of_releases(args.kubernetes or None, fields=args.fields, gates=args.gates)
-    found = check(history, vintage=args.vintage)
+    found = check(history, edition=args.edition)
     shown = [each for each in found if each.weight == "breach" or not args.breaches]
     rows = [
         {

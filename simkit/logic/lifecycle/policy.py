@@ -49,12 +49,12 @@ RULES: Final[tuple[Rule, ...]] = (
 """Rules 1 to 11b in the order of the policy."""
 
 
-def check(history: History, *, vintage: str = "C") -> list[Finding]:
+def check(history: History, *, edition: str = "C") -> list[Finding]:
     """What a history breaks, in the order of the rules; empty when it complies.
 
     Parameters
     ----------
-    vintage
+    edition
         The edition of the policy: A, B or C. What was scheduled before 2022 is to be judged under A.
 
     Examples
@@ -68,7 +68,7 @@ def check(history: History, *, vintage: str = "C") -> list[Finding]:
     >>> print(check(history)[0])  # doctest: +ELLIPSIS
     4a: shop.example.com/v1beta1: removed 1 release, 4.1 months after its deprecation in 1.29...from 1.32 (2024-12-11)
     """
-    if vintage not in EDITIONS:
-        raise SimkitError(f"there is no edition {vintage!r} of the policy; choose from {', '.join(EDITIONS)}")
+    if edition not in EDITIONS:
+        raise SimkitError(f"there is no edition {edition!r} of the policy; choose from {', '.join(EDITIONS)}")
     calendar = history.calendar
-    return [finding for rule in RULES for finding in rule(history, calendar, EDITIONS[vintage])]
+    return [finding for rule in RULES for finding in rule(history, calendar, EDITIONS[edition])]

@@ -11,7 +11,7 @@ from simkit.logic.lifecycle.findings import Finding
 from simkit.logic.lifecycle.stability import Track, track_of
 
 
-def nothing_goes_within_a_version(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def nothing_goes_within_a_version(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 1: an element is removed only by a new version, and never changed significantly within one."""
     groups = {group.name: group for group in history.groups}
     for element in history.elements:
@@ -48,7 +48,7 @@ def _about(versions: Sequence[Version], element: Element) -> list[Version]:
     return of_kind or named
 
 
-def numbers_are_not_reused(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def numbers_are_not_reused(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """The binary side of rule 1: a number means one field forever."""
     owners: dict[tuple[str, int], str] = {}
     for field in sorted(history.protobuf, key=lambda each: calendar.place(each.introduced) if each.introduced else 0):
@@ -58,7 +58,7 @@ def numbers_are_not_reused(history: History, calendar: Calendar, vintage: Editio
             yield Finding("1", f"protobuf field {field.message}.{field.name}", text)
 
 
-def round_trips(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def round_trips(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 2: objects come through other versions of a release and back without loss."""
     for trip in history.round_trips:
         if trip.lost:

@@ -13,7 +13,7 @@ from simkit.logic.lifecycle.stability import Track
 _YEAR = 12
 
 
-def flags_work_long_enough(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def flags_work_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rules 5a and 5b: for users longer than for administrators, alpha ones not at all."""
     for flag in history.flags:
         span = COMMANDS.get((flag.audience, Track.named(flag.stability)))
@@ -29,9 +29,9 @@ def flags_work_long_enough(history: History, calendar: Calendar, vintage: Editio
             yield Finding(rule, name, text, earliest=calendar.after(flag.deprecated, span))
 
 
-def flags_have_stable_replacements(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def flags_have_stable_replacements(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 5c: not deprecated in favour of something less stable."""
-    weight: Weight = "breach" if vintage.replaced_as_stable else "notice"
+    weight: Weight = "breach" if edition.replaced_as_stable else "notice"
     for flag in history.flags:
         instead = flag.replacement
         if flag.deprecated and instead and Track.named(instead.stability) < Track.named(flag.stability):
@@ -39,14 +39,14 @@ def flags_have_stable_replacements(history: History, calendar: Calendar, vintage
             yield Finding("5c", f"flag {flag.name}", text, weight)
 
 
-def flags_warn(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def flags_warn(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 6: each use of a deprecated element warns."""
     for flag in history.flags:
         if flag.deprecated and not flag.warns:
             yield Finding("6", f"flag {flag.name}", f"deprecated in {flag.deprecated}, and its use does not warn")
 
 
-def behaviors_work_for_a_year(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def behaviors_work_for_a_year(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 7: a significant behaviour works for a year after its end was announced, however many releases that is."""
     for behavior in history.behaviors:
         if not behavior.removed or not behavior.significant:
@@ -63,9 +63,9 @@ def behaviors_work_for_a_year(history: History, calendar: Calendar, vintage: Edi
             yield Finding("7", name, text, earliest=calendar.after(behavior.deprecated, Span(0, _YEAR)))
 
 
-def features_have_stable_replacements(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def features_have_stable_replacements(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 8: not deprecated in favour of something less stable that is ours; what is not ours needs a way there."""
-    weight: Weight = "breach" if vintage.replaced_as_stable else "notice"
+    weight: Weight = "breach" if edition.replaced_as_stable else "notice"
     for behavior in history.behaviors:
         instead, name = behavior.replacement, f"behaviour {behavior.name}"
         if not behavior.deprecated or instead is None:

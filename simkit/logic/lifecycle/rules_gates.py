@@ -14,7 +14,7 @@ def _first(gate: Gate, *stages: str) -> Stage | None:
     return next((each for each in gate.stages if each.stage in stages), None)
 
 
-def gates_work_long_enough(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def gates_work_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 9: a gate is accepted for some time after its feature became stable or was given up."""
     for gate in history.gates:
         if not gate.removed:
@@ -35,7 +35,7 @@ def gates_work_long_enough(history: History, calendar: Calendar, vintage: Editio
             yield Finding("9", name, text, earliest=calendar.after(end.release, span))
 
 
-def gates_have_the_right_states(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def gates_have_the_right_states(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 9: alpha off; beta on and free; stable on, without effect, refusing to be switched off."""
     wanted = {"alpha": (False, False), "beta": (True, False), "ga": (True, True)}
     for gate in history.gates:
@@ -51,7 +51,7 @@ def gates_have_the_right_states(history: History, calendar: Calendar, vintage: E
                 yield Finding("9", name, f"can still be switched off as {stage.stage} in {stage.release}", "notice")
 
 
-def deprecated_gates_are_told(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def deprecated_gates_are_told(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 10: using one warns, and release notes and help tell of it, and whether it still does something."""
     for gate in history.gates:
         if _first(gate, "ga", "deprecated") is None:

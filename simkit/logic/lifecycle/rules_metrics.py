@@ -15,7 +15,7 @@ from simkit.schema.releases import minor_of
 Visibility = Literal["shown", "deprecated", "hidden", "gone"]
 
 
-def metrics_live_long_enough(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def metrics_live_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 11a: counted from the introduction, until the metric is hidden or gone, whichever is first."""
     for metric in history.metrics:
         span, end = METRIC_LIFE.get(Track.named(metric.stability)), metric.hidden or metric.removed
@@ -25,7 +25,7 @@ def metrics_live_long_enough(history: History, calendar: Calendar, vintage: Edit
             yield Finding("11a", f"metric {metric.name}", text, earliest=calendar.after(metric.introduced, span))
 
 
-def deprecated_metrics_stay_long_enough(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def deprecated_metrics_stay_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 11b: counted from the deprecation, until the metric is hidden or gone, whichever is first."""
     for metric in history.metrics:
         span, end = METRIC_END.get(Track.named(metric.stability)), metric.hidden or metric.removed
@@ -43,7 +43,7 @@ def deprecated_metrics_stay_long_enough(history: History, calendar: Calendar, vi
             yield Finding("11b", name, f"removed in {metric.removed} without having been hidden for a release")
 
 
-def deprecated_metrics_are_told(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def deprecated_metrics_are_told(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 11b: the description says since when, and the registration warns."""
     for metric in history.metrics:
         if not metric.deprecated:

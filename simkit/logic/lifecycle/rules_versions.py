@@ -29,7 +29,7 @@ def serves(version: Version, place: int, calendar: Calendar) -> bool:
     return start <= place and (not version.removed or place < calendar.place(version.removed))
 
 
-def replacements_are_as_stable(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def replacements_are_as_stable(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 3: deprecated in favour of something at least as stable, which is there when that is said."""
     for group, version in _each(history):
         if not version.deprecated or not version.replacement:
@@ -66,7 +66,7 @@ def _versions(history: History, group: str, name: str, of: Version) -> list[Vers
     return [each for each in found if not of.kinds or not each.kinds or set(of.kinds) & set(each.kinds)]
 
 
-def stable_versions_stay(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def stable_versions_stay(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 4a, stable: may be deprecated, never removed within a major version of the project.
 
     The first edition wanted a year and three releases instead.
@@ -74,7 +74,7 @@ def stable_versions_stay(history: History, calendar: Calendar, vintage: Edition)
     for group, version in _each(history):
         if version.track is not Track.GA or not version.removed:
             continue
-        if vintage.stable_stays:
+        if edition.stable_stays:
             if not _outlived_its_major(version, calendar):
                 text = f"a stable version, removed in {version.removed}"
                 yield Finding("4a", _name(group, version), text)
@@ -97,9 +97,9 @@ def _without_warning(name: str, version: Version, calendar: Calendar, span: Span
     return Finding("4a", name, text, earliest=calendar.after(version.removed, span))
 
 
-def betas_are_deprecated_in_time(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def betas_are_deprecated_in_time(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 4a, beta, upwards: deprecated at most nine months or three releases after its introduction."""
-    weight: Weight = "breach" if vintage.beta_must_end else "notice"
+    weight: Weight = "breach" if edition.beta_must_end else "notice"
     for group, version in _each(history):
         if version.track is not Track.BETA or not version.introduced:
             continue
@@ -112,7 +112,7 @@ def betas_are_deprecated_in_time(history: History, calendar: Calendar, vintage: 
         yield Finding("4a", _name(group, version), text, weight)
 
 
-def betas_are_served_long_enough(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def betas_are_served_long_enough(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 4a, beta, downwards: served for nine months and three releases after its deprecation, then no longer."""
     for group, version in _each(history):
         if version.track is not Track.BETA:
@@ -122,7 +122,7 @@ def betas_are_served_long_enough(history: History, calendar: Calendar, vintage: 
             yield _without_warning(name, version, calendar, BETA)
         elif version.removed and not calendar.passed(version.deprecated, version.removed, BETA):
             yield _too_early("4a", name, version, calendar)
-        elif version.deprecated and vintage.beta_must_end:
+        elif version.deprecated and edition.beta_must_end:
             yield from _overrun(name, version, calendar)
 
 
@@ -142,7 +142,7 @@ def _too_early(rule: str, name: str, version: Version, calendar: Calendar) -> Fi
     return Finding(rule, name, text, earliest=calendar.after(version.deprecated, span))
 
 
-def stored_versions_stay_readable(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def stored_versions_stay_readable(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 4a's note: what was ever stored can be read for ever."""
     for group, version in _each(history):
         if version.decodable_until and version.name in group.storage.values():
@@ -150,7 +150,7 @@ def stored_versions_stay_readable(history: History, calendar: Calendar, vintage:
             yield Finding("4a", _name(group, version), text)
 
 
-def preferred_and_stored_versions_overlap(history: History, calendar: Calendar, vintage: Edition) -> Iterator[Finding]:
+def preferred_and_stored_versions_overlap(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """Rule 4b: they move on only after a release that serves the old and the new one, so that a rollback works.
 
     Moves away from an alpha are exempt, as in the policy's own table.

@@ -42,10 +42,10 @@ def worked(**changes: dict[str, Any]) -> History:
     return History.model_validate(document)
 
 
-@pytest.mark.parametrize("vintage", ["B", "C"])
-def test_the_worked_timeline_complies(vintage: str) -> None:
+@pytest.mark.parametrize("edition", ["B", "C"])
+def test_the_worked_timeline_complies(edition: str) -> None:
     """The policy's own table breaks nothing."""
-    assert check(worked(), vintage=vintage) == []
+    assert check(worked(), edition=edition) == []
 
 
 def test_the_worked_timeline_serves_what_the_table_says() -> None:
@@ -58,10 +58,10 @@ def test_the_worked_timeline_serves_what_the_table_says() -> None:
 def test_stable_versions_could_go_under_the_first_edition_only() -> None:
     """The first edition's table ends with the removal of v1, which the present one forbids."""
     history = worked(v1={"removed": "X+17"})
-    assert check(history, vintage="A") == []
+    assert check(history, edition="A") == []
     assert [(each.rule, each.element) for each in check(history)] == [("4a", "example.com/v1")]
     early = worked(v1={"removed": "X+14"})
-    assert [str(each.earliest) for each in check(early, vintage="A")] == ["X+15 (2025-01-15)"]
+    assert [str(each.earliest) for each in check(early, edition="A")] == ["X+15 (2025-01-15)"]
 
 
 @pytest.mark.parametrize(
@@ -158,14 +158,14 @@ def test_documents_are_refused_with_every_fault() -> None:
 def test_an_unknown_edition_is_refused() -> None:
     """The error names the editions."""
     with pytest.raises(SimkitError, match="choose from A, B, C"):
-        check(worked(), vintage="D")
+        check(worked(), edition="D")
 
 
 # Real histories
 
 
-def of_group(name: str, vintage: str) -> set[tuple[str, str, str]]:
-    return {(each.rule, each.element, each.weight) for each in check(of_releases([name]), vintage=vintage)}
+def of_group(name: str, edition: str) -> set[tuple[str, str, str]]:
+    return {(each.rule, each.element, each.weight) for each in check(of_releases([name]), edition=edition)}
 
 
 def test_the_last_beta_of_flow_control_complied() -> None:

@@ -16,10 +16,10 @@ GROUP = "groups: [{name: g, versions: [%s]}]"
 V1 = "{name: v1, introduced: r0}"
 
 
-def found(document: str, vintage: str = "C") -> list[tuple[str, str]]:
+def found(document: str, edition: str = "C") -> list[tuple[str, str]]:
     """Rule and weight of each finding."""
     history = read_history(RELEASES + textwrap.dedent(document) + "\n")
-    return [(each.rule, each.weight) for each in check(history, vintage=vintage)]
+    return [(each.rule, each.weight) for each in check(history, edition=edition)]
 
 
 def element(sort: str, name: str, more: str = "", version: str = "v1") -> str:
@@ -91,7 +91,7 @@ def test_rule_3(replacement: str, breaks: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "vintage", "expected"),
+    ("version", "edition", "expected"),
     [
         ("{name: v1, introduced: r0}", "C", []),
         ("{name: v1, introduced: r0, deprecated: r1}", "C", []),
@@ -110,9 +110,9 @@ def test_rule_3(replacement: str, breaks: bool) -> None:
         ("{name: v1alpha1, introduced: r0, removed: r1}", "C", []),
     ],
 )
-def test_rule_4a_in_its_editions(version: str, vintage: str, expected: list[tuple[str, str]]) -> None:
+def test_rule_4a_in_its_editions(version: str, edition: str, expected: list[tuple[str, str]]) -> None:
     """Stable ones stay, betas come to their end in time and not before, alphas go when they like."""
-    assert sorted(found(GROUP % version, vintage)) == sorted(expected)
+    assert sorted(found(GROUP % version, edition)) == sorted(expected)
 
 
 MAJORS = (
@@ -168,13 +168,13 @@ def test_elements_that_are_of_no_kind_go_with_all_of_their_version() -> None:
     assert ("1", "breach") not in found(f"{GROUP % (versions % 'r5')}\n{went % ('field', 'Shop.size')}")
 
 
-@pytest.mark.parametrize("vintage", ["A", "B"])
-def test_replacements_were_free_in_the_first_editions(vintage: str) -> None:
+@pytest.mark.parametrize("edition", ["A", "B"])
+def test_replacements_were_free_in_the_first_editions(edition: str) -> None:
     """Rules 5c and 8 came with the present one."""
     less = "replacement: {name: other, stability: beta}"
     document = f"flags: [{{name: --a, introduced: r0, deprecated: r1, {less}}}]"
     document += f"\nbehaviors: [{{name: a, introduced: r0, deprecated: r1, {less}}}]"
-    assert found(document, vintage) == [("5c", "notice"), ("8", "notice")]
+    assert found(document, edition) == [("5c", "notice"), ("8", "notice")]
     assert found(document) == [("5c", "breach"), ("8", "breach")]
 
 
