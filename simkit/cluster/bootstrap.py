@@ -9,7 +9,7 @@ from urllib.parse import quote
 from simkit.cluster.first_objects import AUTHENTICATION, first_objects
 from simkit.engine.controllers.apiservices import registered
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.handler_chain import travel
 from simkit.logic.rbac.defaults import outdated_bindings, reconcile
 from simkit.meta.domain import (
     API_SERVER,

@@ -14,7 +14,7 @@ from simkit.cluster.options import Options
 from simkit.cluster.questions import Questions
 from simkit.cluster.releases import at_release
 from simkit.cluster.without import switched_off
-from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.handler_chain import travel
 from simkit.meta.attributes import Decision
 from simkit.meta.collector import resting_collector
 from simkit.meta.errors import StatusError

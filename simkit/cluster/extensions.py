@@ -20,8 +20,8 @@ from simkit.engine.controllers.served import as_served
 from simkit.engine.outside.conversion import Conversions
 from simkit.engine.outside.gateway import Gateway
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.handler_chain import travel
 from simkit.engine.pipeline.request_info import parse_request_info
-from simkit.engine.pipeline.road import travel
 from simkit.engine.seams import Store
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError

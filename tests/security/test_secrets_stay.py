@@ -13,7 +13,7 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.http import certificates, clientconfig
 from simkit.engine.pipeline import paths
-from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.handler_chain import travel
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.jws import PrivateKey, Signer
-from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.handler_chain import travel
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.message import Request
 

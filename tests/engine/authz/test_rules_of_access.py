@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from simkit.cluster import bootstrap
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.handler_chain import travel
 from simkit.meta.attributes import Attributes
 from simkit.meta.identity import AUTHENTICATED, Identity, service_account
 from simkit.meta.message import Request

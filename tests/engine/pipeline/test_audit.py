@@ -19,7 +19,7 @@ from simkit.engine.pipeline.audit_files import RotatingFile
 from simkit.engine.pipeline.audit_policy import parse
 from simkit.engine.pipeline.audit_settings import Batching
 from simkit.engine.pipeline.audit_sinks import Batched, Posts
-from simkit.engine.pipeline.road import travel
+from simkit.engine.pipeline.handler_chain import travel
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity

@@ -10,8 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
+from simkit.engine.pipeline.handler_chain import travel
 from simkit.engine.pipeline.metrics import SECONDS, Metrics
-from simkit.engine.pipeline.road import travel
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 
