@@ -36,8 +36,8 @@ from simkit.engine.pipeline.engine import Engine, Parts
 from simkit.engine.pipeline.flow.control import FlowControl
 from simkit.engine.pipeline.limits import Limits, Room
 from simkit.engine.pipeline.metrics import Metrics
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.restored import restored
-from simkit.engine.pipeline.served import Served
 from simkit.engine.pipeline.stability import shown_hidden
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.deletion import expire

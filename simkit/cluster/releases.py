@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.seams import Store
 from simkit.logic.rbac.releases import assumed
 from simkit.meta.names import Key

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.seams import Review
 from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import Object

@@ -12,7 +12,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.negotiation import PROTOBUF, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import components, patch, read, remove, watch, write
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route

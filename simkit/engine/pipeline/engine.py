@@ -12,7 +12,7 @@ from simkit.engine.authn.config import Authentication
 from simkit.engine.pipeline.limits import Limits, Room
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.registered import Registration, Registrations, Remote
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
 from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, Store

@@ -10,7 +10,7 @@ import yaml
 
 from simkit.engine.pipeline import binary, table
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML, Wanted
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.seams import Entry
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, not_acceptable

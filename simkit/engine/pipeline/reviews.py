@@ -10,7 +10,7 @@ from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.connections import CONNECTIONS
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.kinds.parts.structure_text import structure
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import timestamp

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.kinds.apiextensions.customresource import column_definitions
 from simkit.meta.domain import META_GROUP
 from simkit.meta.names import GroupVersionResource

@@ -14,7 +14,7 @@ from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.kinds.index import rules_of
 from simkit.language.merge.managers import track_update

@@ -9,7 +9,7 @@ from typing import Any, Final
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import owners
 from simkit.engine.seams import Operation, Review
 from simkit.kinds.apiextensions.default_faults import has_unknown

@@ -9,7 +9,7 @@ from simkit.engine.pipeline import bodies
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import Gatekeeper, converter, reset_fields
 from simkit.engine.pipeline.verbs.write import answer

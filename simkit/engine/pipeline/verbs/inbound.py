@@ -9,7 +9,7 @@ from simkit.engine.pipeline import binary, bodies, custombody
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupVersion, GroupVersionKind

@@ -10,7 +10,7 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs.select import Selection, selection
 from simkit.engine.registry import paging
 from simkit.engine.seams import Compacted, Entry, Future

@@ -10,7 +10,7 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs.admit import Gatekeeper
 from simkit.engine.pipeline.verbs.read import Page
 from simkit.engine.pipeline.verbs.select import selection

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simkit.engine.pipeline.options import ListOptions
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.seams import Entry
 from simkit.meta import fields, labels
 from simkit.meta.errors import bad_request

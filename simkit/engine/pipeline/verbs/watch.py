@@ -20,7 +20,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics import route
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, STREAMS, YAML, Wanted
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs.read import Reach
 from simkit.engine.pipeline.verbs.select import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry

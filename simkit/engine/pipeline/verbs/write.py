@@ -6,7 +6,7 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.served import Served
+from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound, owners
 from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker
 from simkit.engine.registry.write import Outcome, Write
