@@ -14,7 +14,7 @@ import orjson
 from simkit.engine.aggregation.stream import RemoteStream
 from simkit.engine.outside.address import Peer, Unreachable
 from simkit.engine.outside.gateway import Gateway, Uncalled
-from simkit.engine.pipeline.registered import Registration
+from simkit.engine.pipeline.api_services import Registration
 from simkit.engine.pipeline.request_context import RequestContext as Asked
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS, Identity

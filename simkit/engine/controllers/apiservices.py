@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.runner import Client
-from simkit.engine.pipeline.registered import SERVICES, Registration, registration
+from simkit.engine.pipeline.api_services import SERVICES, Registration, registration
 from simkit.engine.seams import Change
 from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
 from simkit.meta.clock import Clock, timestamp

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from simkit.engine.pipeline.api_services import Registration
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.registered import Registration
 from simkit.schema import discovery
 from simkit.schema.catalogue import Group
 
