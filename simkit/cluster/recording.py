@@ -11,7 +11,7 @@ from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
-    from simkit.engine.pipeline.audit import Audit
+    from simkit.engine.pipeline.audit.auditor import Audit
     from simkit.engine.pipeline.audit_format import Event
     from simkit.engine.pipeline.audit_policy import Policy
     from simkit.engine.pipeline.audit_settings import LogSettings, WebhookSettings
@@ -26,7 +26,7 @@ def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool =
     """
     if options.audit_policy is None:
         return None
-    from simkit.engine.pipeline.audit import Audit
+    from simkit.engine.pipeline.audit.auditor import Audit
     from simkit.engine.pipeline.audit_sinks import Memory
 
     sinks: list[Sink] = [Memory(options.audit_memory)] if options.audit_memory else []

@@ -27,7 +27,7 @@ from simkit.schema.gates import chosen
 from simkit.schema.withheld import FieldGates
 
 if TYPE_CHECKING:
-    from simkit.engine.pipeline.audit import Audit
+    from simkit.engine.pipeline.audit.auditor import Audit
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _CONNECTING = ("/exec", "/attach", "/portforward", "/proxy")

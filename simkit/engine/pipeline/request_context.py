@@ -11,7 +11,7 @@ from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 
 if TYPE_CHECKING:
-    from simkit.engine.pipeline.audit import Record
+    from simkit.engine.pipeline.audit.auditor import Record
     from simkit.engine.pipeline.flow.level import Flow, Ticket
 
 
