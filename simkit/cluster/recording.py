@@ -50,7 +50,7 @@ def _policy(given: Policy | str | Path) -> Policy:
 def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Sink]:
     from simkit.engine.outside.call import Caller
     from simkit.engine.outside.clientfile import read
-    from simkit.engine.pipeline.audit_files import RotatingFile
+    from simkit.engine.pipeline.audit.rotating_file import RotatingFile
     from simkit.engine.pipeline.audit_sinks import Lines, Posts
 
     found: list[Sink] = []

@@ -15,7 +15,7 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.outside.call import Caller
 from simkit.engine.outside.clientfile import read
-from simkit.engine.pipeline.audit_files import RotatingFile
+from simkit.engine.pipeline.audit.rotating_file import RotatingFile
 from simkit.engine.pipeline.audit_policy import parse
 from simkit.engine.pipeline.audit_settings import Batching
 from simkit.engine.pipeline.audit_sinks import Batched, Posts

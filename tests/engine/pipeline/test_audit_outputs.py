@@ -13,7 +13,7 @@ import pytest
 from simkit.cli import main
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.audit_files import RotatingFile
+from simkit.engine.pipeline.audit.rotating_file import RotatingFile
 from simkit.engine.pipeline.audit_format import Event, fitted, legacy_line
 from simkit.engine.pipeline.audit_settings import Batching, LogSettings, Truncation
 from simkit.engine.pipeline.audit_sinks import Batched, Direct, Fitting, NotTaken
