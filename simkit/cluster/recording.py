@@ -12,7 +12,7 @@ from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Audit
-    from simkit.engine.pipeline.audit_format import Event
+    from simkit.engine.pipeline.audit.event_format import Event
     from simkit.engine.pipeline.audit_policy import Policy
     from simkit.engine.pipeline.audit_settings import LogSettings, WebhookSettings
     from simkit.engine.pipeline.audit_sinks import Backend, Sink

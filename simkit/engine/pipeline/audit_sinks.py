@@ -12,8 +12,8 @@ from typing import Final, Protocol
 import orjson
 
 from simkit.engine.outside.call import Caller, CallFailed
+from simkit.engine.pipeline.audit.event_format import LINES, Event, fitted
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
-from simkit.engine.pipeline.audit_format import LINES, Event, fitted
 from simkit.engine.pipeline.audit_policy import AUDIT_GROUP
 from simkit.engine.pipeline.audit_settings import Batching, Form, Truncation
 

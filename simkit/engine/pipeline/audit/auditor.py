@@ -11,7 +11,7 @@ from typing import Any, Final
 from simkit.engine.authz.wording import harmless
 from simkit.engine.pipeline import audit_objects
 from simkit.engine.pipeline.asking import user_info
-from simkit.engine.pipeline.audit_format import Event
+from simkit.engine.pipeline.audit.event_format import Event
 from simkit.engine.pipeline.audit_policy import AUDIT_GROUP, STAGES, Choice, Policy
 from simkit.engine.pipeline.audit_sinks import NotTaken, Sink
 from simkit.engine.pipeline.limits import is_long
