@@ -9,8 +9,8 @@ from itertools import islice
 from typing import Any, Final
 
 from simkit.engine.authz.wording import harmless
-from simkit.engine.pipeline import audit_objects
 from simkit.engine.pipeline.asking import user_info
+from simkit.engine.pipeline.audit import event_objects
 from simkit.engine.pipeline.audit.event_format import Event
 from simkit.engine.pipeline.audit_policy import AUDIT_GROUP, STAGES, Choice, Policy
 from simkit.engine.pipeline.audit_sinks import NotTaken, Sink
@@ -150,18 +150,18 @@ class Record:
     def _objects(self, response: Response | None) -> Mapping[str, Any]:
         found: dict[str, Any] = {}
         exchange, level = self._exchange, self.choice.level
-        sent = audit_objects.sent(exchange) if response is not None else None
+        sent = event_objects.sent(exchange) if response is not None else None
         if exchange.target.is_resource:
-            found["objectRef"] = audit_objects.reference(exchange.target, sent)
+            found["objectRef"] = event_objects.reference(exchange.target, sent)
         if response is None:
             return found
-        status, answered = audit_objects.answered(exchange, response, whole=level == "RequestResponse")
+        status, answered = event_objects.answered(exchange, response, whole=level == "RequestResponse")
         found["responseStatus"] = status
         omit = self.choice.omit_managed_fields
         if sent is not None and level in ("Request", "RequestResponse"):
-            found["requestObject"] = audit_objects.shown(sent, exchange.target, omit_managed_fields=omit)
+            found["requestObject"] = event_objects.shown(sent, exchange.target, omit_managed_fields=omit)
         if answered is not None and level == "RequestResponse":
-            found["responseObject"] = audit_objects.shown(answered, exchange.target, omit_managed_fields=omit)
+            found["responseObject"] = event_objects.shown(answered, exchange.target, omit_managed_fields=omit)
         return found
 
 
