@@ -13,7 +13,7 @@ from simkit.meta.clock import Clock
 
 if TYPE_CHECKING:
     from simkit.engine.authz.webhook import ReviewVersion
-    from simkit.engine.pipeline.audit_policy import Policy
+    from simkit.engine.pipeline.audit.policy import Policy
 
 LATEST = "1.30"
 

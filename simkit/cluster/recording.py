@@ -13,7 +13,7 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Audit
     from simkit.engine.pipeline.audit.event_format import Event
-    from simkit.engine.pipeline.audit_policy import Policy
+    from simkit.engine.pipeline.audit.policy import Policy
     from simkit.engine.pipeline.audit_settings import LogSettings, WebhookSettings
     from simkit.engine.pipeline.audit_sinks import Backend, Sink
     from simkit.engine.pipeline.metrics import Metrics
@@ -37,7 +37,7 @@ def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool =
 
 def _policy(given: Policy | str | Path) -> Policy:
     """The policy of a file, or one that records everything at a level."""
-    from simkit.engine.pipeline.audit_policy import Level, Policy, everything, load
+    from simkit.engine.pipeline.audit.policy import Level, Policy, everything, load
 
     if isinstance(given, Policy):
         return given

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.engine.pipeline.audit_policy import Policy, load, parse
+from simkit.engine.pipeline.audit.policy import Policy, load, parse
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
