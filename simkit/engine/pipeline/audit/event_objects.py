@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.pipeline import binary, bodies
-from simkit.engine.pipeline.audit_secrets import message_scrubbed, scrubbed
+from simkit.engine.pipeline.audit.secrets import message_scrubbed, scrubbed
 from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
