@@ -60,7 +60,7 @@ def _add_batching(group: Any, prefix: str, usual: Mapping[str, Any]) -> None:
 
 def options(args: argparse.Namespace) -> dict[str, Any]:
     """What the flags say, by the name of the option. Raises SimkitError."""
-    from simkit.engine.pipeline.audit_settings import LogSettings, WebhookSettings
+    from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
 
     sizes = [getattr(args, f"audit_log_{name}") for name, _ in _SIZES.values()]
     for (name, _), value in zip(_SIZES.values(), sizes, strict=True):
@@ -86,7 +86,7 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _batching(args: argparse.Namespace, prefix: str) -> Any:
-    from simkit.engine.pipeline.audit_settings import Batching
+    from simkit.engine.pipeline.audit.settings import Batching
 
     def given(name: str) -> Any:
         return getattr(args, f"audit_{prefix}_batch_{name}")
@@ -121,7 +121,7 @@ def _faults(batching: Any, prefix: str) -> list[str]:
 
 
 def _truncation(args: argparse.Namespace, prefix: str) -> Any:
-    from simkit.engine.pipeline.audit_settings import Truncation
+    from simkit.engine.pipeline.audit.settings import Truncation
 
     enabled, event, batch = (
         getattr(args, f"audit_{prefix}_truncate_{name}") for name in ("enabled", "max_event_size", "max_batch_size")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simkit.engine.pipeline.audit_settings import LogSettings, WebhookSettings
+from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
 from simkit.engine.seams import Authenticator
 from simkit.meta.clock import Clock
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Audit
     from simkit.engine.pipeline.audit.event_format import Event
     from simkit.engine.pipeline.audit.policy import Policy
-    from simkit.engine.pipeline.audit_settings import LogSettings, WebhookSettings
+    from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
     from simkit.engine.pipeline.audit_sinks import Backend, Sink
     from simkit.engine.pipeline.metrics import Metrics
 

@@ -15,7 +15,7 @@ from simkit.engine.outside.call import Caller, CallFailed
 from simkit.engine.pipeline.audit.event_format import LINES, Event, fitted
 from simkit.engine.pipeline.audit.policy import AUDIT_GROUP
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
-from simkit.engine.pipeline.audit_settings import Batching, Form, Truncation
+from simkit.engine.pipeline.audit.settings import Batching, Form, Truncation
 
 _LOG: Final = logging.getLogger("simkit.audit")
 

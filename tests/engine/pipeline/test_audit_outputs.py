@@ -15,7 +15,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.audit.event_format import Event, fitted, legacy_line
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
-from simkit.engine.pipeline.audit_settings import Batching, LogSettings, Truncation
+from simkit.engine.pipeline.audit.settings import Batching, LogSettings, Truncation
 from simkit.engine.pipeline.audit_sinks import Batched, Direct, Fitting, NotTaken
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.pipeline.audit.policy import AUDIT_GROUP
-from simkit.engine.pipeline.audit_settings import Form, Truncation
+from simkit.engine.pipeline.audit.settings import Form, Truncation
 from simkit.meta.fielderror import quoted
 
 Event = dict[str, Any]
