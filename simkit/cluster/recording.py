@@ -12,10 +12,10 @@ from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Audit
+    from simkit.engine.pipeline.audit.backends import Backend, Sink
     from simkit.engine.pipeline.audit.event_format import Event
     from simkit.engine.pipeline.audit.policy import Policy
     from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
-    from simkit.engine.pipeline.audit_sinks import Backend, Sink
     from simkit.engine.pipeline.metrics import Metrics
 
 
@@ -27,7 +27,7 @@ def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool =
     if options.audit_policy is None:
         return None
     from simkit.engine.pipeline.audit.auditor import Audit
-    from simkit.engine.pipeline.audit_sinks import Memory
+    from simkit.engine.pipeline.audit.backends import Memory
 
     sinks: list[Sink] = [Memory(options.audit_memory)] if options.audit_memory else []
     if not forked:
@@ -50,8 +50,8 @@ def _policy(given: Policy | str | Path) -> Policy:
 def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Sink]:
     from simkit.engine.outside.call import Caller
     from simkit.engine.outside.clientfile import read
+    from simkit.engine.pipeline.audit.backends import Lines, Posts
     from simkit.engine.pipeline.audit.rotating_file import RotatingFile
-    from simkit.engine.pipeline.audit_sinks import Lines, Posts
 
     found: list[Sink] = []
     log, webhook = options.audit_log, options.audit_webhook
@@ -73,7 +73,7 @@ def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Sink]:
 
 def _sink(name: str, backend: Backend, settings: LogSettings | WebhookSettings, metrics: Metrics) -> Sink:
     """A backend behind the mode and the limits that its settings ask for."""
-    from simkit.engine.pipeline.audit_sinks import Batched, Direct, Fitting
+    from simkit.engine.pipeline.audit.backends import Batched, Direct, Fitting
 
     fitting = Fitting(backend, settings.truncation) if settings.truncation.enabled else backend
     if settings.mode == "batch":
@@ -88,7 +88,7 @@ def _lost(metrics: Metrics, name: str, events: int) -> None:
 
 def recorded(audit: Audit | None) -> list[Event]:
     """The events in memory, oldest first. Raises SimkitError where none are kept there."""
-    from simkit.engine.pipeline.audit_sinks import Memory
+    from simkit.engine.pipeline.audit.backends import Memory
 
     for sink in audit.sinks if audit is not None else ():
         if isinstance(sink, Memory):

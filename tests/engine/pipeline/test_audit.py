@@ -15,10 +15,10 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.outside.call import Caller
 from simkit.engine.outside.clientfile import read
+from simkit.engine.pipeline.audit.backends import Batched, Posts
 from simkit.engine.pipeline.audit.policy import parse
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
 from simkit.engine.pipeline.audit.settings import Batching
-from simkit.engine.pipeline.audit_sinks import Batched, Posts
 from simkit.engine.pipeline.handler_chain import travel
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError

@@ -13,10 +13,10 @@ import pytest
 from simkit.cli import main
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
+from simkit.engine.pipeline.audit.backends import Batched, Direct, Fitting, NotTaken
 from simkit.engine.pipeline.audit.event_format import Event, fitted, legacy_line
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
 from simkit.engine.pipeline.audit.settings import Batching, LogSettings, Truncation
-from simkit.engine.pipeline.audit_sinks import Batched, Direct, Fitting, NotTaken
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request

@@ -11,9 +11,9 @@ from typing import Any, Final
 from simkit.engine.authz.wording import harmless
 from simkit.engine.pipeline.asking import user_info
 from simkit.engine.pipeline.audit import event_objects
+from simkit.engine.pipeline.audit.backends import NotTaken, Sink
 from simkit.engine.pipeline.audit.event_format import Event
 from simkit.engine.pipeline.audit.policy import AUDIT_GROUP, STAGES, Choice, Policy
-from simkit.engine.pipeline.audit_sinks import NotTaken, Sink
 from simkit.engine.pipeline.limits import is_long
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.request_context import RequestContext
