@@ -9,8 +9,8 @@ from typing import Any, Final
 from simkit.engine.pipeline import described, exposition, grouplist, health, relying, represent, version
 from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.flow import pages
-from simkit.engine.pipeline.flow.control import FlowControl
+from simkit.engine.pipeline.flowcontrol import pages
+from simkit.engine.pipeline.flowcontrol.control import FlowControl
 from simkit.engine.pipeline.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.domain import api_group

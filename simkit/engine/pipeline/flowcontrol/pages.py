@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from simkit.engine.pipeline.flow.control import FlowControl
-from simkit.engine.pipeline.flow.level import Level, Ticket
+from simkit.engine.pipeline.flowcontrol.control import FlowControl
+from simkit.engine.pipeline.flowcontrol.level import Level, Ticket
 from simkit.meta.names import GroupVersion
 
 FOLDER: Final = "/debug/api_priority_and_fairness/"

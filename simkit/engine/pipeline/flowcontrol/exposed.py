@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.pipeline.flow.control import FlowControl
-from simkit.engine.pipeline.flow.level import Level
+from simkit.engine.pipeline.flowcontrol.control import FlowControl
+from simkit.engine.pipeline.flowcontrol.level import Level
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -7,8 +7,8 @@ from math import ceil
 from threading import Event
 from typing import TYPE_CHECKING, Final, Literal
 
-from simkit.engine.pipeline.flow.queues import FairQueues
-from simkit.engine.pipeline.flow.schema import FlowSchema
+from simkit.engine.pipeline.flowcontrol.queues import FairQueues
+from simkit.engine.pipeline.flowcontrol.schema import FlowSchema
 from simkit.meta.objects import Object, at, metadata
 
 if TYPE_CHECKING:
