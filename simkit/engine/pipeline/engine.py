@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.config import Authentication
 from simkit.engine.pipeline.api_services import Registration, Registrations, Remote
-from simkit.engine.pipeline.flowcontrol_max_in_flight import Limits, Room
+from simkit.engine.pipeline.flowcontrol.max_in_flight import Limits, Room
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.registry.allocation import ServiceAllocation

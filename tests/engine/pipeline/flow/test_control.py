@@ -12,7 +12,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.exposition import exposed
 from simkit.engine.pipeline.flowcontrol.control import FlowControl
-from simkit.engine.pipeline.flowcontrol_max_in_flight import TooMany
+from simkit.engine.pipeline.flowcontrol.max_in_flight import TooMany
 from simkit.engine.pipeline.handler_chain import Trip
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
