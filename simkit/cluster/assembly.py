@@ -33,7 +33,7 @@ from simkit.engine.controllers.runner import Runner
 from simkit.engine.pipeline.charging import charge
 from simkit.engine.pipeline.custom import CustomResources
 from simkit.engine.pipeline.engine import Engine, Parts
-from simkit.engine.pipeline.flowcontrol.control import FlowControl
+from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.max_in_flight import Limits, Room
 from simkit.engine.pipeline.metrics import Metrics
 from simkit.engine.pipeline.request_scope import Served

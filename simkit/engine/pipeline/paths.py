@@ -10,7 +10,7 @@ from simkit.engine.pipeline import described, exposition, grouplist, health, rel
 from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol import pages
-from simkit.engine.pipeline.flowcontrol.control import FlowControl
+from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.domain import api_group

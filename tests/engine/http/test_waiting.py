@@ -13,7 +13,7 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.http.road import Road
 from simkit.engine.http.server import Server, Serving
-from simkit.engine.pipeline.flowcontrol.control import FlowControl
+from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.identity import MASTERS, Identity

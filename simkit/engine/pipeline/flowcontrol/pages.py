@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from simkit.engine.pipeline.flowcontrol.control import FlowControl
+from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.level import Level, Ticket
 from simkit.meta.names import GroupVersion
 

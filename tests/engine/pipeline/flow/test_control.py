@@ -11,7 +11,7 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.exposition import exposed
-from simkit.engine.pipeline.flowcontrol.control import FlowControl
+from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.max_in_flight import TooMany
 from simkit.engine.pipeline.handler_chain import Trip
 from simkit.engine.pipeline.request_context import RequestContext
