@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.flowcontrol.level import LONGEST_WAIT
+from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import Trip
 from simkit.engine.pipeline.health import ENDPOINTS
 from simkit.meta.errors import StatusError, unexplained

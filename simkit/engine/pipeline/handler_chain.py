@@ -17,8 +17,8 @@ from simkit.engine.pipeline import exposition, paths, represent
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.flowcontrol.level import LONGEST_WAIT
 from simkit.engine.pipeline.flowcontrol.max_in_flight import TooMany, is_long
+from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.impersonation import impersonate
 from simkit.engine.pipeline.metrics import Route, counted_name, route
 from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate

@@ -12,7 +12,7 @@ from simkit.meta.message import Request
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Record
-    from simkit.engine.pipeline.flowcontrol.level import Flow, Ticket
+    from simkit.engine.pipeline.flowcontrol.priority_level import Flow, Ticket
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.flowcontrol.level import Level
+from simkit.engine.pipeline.flowcontrol.priority_level import Level
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

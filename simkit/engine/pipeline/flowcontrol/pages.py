@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.flowcontrol.level import Level, Ticket
+from simkit.engine.pipeline.flowcontrol.priority_level import Level, Ticket
 from simkit.meta.names import GroupVersion
 
 FOLDER: Final = "/debug/api_priority_and_fairness/"
