@@ -7,7 +7,7 @@ from math import ceil
 from threading import Event
 from typing import TYPE_CHECKING, Final, Literal
 
-from simkit.engine.pipeline.flowcontrol.queues import FairQueues
+from simkit.engine.pipeline.flowcontrol.fair_queuing import FairQueues
 from simkit.engine.pipeline.flowcontrol.schema import FlowSchema
 from simkit.meta.objects import Object, at, metadata
 
