@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
+from simkit.engine.pipeline.flowcontrol.flow_schema import FlowSchema
 from simkit.engine.pipeline.flowcontrol.max_in_flight import READING, Running, TooMany, is_long
 from simkit.engine.pipeline.flowcontrol.priority_level import Flow, Level, Outcome, Ticket, shares_of
-from simkit.engine.pipeline.flowcontrol.schema import FlowSchema
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.seams import Change, Store
 from simkit.meta.clock import Clock

@@ -8,7 +8,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Final, Literal
 
 from simkit.engine.pipeline.flowcontrol.fair_queuing import FairQueues
-from simkit.engine.pipeline.flowcontrol.schema import FlowSchema
+from simkit.engine.pipeline.flowcontrol.flow_schema import FlowSchema
 from simkit.meta.objects import Object, at, metadata
 
 if TYPE_CHECKING:
