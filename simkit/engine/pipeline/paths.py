@@ -9,7 +9,7 @@ from typing import Any, Final
 from simkit.engine.pipeline import described, exposition, grouplist, health, relying, represent, version
 from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.flowcontrol import pages
+from simkit.engine.pipeline.flowcontrol import debug_pages
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
@@ -55,7 +55,7 @@ def answer(engine: Engine, exchange: RequestContext) -> Response:
         return handler(engine, exchange)
     if parts[0] in ("api", "apis"):
         return _group(engine, exchange, parts)
-    if path.startswith(pages.FOLDER):
+    if path.startswith(debug_pages.FOLDER):
         return _flow_page(engine, exchange)
     if path.startswith(f"{_OPENAPI}/"):
         return described.document(engine, exchange, path.removeprefix(f"{_OPENAPI}/"))
@@ -164,8 +164,8 @@ def _flow_page(engine: Engine, exchange: RequestContext) -> Response:
     """A page of priority and fairness, to whatever method; there is none where requests do not take turns."""
     if not isinstance(engine.limits, FlowControl):
         raise no_path()
-    name = exchange.target.path.removeprefix(pages.FOLDER)
-    text = pages.page(engine.limits, name, details=bool(exchange.request.option("includeRequestDetails")))
+    name = exchange.target.path.removeprefix(debug_pages.FOLDER)
+    text = debug_pages.page(engine.limits, name, details=bool(exchange.request.option("includeRequestDetails")))
     if text is None:
         raise no_path()
     return Response(200, text.encode(), "text/plain; charset=utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.flowcontrol.pages import FOLDER
+from simkit.engine.pipeline.flowcontrol.debug_pages import FOLDER
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.clock import SimulatedClock
