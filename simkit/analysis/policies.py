@@ -55,20 +55,20 @@ def policy_coverage(snapshot: Snapshot, policies: Iterable[Object] | None = None
     """
     known = chosen(snapshot, policies)
     rows = []
-    for resource, attempt in attempts(known, OPERATIONS, Identity("")):
+    for resource, attributes in attempts(known, OPERATIONS, Identity("")):
         for hook in known.hooks:
-            if hook.policy.constraints.match(attempt, known.world) is None:
+            if hook.policy.constraints.match(attributes, known.world) is None:
                 continue
             for binding in hook.bindings:
-                if binding.match(attempt, known.world):
+                if binding.match(attributes, known.world):
                     actions = ", ".join(binding.actions)
-                    rows.append((hook.policy.name, binding.name, actions, *_place(resource, attempt)))
+                    rows.append((hook.policy.name, binding.name, actions, *_place(resource, attributes)))
     return table(rows, SEEN_COLUMNS)
 
 
-def _place(resource: Resource, attempt: AdmissionAttributes) -> tuple[str, str, str]:
-    namespace = "" if attempt.is_namespace else attempt.namespace
-    return str(resource.group_resource), namespace, attempt.name
+def _place(resource: Resource, attributes: AdmissionAttributes) -> tuple[str, str, str]:
+    namespace = "" if attributes.is_namespace else attributes.namespace
+    return str(resource.group_resource), namespace, attributes.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,27 +166,27 @@ def policy_effect(
     rows: list[tuple[Any, ...]] = []
     looked_at: dict[str, int] = {}
     teams: dict[str, int] = {}
-    for resource, attempt in attempts(known, operations, identity or administrator()):
-        if not any(_applies(hook, attempt, known) for hook in known.hooks):
+    for resource, attributes in attempts(known, operations, identity or administrator()):
+        if not any(_applies(hook, attributes, known) for hook in known.hooks):
             continue
-        place, owner = _place(resource, attempt), names.of(attempt)
+        place, owner = _place(resource, attributes), names.of(attributes)
         looked_at[place[0]] = looked_at.get(place[0], 0) + 1
         teams[owner] = teams.get(owner, 0) + 1
-        rows += [(*place, owner, *violation) for violation in _violations(known, attempt)]
+        rows += [(*place, owner, *violation) for violation in _violations(known, attributes)]
     return Effect(table(rows, EFFECT_COLUMNS), looked_at, teams, given or ())
 
 
-def _applies(hook: BoundPolicy, attempt: AdmissionAttributes, known: Chosen) -> bool:
+def _applies(hook: BoundPolicy, attributes: AdmissionAttributes, known: Chosen) -> bool:
     """Whether a policy sees the write through any of its bindings."""
     world = known.world
-    if hook.policy.constraints.match(attempt, world) is None:
+    if hook.policy.constraints.match(attributes, world) is None:
         return False
-    return any(binding.match(attempt, world) for binding in hook.bindings)
+    return any(binding.match(attributes, world) for binding in hook.bindings)
 
 
-def _violations(known: Chosen, attempt: AdmissionAttributes) -> Iterator[tuple[str, str, str, str, str]]:
+def _violations(known: Chosen, attributes: AdmissionAttributes) -> Iterator[tuple[str, str, str, str, str]]:
     try:
-        outcome = decide(attempt, known.hooks, known.world)
+        outcome = decide(attributes, known.hooks, known.world)
     except StatusError as error:
         yield "", "", "Deny", error.message, error.reason
         return
@@ -202,8 +202,8 @@ class _Teams:
     def __init__(self, known: Chosen, team: str | Team) -> None:
         self._world, self._team = known.world, team
 
-    def of(self, attempt: AdmissionAttributes) -> str:
-        obj, namespace = attempt.object or {}, self._namespace(attempt)
+    def of(self, attributes: AdmissionAttributes) -> str:
+        obj, namespace = attributes.object or {}, self._namespace(attributes)
         if not isinstance(self._team, str):
             return self._team(obj, namespace)
         for each in (obj, namespace or {}):
@@ -212,10 +212,10 @@ class _Teams:
                 return found
         return NOBODY
 
-    def _namespace(self, attempt: AdmissionAttributes) -> Object | None:
-        if attempt.is_namespace or not attempt.namespace:
+    def _namespace(self, attributes: AdmissionAttributes) -> Object | None:
+        if attributes.is_namespace or not attributes.namespace:
             return None
-        return self._world.get(NAMESPACES, attempt.namespace)
+        return self._world.get(NAMESPACES, attributes.namespace)
 
 
 def prove(effect: Effect, sandbox: Sandbox, *, limit: int = 100) -> pd.DataFrame:

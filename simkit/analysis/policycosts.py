@@ -80,22 +80,24 @@ class _Measured:
     def __init__(self, known: Chosen) -> None:
         self._most: dict[tuple[str, str], int] = {}
         self._runs: dict[tuple[str, str], int] = {}
-        for _, attempt in attempts(known, OPERATIONS, administrator()):
+        for _, attributes in attempts(known, OPERATIONS, administrator()):
             for hook in known.hooks:
-                self._measure(hook, attempt, known.world)
+                self._measure(hook, attributes, known.world)
 
-    def _measure(self, hook: BoundPolicy, attempt: AdmissionAttributes, world: SnapshotReader) -> None:
+    def _measure(self, hook: BoundPolicy, attributes: AdmissionAttributes, world: SnapshotReader) -> None:
         try:
-            matched = hook.policy.constraints.match(attempt, world)
-            bindings = [each for each in hook.bindings if matched is not None and each.match(attempt, world)]
+            matched = hook.policy.constraints.match(attributes, world)
+            bindings = [each for each in hook.bindings if matched is not None and each.match(attributes, world)]
             params = [
-                param for each in bindings for param in params_of(hook.policy, each.param_ref, attempt.namespace, world)
+                param
+                for each in bindings
+                for param in params_of(hook.policy, each.param_ref, attributes.namespace, world)
             ]
         except (StatusError, Misconfigured, IncompleteSnapshot):
             return
         if matched is None or not params:
             return
-        sight = VersionedAttributes(attempt, matched, world, None)
+        sight = VersionedAttributes(attributes, matched, world, None)
         for param in params:
             for path, cost in hook.policy.costs(sight, param):
                 key = (hook.policy.name, path)

@@ -76,14 +76,14 @@ def _seen(webhook: Object, world: SnapshotReader) -> Iterator[tuple[str, str, st
         if operation is None:
             continue
         for obj in world.snapshot.scan(resource.storage):
-            attempt = attempt_of(obj, resource, operation, administrator(), world.catalogue)
+            attributes = attempt_of(obj, resource, operation, administrator(), world.catalogue)
             try:
-                matched = constraints.match(attempt, world)
+                matched = constraints.match(attributes, world)
             except StatusError:  # its namespace is not there
                 continue
             if matched is not None:
-                namespace = "" if attempt.is_namespace else attempt.namespace
-                yield str(resource.group_resource), namespace, attempt.name
+                namespace = "" if attributes.is_namespace else attributes.namespace
+                yield str(resource.group_resource), namespace, attributes.name
 
 
 def _operation(constraints: Constraints, world: SnapshotReader, resource: Resource) -> str | None:

@@ -51,25 +51,25 @@ class ValidatingAdmissionPolicy:
         """Raises the refusal of the first policy that denies: 422, 403 or 413 as its reason says."""
         if not self._index.hooks() or review.resource in _EXEMPT:
             return
-        attempt = attempt_of(review, self._world.catalogue)
-        kind = (attempt.operation, attempt.resource, attempt.subresource)
+        attributes = attempt_of(review, self._world.catalogue)
+        kind = (attributes.operation, attributes.resource, attributes.subresource)
         hooks = self._index.concerned(self._world, *kind)
         if not hooks:
             return
         from simkit.logic.policy.decide import decide
 
-        outcome = decide(attempt, hooks, self._world)
+        outcome = decide(attributes, hooks, self._world)
         review.warnings.extend(outcome.warnings)
         for key, value in outcome.annotations.items():
             review.annotations.setdefault(key, value)
         if outcome.denials:
-            raise refusal(attempt, outcome.denials[0])
+            raise refusal(attributes, outcome.denials[0])
 
 
-def refusal(attempt: AdmissionAttributes, denial: Denial) -> StatusError:
+def refusal(attributes: AdmissionAttributes, denial: Denial) -> StatusError:
     """The denial as the client gets it."""
-    given = metadata(attempt.object or {})
-    name = attempt.name or given.get("name") or given.get("generateName") or "Unknown"
-    error = forbidden(attempt.resource.group_resource, name, denial.text, causes=[{"message": denial.text}])
+    given = metadata(attributes.object or {})
+    name = attributes.name or given.get("name") or given.get("generateName") or "Unknown"
+    error = forbidden(attributes.resource.group_resource, name, denial.text, causes=[{"message": denial.text}])
     code = _CODES.get(denial.reason, _UNPROCESSABLE)
     return StatusError(code, denial.reason, error.message, details=error.details)

@@ -52,16 +52,16 @@ class _Webhooks:
             return None
         return attempt_of(review, self._world.catalogue)
 
-    def _match(self, hook: Hook, attempt: AdmissionAttributes) -> Resource | None:
+    def _match(self, hook: Hook, attributes: AdmissionAttributes) -> Resource | None:
         from simkit.logic.policy.matchconditions import MatchConditionsFailed
 
         try:
-            return hook.match(attempt, self._world)
+            return hook.match(attributes, self._world)
         except MatchConditionsFailed as error:
-            raise forbidden(attempt.resource.group_resource, attempt.name, str(error)) from None
+            raise forbidden(attributes.resource.group_resource, attributes.name, str(error)) from None
 
-    def _ask(self, hook: Hook, attempt: AdmissionAttributes, matched: Resource, *, mutating: bool) -> Answer | None:
-        return self._caller.ask(hook, attempt, matched, self._chance.uid(), mutating=mutating)
+    def _ask(self, hook: Hook, attributes: AdmissionAttributes, matched: Resource, *, mutating: bool) -> Answer | None:
+        return self._caller.ask(hook, attributes, matched, self._chance.uid(), mutating=mutating)
 
     def _tell(self, hook: Hook, answer: Answer, review: Review) -> None:
         """Pass on what the webhook says besides yes and no. Raises its refusal."""
@@ -79,16 +79,16 @@ class ValidatingAdmissionWebhook(_Webhooks):
 
     def validate(self, review: Review) -> None:
         """Raises the refusal of a webhook, or 500 for one that cannot be called and must be."""
-        attempt = self._attempt(review)
-        if attempt is None:
+        attributes = self._attempt(review)
+        if attributes is None:
             return
-        kind = (attempt.operation, attempt.resource, attempt.subresource)
+        kind = (attributes.operation, attributes.resource, attributes.subresource)
         asked: list[tuple[Hook, Resource]] = []
         for hook in self._index.concerned(VALIDATING, self._world, *kind):
-            matched = self._match(hook, attempt)
+            matched = self._match(hook, attributes)
             if matched is not None:
                 asked.append((hook, matched))
-        for index, (hook, found) in enumerate(zip((hook for hook, _ in asked), self._answers(attempt, asked))):
+        for index, (hook, found) in enumerate(zip((hook for hook, _ in asked), self._answers(attributes, asked))):
             if isinstance(found, CallFailed):
                 if not hook.ignores:
                     raise internal(str(found))
@@ -97,11 +97,11 @@ class ValidatingAdmissionWebhook(_Webhooks):
                 self._tell(hook, found, review)
 
     def _answers(
-        self, attempt: AdmissionAttributes, asked: Sequence[tuple[Hook, Resource]]
+        self, attributes: AdmissionAttributes, asked: Sequence[tuple[Hook, Resource]]
     ) -> list[Answer | CallFailed | None]:
         def one(pair: tuple[Hook, Resource]) -> Answer | CallFailed | None:
             try:
-                return self._ask(*(pair[0], attempt, pair[1]), mutating=False)
+                return self._ask(*(pair[0], attributes, pair[1]), mutating=False)
             except CallFailed as error:
                 return error
 
@@ -134,21 +134,21 @@ class MutatingAdmissionWebhook(_Webhooks):
 
     def mutate(self, review: Review) -> Object:
         """The object after all webhooks. Raises the refusal of one, or 500 for one that must be called and cannot."""
-        attempt = self._attempt(review)
-        if attempt is None:
+        attributes = self._attempt(review)
+        if attributes is None:
             return review.object or {}
-        kind = (attempt.operation, attempt.resource, attempt.subresource)
+        kind = (attributes.operation, attributes.resource, attributes.subresource)
         hooks = self._index.concerned(MUTATING, self._world, *kind)
         if not hooks:
             return review.object or {}
-        first = _Round(self, review, attempt, 0)
+        first = _Round(self, review, attributes, 0)
         first.run(hooks)
         if not first.changed:
             return first.object
         seen = first.object
         again = self._asked_again(review, seen)
         wanted = first.repeat | (first.invoked if again != seen else set())
-        second = _Round(self, replace(review, object=again), replace(attempt, object=again or None), 1)
+        second = _Round(self, replace(review, object=again), replace(attributes, object=again or None), 1)
         second.run([hook for hook in hooks if hook.uid in wanted])
         return second.object
 
@@ -162,14 +162,14 @@ class MutatingAdmissionWebhook(_Webhooks):
                 obj = plugin.mutate(replace(review, object=obj))
         return obj
 
-    def patched(self, hook: Hook, answer: Answer, attempt: AdmissionAttributes, matched: Resource) -> Object | None:
+    def patched(self, hook: Hook, answer: Answer, attributes: AdmissionAttributes, matched: Resource) -> Object | None:
         """The object as the webhook wants it, in its stored form; None where it changes nothing. Raises 500."""
         if not answer.patch and answer.changed is None:
             return None
-        if attempt.object is None:
+        if attributes.object is None:
             text = f'admission webhook "{hook.name}" attempted to modify the object, which is not supported for this'
             raise internal(f"{text} operation")
-        before = self._world.convert(attempt.object, matched)
+        before = self._world.convert(attributes.object, matched)
         try:
             after = answer.changed or json_patch(before, checked_json_patch(list(answer.patch)))
         except PatchError as error:
@@ -181,10 +181,10 @@ class _Round:
     """One pass over mutating webhooks."""
 
     def __init__(
-        self, plugin: MutatingAdmissionWebhook, review: Review, attempt: AdmissionAttributes, number: int
+        self, plugin: MutatingAdmissionWebhook, review: Review, attributes: AdmissionAttributes, number: int
     ) -> None:
-        self._plugin, self._review, self._attempt, self._number = plugin, review, attempt, number
-        self.object: Object = attempt.object or {}
+        self._plugin, self._review, self._attempt, self._number = plugin, review, attributes, number
+        self.object: Object = attributes.object or {}
         self.changed = False
         self.invoked: set[str] = set()
         """Webhooks that want to be called again and have been called since somebody changed the object."""

@@ -49,28 +49,30 @@ class Caller:
         self._gateway, self._world = gateway, world
 
     def ask(
-        self, hook: Hook, attempt: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool
+        self, hook: Hook, attributes: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool
     ) -> Answer | None:
         """What the webhook says to a write; None where it was not called because no call may leave the process.
 
         Raises CallFailed, and the 400 StatusError of a dry run that the webhook does not take.
         """
-        if attempt.dry_run and hook.side_effects not in ("None", "NoneOnDryRun"):
+        if attributes.dry_run and hook.side_effects not in ("None", "NoneOnDryRun"):
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
         function = self._gateway.functions.get(hook.name)
         if function is not None:
-            return _asked(function, request_of(attempt, matched, self._world, uid))
+            return _asked(function, request_of(attributes, matched, self._world, uid))
         if not self._gateway.allowed:
-            self._gateway.note(Uncalled("webhook", hook.name, address(hook.client), _shown(attempt)))
+            self._gateway.note(Uncalled("webhook", hook.name, address(hook.client), _shown(attributes)))
             return None
-        return self._call(hook, attempt, matched, uid, mutating=mutating)
+        return self._call(hook, attributes, matched, uid, mutating=mutating)
 
-    def _call(self, hook: Hook, attempt: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool) -> Answer:
+    def _call(
+        self, hook: Hook, attributes: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool
+    ) -> Answer:
         try:
             version = version_for(hook)
         except BadAnswer as error:
             raise CallFailed(hook, f"could not create admission objects: {error}") from None
-        body = encoded(request_of(attempt, matched, self._world, uid), version)
+        body = encoded(request_of(attributes, matched, self._world, uid), version)
         try:
             found = review(post(self._gateway, hook.client, body, hook.seconds, self._is_service))
             check_types(found, "AdmissionResponse", FIELDS)
@@ -85,10 +87,10 @@ class Caller:
         return self._world.get(_SERVICES, name, namespace) is not None
 
 
-def _shown(attempt: AdmissionAttributes) -> str:
-    resource = attempt.resource.group_resource
-    place = f"{attempt.namespace}/" if attempt.namespace and not attempt.is_namespace else ""
-    return f"{attempt.operation} {resource} {place}{attempt.name}"
+def _shown(attributes: AdmissionAttributes) -> str:
+    resource = attributes.resource.group_resource
+    place = f"{attributes.namespace}/" if attributes.namespace and not attributes.is_namespace else ""
+    return f"{attributes.operation} {resource} {place}{attributes.name}"
 
 
 def _asked(function: Function, request: dict[str, Any]) -> Answer:

@@ -79,36 +79,36 @@ class Hook:
         """Whether any write of this kind could match, whatever its object."""
         return bool(self._rules) and self._constraints.may_match(world, operation, resource, subresource)
 
-    def match(self, attempt: AdmissionAttributes, world: ClusterReader) -> Resource | None:
+    def match(self, attributes: AdmissionAttributes, world: ClusterReader) -> Resource | None:
         """The resource as which the webhook wants to see a write; None where it does not.
 
         Raises the 404 StatusError of a missing namespace, ConditionsFailed for conditions that cannot be evaluated.
         """
         if not self._rules:
             return None
-        matched = self._constraints.match(attempt, world)
+        matched = self._constraints.match(attributes, world)
         if matched is None or not self._conditions:
             return matched
         from simkit.logic.policy.matchconditions import conditions_hold
 
         return (
             matched
-            if conditions_hold(self._conditions, _bindings(attempt, matched, world), fails=not self.ignores)
+            if conditions_hold(self._conditions, _bindings(attributes, matched, world), fails=not self.ignores)
             else None
         )
 
 
-def _bindings(attempt: AdmissionAttributes, matched: Resource, world: ClusterReader) -> Mapping[str, Any]:
+def _bindings(attributes: AdmissionAttributes, matched: Resource, world: ClusterReader) -> Mapping[str, Any]:
     from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 
-    request = attempt.request(matched)
+    request = attributes.request(matched)
     return {
-        "object": None if attempt.object is None else world.convert(attempt.object, matched),
-        "oldObject": None if attempt.old is None else world.convert(attempt.old, matched),
+        "object": None if attributes.object is None else world.convert(attributes.object, matched),
+        "oldObject": None if attributes.old is None else world.convert(attributes.old, matched),
         "request": {**request, "resource": request["requestResource"]},
         "namespaceObject": None,
-        "authorizer": AuthorizerValue(attempt.identity, world.ask),
-        "authorizer.requestResource": ResourceCheck(attempt.asks(), world.ask),
+        "authorizer": AuthorizerValue(attributes.identity, world.ask),
+        "authorizer.requestResource": ResourceCheck(attributes.asks(), world.ask),
     }
 
 

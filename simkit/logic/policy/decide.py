@@ -34,9 +34,9 @@ class Binding:
         given = spec.get("matchResources")
         self.constraints = Constraints(given) if given is not None else None
 
-    def match(self, attempt: AdmissionAttributes, world: ClusterReader) -> bool:
+    def match(self, attributes: AdmissionAttributes, world: ClusterReader) -> bool:
         """Whether it applies to the write, which its policy sees."""
-        return self.constraints is None or self.constraints.match(attempt, world) is not None
+        return self.constraints is None or self.constraints.match(attributes, world) is not None
 
     def __repr__(self) -> str:
         return f"<Binding {self.name} of {self.policy}>"
@@ -84,7 +84,7 @@ def bind_policies(policies: Iterable[Policy], bindings: Iterable[Binding]) -> li
     return [BoundPolicy(policy, by_policy[policy.name]) for policy in known if policy.name in by_policy]
 
 
-def decide(attempt: AdmissionAttributes, hooks: Iterable[BoundPolicy], world: ClusterReader) -> Outcome:
+def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], world: ClusterReader) -> Outcome:
     """What the policies say to a write.
 
     Raises
@@ -92,19 +92,19 @@ def decide(attempt: AdmissionAttributes, hooks: Iterable[BoundPolicy], world: Cl
     StatusError
         404 where the write's namespace is missing and must be looked at.
     """
-    outcome, sights = Outcome(), _Sights(attempt, world)
+    outcome, sights = Outcome(), _Sights(attributes, world)
     for hook in hooks:
-        matched = hook.policy.constraints.match(attempt, world)
+        matched = hook.policy.constraints.match(attributes, world)
         if matched is not None:
-            _Case(attempt, hook.policy, matched, sights, outcome).hear(hook.bindings)
+            _Case(attributes, hook.policy, matched, sights, outcome).hear(hook.bindings)
     return outcome
 
 
 class _Sights:
     """One write in the versions in which policies see it, each made when it is first needed."""
 
-    def __init__(self, attempt: AdmissionAttributes, world: ClusterReader) -> None:
-        self._attempt, self.world = attempt, world
+    def __init__(self, attributes: AdmissionAttributes, world: ClusterReader) -> None:
+        self._attempt, self.world = attributes, world
         self._made: dict[GroupVersionResource, VersionedAttributes] = {}
 
     def of(self, matched: Resource) -> VersionedAttributes:
@@ -115,12 +115,12 @@ class _Sights:
 
     @cached_property
     def _namespace(self) -> Object | None:
-        attempt = self._attempt
-        if attempt.is_namespace or not attempt.namespace:
+        attributes = self._attempt
+        if attributes.is_namespace or not attributes.namespace:
             return None
-        found = self.world.get(NAMESPACES, attempt.namespace)
+        found = self.world.get(NAMESPACES, attributes.namespace)
         if found is None:
-            raise missing_namespace(attempt.namespace)
+            raise missing_namespace(attributes.namespace)
         return found
 
 
@@ -128,9 +128,9 @@ class _Case:
     """One policy's look at one write."""
 
     def __init__(
-        self, attempt: AdmissionAttributes, policy: Policy, matched: Resource, sights: _Sights, outcome: Outcome
+        self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, sights: _Sights, outcome: Outcome
     ) -> None:
-        self._attempt, self._policy, self._matched = attempt, policy, matched
+        self._attempt, self._policy, self._matched = attributes, policy, matched
         self._world, self._sights, self._outcome = sights.world, sights, outcome
         self._notes: dict[str, list[str]] = {}
 
@@ -152,9 +152,9 @@ class _Case:
             self._outcome.denials.append(Denial(self._policy.name, binding.name if binding else "", message))
 
     def _apply(self, binding: Binding) -> None:
-        attempt = self._attempt
+        attributes = self._attempt
         try:
-            params = params_of(self._policy, binding.param_ref, attempt.namespace, self._world)
+            params = params_of(self._policy, binding.param_ref, attributes.namespace, self._world)
         except Misconfigured as error:
             self._refuse(binding, f"failed to configure binding: {error}")
             return

@@ -44,12 +44,12 @@ def _covers(item: str, resource: str, subresource: str) -> bool:
     return main in ("*", resource) and part in ("*", subresource)
 
 
-def in_scope(rule: Rule, attempt: AdmissionAttributes) -> bool:
+def in_scope(rule: Rule, attributes: AdmissionAttributes) -> bool:
     """Whether the write is to what the rule's scope takes; namespaces themselves belong to the cluster."""
     scope = rule.get("scope") or "*"
     if scope == "*":
         return True
-    namespaced = not attempt.is_namespace and bool(attempt.namespace)
+    namespaced = not attributes.is_namespace and bool(attributes.namespace)
     return namespaced == (scope == "Namespaced")
 
 
@@ -78,38 +78,38 @@ class Constraints:
             places += [each.gvr for each in equivalents(world.catalogue, resource, subresource)]
         return any(names(rule, operation, place, subresource) for place in places for rule in self._rules)
 
-    def match(self, attempt: AdmissionAttributes, world: ClusterReader) -> Resource | None:
+    def match(self, attributes: AdmissionAttributes, world: ClusterReader) -> Resource | None:
         """The resource as which the write matches; None where it does not.
 
         Raises the 404 StatusError of a namespace that is missing.
         """
         if not self._rules:
-            matched = world.catalogue.find(*attempt.resource)
+            matched = world.catalogue.find(*attributes.resource)
         else:
-            matched = self._rule(self._rules, attempt, world)
-        if matched is None or self._rule(self._excluded, attempt, world) is not None:
+            matched = self._rule(self._rules, attributes, world)
+        if matched is None or self._rule(self._excluded, attributes, world) is not None:
             return None
-        return matched if self._selectors.match(attempt, world) else None
+        return matched if self._selectors.match(attributes, world) else None
 
-    def _rule(self, rules: Sequence[Rule], attempt: AdmissionAttributes, world: ClusterReader) -> Resource | None:
+    def _rule(self, rules: Sequence[Rule], attributes: AdmissionAttributes, world: ClusterReader) -> Resource | None:
         if not rules:
             return None
-        if _some(rules, attempt, attempt.resource):
-            return world.catalogue.find(*attempt.resource)
+        if _some(rules, attributes, attributes.resource):
+            return world.catalogue.find(*attributes.resource)
         if self._exact:
             return None
         for rule in rules:
-            for other in equivalents(world.catalogue, attempt.resource, attempt.subresource):
-                if _some((rule,), attempt, other.gvr):
+            for other in equivalents(world.catalogue, attributes.resource, attributes.subresource):
+                if _some((rule,), attributes, other.gvr):
                     return other
         return None
 
 
-def _some(rules: Iterable[Rule], attempt: AdmissionAttributes, resource: GroupVersionResource) -> bool:
+def _some(rules: Iterable[Rule], attributes: AdmissionAttributes, resource: GroupVersionResource) -> bool:
     return any(
-        in_scope(rule, attempt)
-        and names(rule, attempt.operation, resource, attempt.subresource)
-        and (not rule.get("resourceNames") or attempt.name in rule["resourceNames"])
+        in_scope(rule, attributes)
+        and names(rule, attributes.operation, resource, attributes.subresource)
+        and (not rule.get("resourceNames") or attributes.name in rule["resourceNames"])
         for rule in rules
     )
 
@@ -121,29 +121,29 @@ class Selectors:
         self._namespaces = labels.of_object(spec.get("namespaceSelector") or {})
         self._objects = labels.of_object(spec.get("objectSelector") or {})
 
-    def match(self, attempt: AdmissionAttributes, world: ClusterReader) -> bool:
+    def match(self, attributes: AdmissionAttributes, world: ClusterReader) -> bool:
         """Whether both select. Raises the 404 StatusError of a namespace that is missing."""
-        if self._objects and not self._selects_object(attempt):
+        if self._objects and not self._selects_object(attributes):
             return False
-        return self._selects_namespace(attempt, world)
+        return self._selects_namespace(attributes, world)
 
-    def _selects_object(self, attempt: AdmissionAttributes) -> bool:
-        present = [each for each in (attempt.object, attempt.old) if each is not None]
+    def _selects_object(self, attributes: AdmissionAttributes) -> bool:
+        present = [each for each in (attributes.object, attributes.old) if each is not None]
         return any(self._objects.matches(labels_of(each)) for each in present)
 
-    def _selects_namespace(self, attempt: AdmissionAttributes, world: ClusterReader) -> bool:
-        if not self._namespaces or (not attempt.namespace and not attempt.is_namespace):
+    def _selects_namespace(self, attributes: AdmissionAttributes, world: ClusterReader) -> bool:
+        if not self._namespaces or (not attributes.namespace and not attributes.is_namespace):
             return True
-        return self._namespaces.matches(namespace_labels(attempt, world))
+        return self._namespaces.matches(namespace_labels(attributes, world))
 
 
-def namespace_labels(attempt: AdmissionAttributes, world: ClusterReader) -> Mapping[str, str]:
+def namespace_labels(attributes: AdmissionAttributes, world: ClusterReader) -> Mapping[str, str]:
     """The labels of a write's namespace; those that it is about to have where the namespace itself is written."""
-    if attempt.is_namespace and not attempt.subresource and attempt.operation in ("CREATE", "UPDATE"):
-        return labels_of(attempt.object or {})
-    found = world.get(NAMESPACES, attempt.namespace)
+    if attributes.is_namespace and not attributes.subresource and attributes.operation in ("CREATE", "UPDATE"):
+        return labels_of(attributes.object or {})
+    found = world.get(NAMESPACES, attributes.namespace)
     if found is None:
-        raise missing_namespace(attempt.namespace)
+        raise missing_namespace(attributes.namespace)
     return labels_of(found)
 
 

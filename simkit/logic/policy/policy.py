@@ -61,15 +61,15 @@ class VersionedAttributes:
     """
 
     def __init__(
-        self, attempt: AdmissionAttributes, matched: Resource, world: ClusterReader, namespace: Object | None
+        self, attributes: AdmissionAttributes, matched: Resource, world: ClusterReader, namespace: Object | None
     ) -> None:
         self.bindings: Mapping[str, Any] = {
-            "object": None if attempt.object is None else world.convert(attempt.object, matched),
-            "oldObject": None if attempt.old is None else world.convert(attempt.old, matched),
-            "request": attempt.request(matched),
+            "object": None if attributes.object is None else world.convert(attributes.object, matched),
+            "oldObject": None if attributes.old is None else world.convert(attributes.old, matched),
+            "request": attributes.request(matched),
             "namespaceObject": _shown_namespace(namespace),
-            "authorizer": AuthorizerValue(attempt.identity, world.ask),
-            "authorizer.requestResource": ResourceCheck(attempt.asks(), world.ask),
+            "authorizer": AuthorizerValue(attributes.identity, world.ask),
+            "authorizer.requestResource": ResourceCheck(attributes.asks(), world.ask),
         }
         """Everything but parameters."""
 
