@@ -47,7 +47,7 @@ class _Webhooks:
     def handles(self, operation: Operation) -> bool:
         return True
 
-    def _attempt(self, review: Review) -> AdmissionAttributes | None:
+    def _attributes(self, review: Review) -> AdmissionAttributes | None:
         if not self._index.any() or review.resource in EXEMPT:
             return None
         return attempt_of(review, self._world.catalogue)
@@ -79,7 +79,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
 
     def validate(self, review: Review) -> None:
         """Raises the refusal of a webhook, or 500 for one that cannot be called and must be."""
-        attributes = self._attempt(review)
+        attributes = self._attributes(review)
         if attributes is None:
             return
         kind = (attributes.operation, attributes.resource, attributes.subresource)
@@ -134,7 +134,7 @@ class MutatingAdmissionWebhook(_Webhooks):
 
     def mutate(self, review: Review) -> Object:
         """The object after all webhooks. Raises the refusal of one, or 500 for one that must be called and cannot."""
-        attributes = self._attempt(review)
+        attributes = self._attributes(review)
         if attributes is None:
             return review.object or {}
         kind = (attributes.operation, attributes.resource, attributes.subresource)
@@ -183,7 +183,7 @@ class _Round:
     def __init__(
         self, plugin: MutatingAdmissionWebhook, review: Review, attributes: AdmissionAttributes, number: int
     ) -> None:
-        self._plugin, self._review, self._attempt, self._number = plugin, review, attributes, number
+        self._plugin, self._review, self._attributes, self._number = plugin, review, attributes, number
         self.object: Object = attributes.object or {}
         self.changed = False
         self.invoked: set[str] = set()
@@ -192,7 +192,7 @@ class _Round:
 
     def run(self, hooks: Sequence[Hook]) -> None:
         for index, hook in enumerate(hooks):
-            matched = self._plugin._match(hook, self._attempt)
+            matched = self._plugin._match(hook, self._attributes)
             if matched is None:
                 continue
             if self._one(hook, matched, index):
@@ -206,7 +206,7 @@ class _Round:
         """Ask one webhook; whether it changed the object."""
         place = f"round_{self._number}_index_{index}"
         try:
-            answer = self._plugin._ask(hook, self._attempt, matched, mutating=True)
+            answer = self._plugin._ask(hook, self._attributes, matched, mutating=True)
         except CallFailed as error:
             if not hook.ignores:
                 raise internal(str(error)) from None
@@ -215,12 +215,12 @@ class _Round:
         if answer is None:
             return False
         self._plugin._tell(hook, answer, self._review)
-        made = self._plugin.patched(hook, answer, self._attempt, matched)
+        made = self._plugin.patched(hook, answer, self._attributes, matched)
         self._note(hook, answer, place, changed=made is not None)
         if made is None:
             return False
         self.object = made
-        self._attempt = replace(self._attempt, object=made)
+        self._attributes = replace(self._attributes, object=made)
         return True
 
     def _note(self, hook: Hook, answer: Answer, place: str, *, changed: bool) -> None:

@@ -104,18 +104,20 @@ class _Sights:
     """One write in the versions in which policies see it, each made when it is first needed."""
 
     def __init__(self, attributes: AdmissionAttributes, world: ClusterReader) -> None:
-        self._attempt, self.world = attributes, world
+        self._attributes, self.world = attributes, world
         self._made: dict[GroupVersionResource, VersionedAttributes] = {}
 
     def of(self, matched: Resource) -> VersionedAttributes:
         found = self._made.get(matched.gvr)
         if found is None:
-            found = self._made[matched.gvr] = VersionedAttributes(self._attempt, matched, self.world, self._namespace)
+            found = self._made[matched.gvr] = VersionedAttributes(
+                self._attributes, matched, self.world, self._namespace
+            )
         return found
 
     @cached_property
     def _namespace(self) -> Object | None:
-        attributes = self._attempt
+        attributes = self._attributes
         if attributes.is_namespace or not attributes.namespace:
             return None
         found = self.world.get(NAMESPACES, attributes.namespace)
@@ -130,7 +132,7 @@ class _Case:
     def __init__(
         self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, sights: _Sights, outcome: Outcome
     ) -> None:
-        self._attempt, self._policy, self._matched = attributes, policy, matched
+        self._attributes, self._policy, self._matched = attributes, policy, matched
         self._world, self._sights, self._outcome = sights.world, sights, outcome
         self._notes: dict[str, list[str]] = {}
 
@@ -142,7 +144,7 @@ class _Case:
             self._refuse(None, f"failed to configure policy: {error}")
             return
         for binding in bindings:
-            if binding.match(self._attempt, world):
+            if binding.match(self._attributes, world):
                 self._apply(binding)
         for key, values in self._notes.items():
             self._outcome.annotations.setdefault(f"{policy.name}/{key}", ", ".join(values))
@@ -152,7 +154,7 @@ class _Case:
             self._outcome.denials.append(Denial(self._policy.name, binding.name if binding else "", message))
 
     def _apply(self, binding: Binding) -> None:
-        attributes = self._attempt
+        attributes = self._attributes
         try:
             params = params_of(self._policy, binding.param_ref, attributes.namespace, self._world)
         except Misconfigured as error:
