@@ -59,7 +59,7 @@ def requested(review: Review, catalogue: Catalogue) -> GroupVersionResource:
     return GroupVersionResource(review.resource.group, review.version, review.resource.resource)
 
 
-def attempt_of(review: Review, catalogue: Catalogue) -> AdmissionAttributes:
+def attributes_of(review: Review, catalogue: Catalogue) -> AdmissionAttributes:
     """The write that a review is about; of a namespace, its own name counts as its namespace."""
     own = review.resource == NAMESPACES and not review.namespace
     return AdmissionAttributes(

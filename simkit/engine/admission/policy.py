@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from simkit.engine.admission.asked import LOCAL_ACCESS_REVIEWS
-from simkit.engine.admission.matching import LiveWorld, attempt_of
+from simkit.engine.admission.matching import LiveWorld, attributes_of
 from simkit.engine.admission.policy_index import BINDINGS, POLICIES, PolicyIndex
 from simkit.engine.seams import Operation, Review
 from simkit.logic.policy.attributes import AdmissionAttributes
@@ -51,7 +51,7 @@ class ValidatingAdmissionPolicy:
         """Raises the refusal of the first policy that denies: 422, 403 or 413 as its reason says."""
         if not self._index.hooks() or review.resource in _EXEMPT:
             return
-        attributes = attempt_of(review, self._world.catalogue)
+        attributes = attributes_of(review, self._world.catalogue)
         kind = (attributes.operation, attributes.resource, attributes.subresource)
         hooks = self._index.concerned(self._world, *kind)
         if not hooks:

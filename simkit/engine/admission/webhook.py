@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.chain import Plugin
-from simkit.engine.admission.matching import LiveWorld, attempt_of
+from simkit.engine.admission.matching import LiveWorld, attributes_of
 from simkit.engine.admission.webhook_call import Caller, CallFailed
 from simkit.engine.admission.webhook_hooks import EXEMPT, MUTATING, VALIDATING, Hook, HookIndex
 from simkit.engine.admission.webhook_review import Answer, rejection
@@ -50,7 +50,7 @@ class _Webhooks:
     def _attributes(self, review: Review) -> AdmissionAttributes | None:
         if not self._index.any() or review.resource in EXEMPT:
             return None
-        return attempt_of(review, self._world.catalogue)
+        return attributes_of(review, self._world.catalogue)
 
     def _match(self, hook: Hook, attributes: AdmissionAttributes) -> Resource | None:
         from simkit.logic.policy.matchconditions import MatchConditionsFailed
