@@ -134,14 +134,14 @@ def attempts(
         kinds = [each for each in operations if any(_may(hook, world, each, resource) for hook in chosen.hooks)]
         if kinds:
             for obj in world.snapshot.scan(resource.storage):
-                yield resource, attempt_of(obj, resource, kinds[0], identity, world.catalogue)
+                yield resource, attributes_of(obj, resource, kinds[0], identity, world.catalogue)
 
 
 def _may(hook: BoundPolicy, world: SnapshotReader, operation: str, resource: Resource) -> bool:
     return hook.policy.constraints.may_match(world, operation, resource.gvr, "")
 
 
-def attempt_of(
+def attributes_of(
     obj: Object, resource: Resource, operation: str, identity: Identity, catalogue: Catalogue
 ) -> AdmissionAttributes:
     """A write of an object as it is: created, or stored once more."""

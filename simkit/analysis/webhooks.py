@@ -9,7 +9,7 @@ import pandas as pd
 
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.frames import table
-from simkit.analysis.policyworld import OPERATIONS, SnapshotReader, attempt_of
+from simkit.analysis.policyworld import OPERATIONS, SnapshotReader, attributes_of
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import StatusError
@@ -76,7 +76,7 @@ def _seen(webhook: Object, world: SnapshotReader) -> Iterator[tuple[str, str, st
         if operation is None:
             continue
         for obj in world.snapshot.scan(resource.storage):
-            attributes = attempt_of(obj, resource, operation, administrator(), world.catalogue)
+            attributes = attributes_of(obj, resource, operation, administrator(), world.catalogue)
             try:
                 matched = constraints.match(attributes, world)
             except StatusError:  # its namespace is not there
