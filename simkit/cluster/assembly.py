@@ -19,7 +19,7 @@ from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of, migrate
 from simkit.cluster.view import StoreSnapshot
 from simkit.engine.admission.chain import Chain, Plugin
-from simkit.engine.admission.matching import LiveWorld
+from simkit.engine.admission.matching import LiveClusterReader
 from simkit.engine.authn.config import Authentication, in_process
 from simkit.engine.authn.lookup import Lookup
 from simkit.engine.authn.madekey import MadeKey
@@ -199,11 +199,11 @@ class Assembled:
         present = self.options.storage != "memory"
         return [EventExpiry(partial(expire, self.store), self.clock, seconds, present=present)] if seconds else []
 
-    def _world(self, authorizer: Authorizer) -> LiveWorld:
+    def _world(self, authorizer: Authorizer) -> LiveClusterReader:
         def convert(obj: Object, resource: Resource) -> Object:
             return self.engine.served(resource).from_storage(obj)
 
-        return LiveWorld(self.store, authorizer, lambda: self.engine.catalogue, convert)
+        return LiveClusterReader(self.store, authorizer, lambda: self.engine.catalogue, convert)
 
     def _everything(self) -> Snapshot:
         return StoreSnapshot(self.store, self.catalogue)

@@ -10,7 +10,7 @@ from typing import Final
 
 from simkit.cluster.bootstrap import SERVER
 from simkit.cluster.options import Options
-from simkit.engine.admission.matching import LiveWorld
+from simkit.engine.admission.matching import LiveClusterReader
 from simkit.engine.admission.policy_index import PolicyIndex
 from simkit.engine.admission.webhook_hooks import HookIndex
 from simkit.engine.aggregation.forward import Forwarder, Proxy
@@ -105,7 +105,7 @@ class Extensions:
             chance.uid,
         )
 
-    def calls_webhooks(self, request: Request, world: LiveWorld) -> bool:
+    def calls_webhooks(self, request: Request, world: LiveClusterReader) -> bool:
         """Whether a write may have to wait for a webhook outside of this process."""
         if not self.gateway.allowed or not self.hooks.any():
             return False

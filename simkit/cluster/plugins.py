@@ -26,7 +26,7 @@ from simkit.engine.admission.extended_resource_toleration import ExtendedResourc
 from simkit.engine.admission.image_policy_webhook import ImagePolicyWebhook
 from simkit.engine.admission.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from simkit.engine.admission.limit_ranger import LimitRanger
-from simkit.engine.admission.matching import Convert, LiveWorld
+from simkit.engine.admission.matching import Convert, LiveClusterReader
 from simkit.engine.admission.namespace_exists import NamespaceAutoProvision, NamespaceExists
 from simkit.engine.admission.namespace_lifecycle import NamespaceLifecycle
 from simkit.engine.admission.node_restriction import NodeRestriction
@@ -85,9 +85,9 @@ class Needs:
         return self.settings.get(name) or {}
 
     @property
-    def world(self) -> LiveWorld:
+    def world(self) -> LiveClusterReader:
         """What is stored now, as policies and webhooks look at it."""
-        return LiveWorld(self.store, self.authorizer, self.catalogue, self.convert)
+        return LiveClusterReader(self.store, self.authorizer, self.catalogue, self.convert)
 
 
 Maker = Callable[[Needs], Plugin]

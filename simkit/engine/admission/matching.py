@@ -18,7 +18,7 @@ Convert = Callable[[Object, Resource], Object]
 
 
 @dataclass(frozen=True, slots=True)
-class LiveWorld:
+class LiveClusterReader:
     """What is stored now, and whom to ask: the ``World`` of a server's policies and webhooks."""
 
     store: Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from simkit.engine.admission.asked import LOCAL_ACCESS_REVIEWS
-from simkit.engine.admission.matching import LiveWorld, attributes_of
+from simkit.engine.admission.matching import LiveClusterReader, attributes_of
 from simkit.engine.admission.policy_index import BINDINGS, POLICIES, PolicyIndex
 from simkit.engine.seams import Operation, Review
 from simkit.logic.policy.attributes import AdmissionAttributes
@@ -41,7 +41,7 @@ class ValidatingAdmissionPolicy:
     name = "ValidatingAdmissionPolicy"
     resources = None
 
-    def __init__(self, world: LiveWorld, index: PolicyIndex) -> None:
+    def __init__(self, world: LiveClusterReader, index: PolicyIndex) -> None:
         self._world, self._index = world, index
 
     def handles(self, operation: Operation) -> bool:

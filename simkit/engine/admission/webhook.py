@@ -10,7 +10,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.chain import Plugin
-from simkit.engine.admission.matching import LiveWorld, attributes_of
+from simkit.engine.admission.matching import LiveClusterReader, attributes_of
 from simkit.engine.admission.webhook_call import Caller, CallFailed
 from simkit.engine.admission.webhook_hooks import EXEMPT, MUTATING, VALIDATING, Hook, HookIndex
 from simkit.engine.admission.webhook_review import Answer, rejection
@@ -41,7 +41,7 @@ class _Webhooks:
 
     resources = None
 
-    def __init__(self, world: LiveWorld, index: HookIndex, caller: Caller, chance: NameSource) -> None:
+    def __init__(self, world: LiveClusterReader, index: HookIndex, caller: Caller, chance: NameSource) -> None:
         self._world, self._index, self._caller, self._chance = world, index, caller, chance
 
     def handles(self, operation: Operation) -> bool:
@@ -126,7 +126,7 @@ class MutatingAdmissionWebhook(_Webhooks):
     name = "MutatingAdmissionWebhook"
 
     def __init__(
-        self, world: LiveWorld, index: HookIndex, caller: Caller, chance: NameSource, restore: Restore
+        self, world: LiveClusterReader, index: HookIndex, caller: Caller, chance: NameSource, restore: Restore
     ) -> None:
         super().__init__(world, index, caller, chance)
         self._restore = restore
