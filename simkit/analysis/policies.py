@@ -57,10 +57,10 @@ def policy_coverage(snapshot: Snapshot, policies: Iterable[Object] | None = None
     rows = []
     for resource, attributes in attempts(known, OPERATIONS, Identity("")):
         for hook in known.hooks:
-            if hook.policy.constraints.match(attributes, known.world) is None:
+            if hook.policy.constraints.match(attributes, known.reader) is None:
                 continue
             for binding in hook.bindings:
-                if binding.match(attributes, known.world):
+                if binding.match(attributes, known.reader):
                     actions = ", ".join(binding.actions)
                     rows.append((hook.policy.name, binding.name, actions, *_place(resource, attributes)))
     return table(rows, SEEN_COLUMNS)
@@ -178,15 +178,15 @@ def policy_effect(
 
 def _applies(hook: BoundPolicy, attributes: AdmissionAttributes, known: Chosen) -> bool:
     """Whether a policy sees the write through any of its bindings."""
-    world = known.world
-    if hook.policy.constraints.match(attributes, world) is None:
+    reader = known.reader
+    if hook.policy.constraints.match(attributes, reader) is None:
         return False
-    return any(binding.match(attributes, world) for binding in hook.bindings)
+    return any(binding.match(attributes, reader) for binding in hook.bindings)
 
 
 def _violations(known: Chosen, attributes: AdmissionAttributes) -> Iterator[tuple[str, str, str, str, str]]:
     try:
-        outcome = decide(attributes, known.hooks, known.world)
+        outcome = decide(attributes, known.hooks, known.reader)
     except StatusError as error:
         yield "", "", "Deny", error.message, error.reason
         return
@@ -200,7 +200,7 @@ class _Teams:
     """Whose an object is."""
 
     def __init__(self, known: Chosen, team: str | Team) -> None:
-        self._world, self._team = known.world, team
+        self._world, self._team = known.reader, team
 
     def of(self, attributes: AdmissionAttributes) -> str:
         obj, namespace = attributes.object or {}, self._namespace(attributes)

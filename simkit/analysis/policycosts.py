@@ -82,22 +82,22 @@ class _Measured:
         self._runs: dict[tuple[str, str], int] = {}
         for _, attributes in attempts(known, OPERATIONS, administrator()):
             for hook in known.hooks:
-                self._measure(hook, attributes, known.world)
+                self._measure(hook, attributes, known.reader)
 
-    def _measure(self, hook: BoundPolicy, attributes: AdmissionAttributes, world: SnapshotReader) -> None:
+    def _measure(self, hook: BoundPolicy, attributes: AdmissionAttributes, reader: SnapshotReader) -> None:
         try:
-            matched = hook.policy.constraints.match(attributes, world)
-            bindings = [each for each in hook.bindings if matched is not None and each.match(attributes, world)]
+            matched = hook.policy.constraints.match(attributes, reader)
+            bindings = [each for each in hook.bindings if matched is not None and each.match(attributes, reader)]
             params = [
                 param
                 for each in bindings
-                for param in params_of(hook.policy, each.param_ref, attributes.namespace, world)
+                for param in params_of(hook.policy, each.param_ref, attributes.namespace, reader)
             ]
         except (StatusError, Misconfigured, IncompleteSnapshot):
             return
         if matched is None or not params:
             return
-        sight = VersionedAttributes(attributes, matched, world, None)
+        sight = VersionedAttributes(attributes, matched, reader, None)
         for param in params:
             for path, cost in hook.policy.costs(sight, param):
                 key = (hook.policy.name, path)

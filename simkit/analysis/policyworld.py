@@ -81,7 +81,7 @@ class Chosen:
     """Policies with their bindings, and what was given beside them."""
 
     hooks: Sequence[BoundPolicy]
-    world: SnapshotReader
+    reader: SnapshotReader
     unbound: Sequence[str] = field(default_factory=tuple)
     """Names of policies that no binding puts into force."""
 
@@ -127,18 +127,18 @@ def attempts(
     chosen: Chosen, operations: Sequence[str], identity: Identity
 ) -> Iterator[tuple[Resource, AdmissionAttributes]]:
     """A write of every object that a policy could see: as if it were made, or stored once more, by somebody."""
-    world = chosen.world
-    for resource in world.catalogue.stored():
-        if resource.storage not in world.snapshot.captured():
+    reader = chosen.reader
+    for resource in reader.catalogue.stored():
+        if resource.storage not in reader.snapshot.captured():
             continue
-        kinds = [each for each in operations if any(_may(hook, world, each, resource) for hook in chosen.hooks)]
+        kinds = [each for each in operations if any(_may(hook, reader, each, resource) for hook in chosen.hooks)]
         if kinds:
-            for obj in world.snapshot.scan(resource.storage):
-                yield resource, attributes_of(obj, resource, kinds[0], identity, world.catalogue)
+            for obj in reader.snapshot.scan(resource.storage):
+                yield resource, attributes_of(obj, resource, kinds[0], identity, reader.catalogue)
 
 
-def _may(hook: BoundPolicy, world: SnapshotReader, operation: str, resource: Resource) -> bool:
-    return hook.policy.constraints.may_match(world, operation, resource.gvr, "")
+def _may(hook: BoundPolicy, reader: SnapshotReader, operation: str, resource: Resource) -> bool:
+    return hook.policy.constraints.may_match(reader, operation, resource.gvr, "")
 
 
 def attributes_of(

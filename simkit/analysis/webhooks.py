@@ -50,14 +50,14 @@ def webhook_coverage(snapshot: Snapshot) -> pd.DataFrame:
 
 
 def _rows(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
-    world = SnapshotReader(snapshot)
+    reader = SnapshotReader(snapshot)
     for kind, resource in CONFIGURATIONS.items():
         for configuration in snapshot.scan(resource) if resource in snapshot.captured() else ():
             for row in configuration.get("webhooks") or ():
                 if not row.get("rules"):
                     continue
                 told = kind, name_of(configuration), row.get("name"), row.get("failurePolicy") or "Fail", _target(row)
-                yield from ((*told, *place) for place in _seen(row, world))
+                yield from ((*told, *place) for place in _seen(row, reader))
 
 
 def _target(webhook: Object) -> str:
@@ -67,18 +67,18 @@ def _target(webhook: Object) -> str:
     return f"{service.get('namespace')}/{service.get('name')}"
 
 
-def _seen(webhook: Object, world: SnapshotReader) -> Iterator[tuple[str, str, str]]:
+def _seen(webhook: Object, reader: SnapshotReader) -> Iterator[tuple[str, str, str]]:
     """Resource, namespace and name of each object that a webhook would be asked about."""
     spec = {name: webhook.get(name) for name in ("namespaceSelector", "objectSelector", "matchPolicy")}
     constraints = Constraints({**spec, "resourceRules": webhook.get("rules") or ()})
-    for resource in catalogue_of(world.snapshot).stored():
-        operation = _operation(constraints, world, resource)
+    for resource in catalogue_of(reader.snapshot).stored():
+        operation = _operation(constraints, reader, resource)
         if operation is None:
             continue
-        for obj in world.snapshot.scan(resource.storage):
-            attributes = attributes_of(obj, resource, operation, administrator(), world.catalogue)
+        for obj in reader.snapshot.scan(resource.storage):
+            attributes = attributes_of(obj, resource, operation, administrator(), reader.catalogue)
             try:
-                matched = constraints.match(attributes, world)
+                matched = constraints.match(attributes, reader)
             except StatusError:  # its namespace is not there
                 continue
             if matched is not None:
@@ -86,8 +86,8 @@ def _seen(webhook: Object, world: SnapshotReader) -> Iterator[tuple[str, str, st
                 yield str(resource.group_resource), namespace, attributes.name
 
 
-def _operation(constraints: Constraints, world: SnapshotReader, resource: Resource) -> str | None:
+def _operation(constraints: Constraints, reader: SnapshotReader, resource: Resource) -> str | None:
     """The first operation on a resource that the webhook wants to see; None where it wants none."""
-    if resource.storage not in world.snapshot.captured() or resource.group == ADMISSION_GROUP:
+    if resource.storage not in reader.snapshot.captured() or resource.group == ADMISSION_GROUP:
         return None  # no webhook is asked about webhooks and policies
-    return next((each for each in OPERATIONS if constraints.may_match(world, each, resource.gvr, "")), None)
+    return next((each for each in OPERATIONS if constraints.may_match(reader, each, resource.gvr, "")), None)

@@ -105,13 +105,13 @@ class Extensions:
             chance.uid,
         )
 
-    def calls_webhooks(self, request: Request, world: LiveClusterReader) -> bool:
+    def calls_webhooks(self, request: Request, reader: LiveClusterReader) -> bool:
         """Whether a write may have to wait for a webhook outside of this process."""
         if not self.gateway.allowed or not self.hooks.any():
             return False
         target = parse_request_info(request.method, request.path, request.query)
         resource = GroupVersionResource(target.group, target.version, target.resource)
-        return target.is_resource and self.hooks.concerns(world, resource, target.subresource)
+        return target.is_resource and self.hooks.concerns(reader, resource, target.subresource)
 
     def upkeep(self, catalogue: Callable[[], Catalogue], clock: Clock) -> list[Controller]:
         """The controllers that belong to the server itself: no flag turns them off."""

@@ -85,7 +85,7 @@ class Needs:
         return self.settings.get(name) or {}
 
     @property
-    def world(self) -> LiveClusterReader:
+    def reader(self) -> LiveClusterReader:
         """What is stored now, as policies and webhooks look at it."""
         return LiveClusterReader(self.store, self.authorizer, self.catalogue, self.convert)
 
@@ -111,13 +111,13 @@ def _owner_references(needs: Needs) -> Plugin:
 
 
 def _mutating_webhooks(needs: Needs) -> Plugin:
-    caller = Caller(needs.extensions.gateway, needs.world)
-    return MutatingAdmissionWebhook(needs.world, needs.extensions.hooks, caller, needs.chance, needs.restore)
+    caller = Caller(needs.extensions.gateway, needs.reader)
+    return MutatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.chance, needs.restore)
 
 
 def _validating_webhooks(needs: Needs) -> Plugin:
-    caller = Caller(needs.extensions.gateway, needs.world)
-    return ValidatingAdmissionWebhook(needs.world, needs.extensions.hooks, caller, needs.chance)
+    caller = Caller(needs.extensions.gateway, needs.reader)
+    return ValidatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.chance)
 
 
 class _Behind:
@@ -170,7 +170,7 @@ PLUGINS: Final[Mapping[str, Maker]] = {
     "DefaultIngressClass": lambda needs: DefaultIngressClass(needs.store),
     "DenyServiceExternalIPs": lambda _: DenyServiceExternalIPs(),
     "MutatingAdmissionWebhook": _mutating_webhooks,
-    "ValidatingAdmissionPolicy": lambda needs: ValidatingAdmissionPolicy(needs.world, needs.extensions.policies),
+    "ValidatingAdmissionPolicy": lambda needs: ValidatingAdmissionPolicy(needs.reader, needs.extensions.policies),
     "ValidatingAdmissionWebhook": _validating_webhooks,
     "ResourceQuota": _resource_quota,
     "AlwaysDeny": lambda _: AlwaysDeny(),

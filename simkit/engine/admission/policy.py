@@ -41,8 +41,8 @@ class ValidatingAdmissionPolicy:
     name = "ValidatingAdmissionPolicy"
     resources = None
 
-    def __init__(self, world: LiveClusterReader, index: PolicyIndex) -> None:
-        self._world, self._index = world, index
+    def __init__(self, reader: LiveClusterReader, index: PolicyIndex) -> None:
+        self._world, self._index = reader, index
 
     def handles(self, operation: Operation) -> bool:
         return True

@@ -30,13 +30,13 @@ class _View:
         self._catalogue: Catalogue | None = None
         self._candidates: dict[_Kind, Sequence[BoundPolicy]] = {}
 
-    def candidates(self, world: ClusterReader, kind: _Kind) -> Sequence[BoundPolicy]:
-        catalogue = world.catalogue
+    def candidates(self, reader: ClusterReader, kind: _Kind) -> Sequence[BoundPolicy]:
+        catalogue = reader.catalogue
         if self._catalogue is not catalogue:
             self._candidates, self._catalogue = {}, catalogue
         found = self._candidates.get(kind)
         if found is None:
-            found = [each for each in self.hooks if each.policy.constraints.may_match(world, *kind)]
+            found = [each for each in self.hooks if each.policy.constraints.may_match(reader, *kind)]
             self._candidates[kind] = found
         return found
 
@@ -82,8 +82,8 @@ class PolicyIndex:
         return bind_policies(known.values(), [Binding(entry.object) for entry in self._store.scan(BINDINGS)])
 
     def concerned(
-        self, world: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
+        self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
     ) -> Sequence[BoundPolicy]:
         """The policies that could see such a write, whatever its object and its names are."""
         view = self._view.now()
-        return view.candidates(world, (operation, resource, subresource)) if view.hooks else ()
+        return view.candidates(reader, (operation, resource, subresource)) if view.hooks else ()

@@ -41,8 +41,8 @@ class _Webhooks:
 
     resources = None
 
-    def __init__(self, world: LiveClusterReader, index: HookIndex, caller: Caller, chance: NameSource) -> None:
-        self._world, self._index, self._caller, self._chance = world, index, caller, chance
+    def __init__(self, reader: LiveClusterReader, index: HookIndex, caller: Caller, chance: NameSource) -> None:
+        self._world, self._index, self._caller, self._chance = reader, index, caller, chance
 
     def handles(self, operation: Operation) -> bool:
         return True
@@ -126,9 +126,9 @@ class MutatingAdmissionWebhook(_Webhooks):
     name = "MutatingAdmissionWebhook"
 
     def __init__(
-        self, world: LiveClusterReader, index: HookIndex, caller: Caller, chance: NameSource, restore: Restore
+        self, reader: LiveClusterReader, index: HookIndex, caller: Caller, chance: NameSource, restore: Restore
     ) -> None:
-        super().__init__(world, index, caller, chance)
+        super().__init__(reader, index, caller, chance)
         self._restore = restore
         self.earlier: Sequence[Plugin] = ()
 

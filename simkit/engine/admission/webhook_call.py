@@ -41,12 +41,12 @@ class Caller:
     ----------
     gateway
         Whether they may be called, where services are, which functions stand in.
-    world
+    reader
         What is stored, for the objects in the versions that webhooks want, and for services.
     """
 
-    def __init__(self, gateway: Gateway, world: ClusterReader) -> None:
-        self._gateway, self._world = gateway, world
+    def __init__(self, gateway: Gateway, reader: ClusterReader) -> None:
+        self._gateway, self._world = gateway, reader
 
     def ask(
         self, hook: Hook, attributes: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool

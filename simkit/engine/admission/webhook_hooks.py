@@ -75,40 +75,42 @@ class Hook:
         known = environment()
         return [compiled(each.get("expression") or "", known, BOOL) for each in rows]
 
-    def may_match(self, world: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
+    def may_match(
+        self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
+    ) -> bool:
         """Whether any write of this kind could match, whatever its object."""
-        return bool(self._rules) and self._constraints.may_match(world, operation, resource, subresource)
+        return bool(self._rules) and self._constraints.may_match(reader, operation, resource, subresource)
 
-    def match(self, attributes: AdmissionAttributes, world: ClusterReader) -> Resource | None:
+    def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> Resource | None:
         """The resource as which the webhook wants to see a write; None where it does not.
 
         Raises the 404 StatusError of a missing namespace, ConditionsFailed for conditions that cannot be evaluated.
         """
         if not self._rules:
             return None
-        matched = self._constraints.match(attributes, world)
+        matched = self._constraints.match(attributes, reader)
         if matched is None or not self._conditions:
             return matched
         from simkit.logic.policy.matchconditions import conditions_hold
 
         return (
             matched
-            if conditions_hold(self._conditions, _bindings(attributes, matched, world), fails=not self.ignores)
+            if conditions_hold(self._conditions, _bindings(attributes, matched, reader), fails=not self.ignores)
             else None
         )
 
 
-def _bindings(attributes: AdmissionAttributes, matched: Resource, world: ClusterReader) -> Mapping[str, Any]:
+def _bindings(attributes: AdmissionAttributes, matched: Resource, reader: ClusterReader) -> Mapping[str, Any]:
     from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
 
     request = attributes.request(matched)
     return {
-        "object": None if attributes.object is None else world.convert(attributes.object, matched),
-        "oldObject": None if attributes.old is None else world.convert(attributes.old, matched),
+        "object": None if attributes.object is None else reader.convert(attributes.object, matched),
+        "oldObject": None if attributes.old is None else reader.convert(attributes.old, matched),
         "request": {**request, "resource": request["requestResource"]},
         "namespaceObject": None,
-        "authorizer": AuthorizerValue(attributes.identity, world.ask),
-        "authorizer.requestResource": ResourceCheck(attributes.asks(), world.ask),
+        "authorizer": AuthorizerValue(attributes.identity, reader.ask),
+        "authorizer.requestResource": ResourceCheck(attributes.asks(), reader.ask),
     }
 
 
@@ -153,13 +155,13 @@ class HookIndex:
     def concerned(
         self,
         kind: GroupResource,
-        world: ClusterReader,
+        reader: ClusterReader,
         operation: str,
         resource: GroupVersionResource,
         subresource: str,
     ) -> Sequence[Hook]:
         """The webhooks, mutating or validating, that could want to see such a write."""
-        view, catalogue = self._view.now(), world.catalogue
+        view, catalogue = self._view.now(), reader.catalogue
         if not view.all[kind]:
             return ()
         if view.catalogue is not catalogue:
@@ -167,14 +169,14 @@ class HookIndex:
         key = (kind, (operation, resource, subresource))
         found = view.candidates.get(key)
         if found is None:
-            found = [each for each in view.all[kind] if each.may_match(world, *key[1])]
+            found = [each for each in view.all[kind] if each.may_match(reader, *key[1])]
             view.candidates[key] = found
         return found
 
-    def concerns(self, world: ClusterReader, resource: GroupVersionResource, subresource: str) -> bool:
+    def concerns(self, reader: ClusterReader, resource: GroupVersionResource, subresource: str) -> bool:
         """Whether any webhook could want to see writes of a resource."""
         return self.any() and any(
-            self.concerned(kind, world, operation, resource, subresource)
+            self.concerned(kind, reader, operation, resource, subresource)
             for kind in (MUTATING, VALIDATING)
             for operation in OPERATIONS
         )

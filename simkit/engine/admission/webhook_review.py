@@ -62,12 +62,12 @@ def version_for(hook: Hook) -> str:
     raise BadAnswer("webhook does not accept known AdmissionReview versions (v1, v1beta1)")
 
 
-def request_of(attributes: AdmissionAttributes, matched: Resource, world: ClusterReader, uid: str) -> dict[str, Any]:
+def request_of(attributes: AdmissionAttributes, matched: Resource, reader: ClusterReader, uid: str) -> dict[str, Any]:
     """The request of a review, the objects in the version that the webhook matched."""
     return {
         **attributes.request(matched, uid=uid),
-        "object": None if attributes.object is None else world.convert(attributes.object, matched),
-        "oldObject": None if attributes.old is None else world.convert(attributes.old, matched),
+        "object": None if attributes.object is None else reader.convert(attributes.object, matched),
+        "oldObject": None if attributes.old is None else reader.convert(attributes.old, matched),
     }
 
 

@@ -1,4 +1,4 @@
-"""A write as policies and webhooks look at it, and what they need to know of the world around it."""
+"""A write as policies and webhooks look at it, and what they need to know of the reader around it."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ class Binding:
         given = spec.get("matchResources")
         self.constraints = Constraints(given) if given is not None else None
 
-    def match(self, attributes: AdmissionAttributes, world: ClusterReader) -> bool:
+    def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> bool:
         """Whether it applies to the write, which its policy sees."""
-        return self.constraints is None or self.constraints.match(attributes, world) is not None
+        return self.constraints is None or self.constraints.match(attributes, reader) is not None
 
     def __repr__(self) -> str:
         return f"<Binding {self.name} of {self.policy}>"
@@ -84,7 +84,7 @@ def bind_policies(policies: Iterable[Policy], bindings: Iterable[Binding]) -> li
     return [BoundPolicy(policy, by_policy[policy.name]) for policy in known if policy.name in by_policy]
 
 
-def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], world: ClusterReader) -> Outcome:
+def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], reader: ClusterReader) -> Outcome:
     """What the policies say to a write.
 
     Raises
@@ -92,9 +92,9 @@ def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], world:
     StatusError
         404 where the write's namespace is missing and must be looked at.
     """
-    outcome, sights = Outcome(), _Sights(attributes, world)
+    outcome, sights = Outcome(), _Sights(attributes, reader)
     for hook in hooks:
-        matched = hook.policy.constraints.match(attributes, world)
+        matched = hook.policy.constraints.match(attributes, reader)
         if matched is not None:
             _Case(attributes, hook.policy, matched, sights, outcome).hear(hook.bindings)
     return outcome
@@ -103,15 +103,15 @@ def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], world:
 class _Sights:
     """One write in the versions in which policies see it, each made when it is first needed."""
 
-    def __init__(self, attributes: AdmissionAttributes, world: ClusterReader) -> None:
-        self._attributes, self.world = attributes, world
+    def __init__(self, attributes: AdmissionAttributes, reader: ClusterReader) -> None:
+        self._attributes, self.reader = attributes, reader
         self._made: dict[GroupVersionResource, VersionedAttributes] = {}
 
     def of(self, matched: Resource) -> VersionedAttributes:
         found = self._made.get(matched.gvr)
         if found is None:
             found = self._made[matched.gvr] = VersionedAttributes(
-                self._attributes, matched, self.world, self._namespace
+                self._attributes, matched, self.reader, self._namespace
             )
         return found
 
@@ -120,7 +120,7 @@ class _Sights:
         attributes = self._attributes
         if attributes.is_namespace or not attributes.namespace:
             return None
-        found = self.world.get(NAMESPACES, attributes.namespace)
+        found = self.reader.get(NAMESPACES, attributes.namespace)
         if found is None:
             raise missing_namespace(attributes.namespace)
         return found
@@ -133,18 +133,18 @@ class _Case:
         self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, sights: _Sights, outcome: Outcome
     ) -> None:
         self._attributes, self._policy, self._matched = attributes, policy, matched
-        self._world, self._sights, self._outcome = sights.world, sights, outcome
+        self._world, self._sights, self._outcome = sights.reader, sights, outcome
         self._notes: dict[str, list[str]] = {}
 
     def hear(self, bindings: Sequence[Binding]) -> None:
-        policy, world = self._policy, self._world
+        policy, reader = self._policy, self._world
         try:
-            param_resource(policy, world)
+            param_resource(policy, reader)
         except Misconfigured as error:
             self._refuse(None, f"failed to configure policy: {error}")
             return
         for binding in bindings:
-            if binding.match(self._attributes, world):
+            if binding.match(self._attributes, reader):
                 self._apply(binding)
         for key, values in self._notes.items():
             self._outcome.annotations.setdefault(f"{policy.name}/{key}", ", ".join(values))

@@ -69,37 +69,39 @@ class Constraints:
         self._exact = (spec.get("matchPolicy") or _EXACT) == _EXACT
         self._selectors = Selectors(spec)
 
-    def may_match(self, world: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str) -> bool:
+    def may_match(
+        self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
+    ) -> bool:
         """Whether any write of this kind could match, whatever its object."""
         if not self._rules:
             return True
         places = [resource]
         if not self._exact:
-            places += [each.gvr for each in equivalents(world.catalogue, resource, subresource)]
+            places += [each.gvr for each in equivalents(reader.catalogue, resource, subresource)]
         return any(names(rule, operation, place, subresource) for place in places for rule in self._rules)
 
-    def match(self, attributes: AdmissionAttributes, world: ClusterReader) -> Resource | None:
+    def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> Resource | None:
         """The resource as which the write matches; None where it does not.
 
         Raises the 404 StatusError of a namespace that is missing.
         """
         if not self._rules:
-            matched = world.catalogue.find(*attributes.resource)
+            matched = reader.catalogue.find(*attributes.resource)
         else:
-            matched = self._rule(self._rules, attributes, world)
-        if matched is None or self._rule(self._excluded, attributes, world) is not None:
+            matched = self._rule(self._rules, attributes, reader)
+        if matched is None or self._rule(self._excluded, attributes, reader) is not None:
             return None
-        return matched if self._selectors.match(attributes, world) else None
+        return matched if self._selectors.match(attributes, reader) else None
 
-    def _rule(self, rules: Sequence[Rule], attributes: AdmissionAttributes, world: ClusterReader) -> Resource | None:
+    def _rule(self, rules: Sequence[Rule], attributes: AdmissionAttributes, reader: ClusterReader) -> Resource | None:
         if not rules:
             return None
         if _some(rules, attributes, attributes.resource):
-            return world.catalogue.find(*attributes.resource)
+            return reader.catalogue.find(*attributes.resource)
         if self._exact:
             return None
         for rule in rules:
-            for other in equivalents(world.catalogue, attributes.resource, attributes.subresource):
+            for other in equivalents(reader.catalogue, attributes.resource, attributes.subresource):
                 if _some((rule,), attributes, other.gvr):
                     return other
         return None
@@ -121,27 +123,27 @@ class Selectors:
         self._namespaces = labels.of_object(spec.get("namespaceSelector") or {})
         self._objects = labels.of_object(spec.get("objectSelector") or {})
 
-    def match(self, attributes: AdmissionAttributes, world: ClusterReader) -> bool:
+    def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> bool:
         """Whether both select. Raises the 404 StatusError of a namespace that is missing."""
         if self._objects and not self._selects_object(attributes):
             return False
-        return self._selects_namespace(attributes, world)
+        return self._selects_namespace(attributes, reader)
 
     def _selects_object(self, attributes: AdmissionAttributes) -> bool:
         present = [each for each in (attributes.object, attributes.old) if each is not None]
         return any(self._objects.matches(labels_of(each)) for each in present)
 
-    def _selects_namespace(self, attributes: AdmissionAttributes, world: ClusterReader) -> bool:
+    def _selects_namespace(self, attributes: AdmissionAttributes, reader: ClusterReader) -> bool:
         if not self._namespaces or (not attributes.namespace and not attributes.is_namespace):
             return True
-        return self._namespaces.matches(namespace_labels(attributes, world))
+        return self._namespaces.matches(namespace_labels(attributes, reader))
 
 
-def namespace_labels(attributes: AdmissionAttributes, world: ClusterReader) -> Mapping[str, str]:
+def namespace_labels(attributes: AdmissionAttributes, reader: ClusterReader) -> Mapping[str, str]:
     """The labels of a write's namespace; those that it is about to have where the namespace itself is written."""
     if attributes.is_namespace and not attributes.subresource and attributes.operation in ("CREATE", "UPDATE"):
         return labels_of(attributes.object or {})
-    found = world.get(NAMESPACES, attributes.namespace)
+    found = reader.get(NAMESPACES, attributes.namespace)
     if found is None:
         raise missing_namespace(attributes.namespace)
     return labels_of(found)

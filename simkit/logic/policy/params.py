@@ -18,25 +18,25 @@ class Misconfigured(Exception):
     """A policy or binding that cannot be carried out; the text is the real server's."""
 
 
-def param_resource(policy: Policy, world: ClusterReader) -> Resource | None:
+def param_resource(policy: Policy, reader: ClusterReader) -> Resource | None:
     """The resource of a policy's parameters; None where it has none. Raises Misconfigured for an unknown kind."""
     wanted = policy.param_kind
     if wanted is None:
         return None
-    found = world.catalogue.kind(wanted)
+    found = reader.catalogue.kind(wanted)
     if found is None:
         shown = f"{wanted.group}/{wanted.version}, Kind={wanted.kind}"
         raise Misconfigured(f"failed to find resource referenced by paramKind: '{shown}'")
     return found
 
 
-def params_of(policy: Policy, ref: Object | None, namespace: str, world: ClusterReader) -> Sequence[Object | None]:
+def params_of(policy: Policy, ref: Object | None, namespace: str, reader: ClusterReader) -> Sequence[Object | None]:
     """The parameters that a binding refers to: one None where it needs none. Raises Misconfigured."""
-    resource = param_resource(policy, world)
+    resource = param_resource(policy, reader)
     if resource is None or ref is None:
         return (None,)
     found = [
-        world.convert(each, resource) for each in _selected(resource, ref, _place(resource, ref, namespace), world)
+        reader.convert(each, resource) for each in _selected(resource, ref, _place(resource, ref, namespace), reader)
     ]
     if not found and ref.get("parameterNotFoundAction") == "Deny":
         raise Misconfigured(_NONE_FOUND)
@@ -55,16 +55,16 @@ def _place(resource: Resource, ref: Object, namespace: str) -> str:
     return given or namespace
 
 
-def _selected(resource: Resource, ref: Object, namespace: str, world: ClusterReader) -> list[Object]:
+def _selected(resource: Resource, ref: Object, namespace: str, reader: ClusterReader) -> list[Object]:
     name: str = ref.get("name") or ""
     selector: Any = ref.get("selector")
     if name:
         if selector is not None:
             raise Misconfigured("paramRef.name and paramRef.selector are mutually exclusive")
-        one = world.get(resource.storage, name, namespace)
+        one = reader.get(resource.storage, name, namespace)
         return [] if one is None else [one]
     if selector is None:
         raise Misconfigured("one of name or selector must be provided")
     chosen = labels.of_object(selector)
-    present = world.scan(resource.storage, namespace if resource.namespaced else None)
+    present = reader.scan(resource.storage, namespace if resource.namespaced else None)
     return [each for each in present if chosen.matches(labels_of(each))]

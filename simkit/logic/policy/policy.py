@@ -61,15 +61,15 @@ class VersionedAttributes:
     """
 
     def __init__(
-        self, attributes: AdmissionAttributes, matched: Resource, world: ClusterReader, namespace: Object | None
+        self, attributes: AdmissionAttributes, matched: Resource, reader: ClusterReader, namespace: Object | None
     ) -> None:
         self.bindings: Mapping[str, Any] = {
-            "object": None if attributes.object is None else world.convert(attributes.object, matched),
-            "oldObject": None if attributes.old is None else world.convert(attributes.old, matched),
+            "object": None if attributes.object is None else reader.convert(attributes.object, matched),
+            "oldObject": None if attributes.old is None else reader.convert(attributes.old, matched),
             "request": attributes.request(matched),
             "namespaceObject": _shown_namespace(namespace),
-            "authorizer": AuthorizerValue(attributes.identity, world.ask),
-            "authorizer.requestResource": ResourceCheck(attributes.asks(), world.ask),
+            "authorizer": AuthorizerValue(attributes.identity, reader.ask),
+            "authorizer.requestResource": ResourceCheck(attributes.asks(), reader.ask),
         }
         """Everything but parameters."""
 

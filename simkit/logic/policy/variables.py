@@ -33,10 +33,10 @@ class Expression:
     error: str = ""
 
 
-def compiled(source: str, world: Environment, expected: Type | Sequence[Type] | None = None) -> Expression:
+def compiled(source: str, reader: Environment, expected: Type | Sequence[Type] | None = None) -> Expression:
     """An expression; one that does not compile keeps why."""
     try:
-        return Expression(source, world.compile(source, expected=expected))
+        return Expression(source, reader.compile(source, expected=expected))
     except CompileError as error:
         return Expression(source, None, explained(error))
 
