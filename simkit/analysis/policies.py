@@ -200,7 +200,7 @@ class _Teams:
     """Whose an object is."""
 
     def __init__(self, known: Chosen, team: str | Team) -> None:
-        self._world, self._team = known.reader, team
+        self._reader, self._team = known.reader, team
 
     def of(self, attributes: AdmissionAttributes) -> str:
         obj, namespace = attributes.object or {}, self._namespace(attributes)
@@ -215,7 +215,7 @@ class _Teams:
     def _namespace(self, attributes: AdmissionAttributes) -> Object | None:
         if attributes.is_namespace or not attributes.namespace:
             return None
-        return self._world.get(NAMESPACES, attributes.namespace)
+        return self._reader.get(NAMESPACES, attributes.namespace)
 
 
 def prove(effect: Effect, sandbox: Sandbox, *, limit: int = 100) -> pd.DataFrame:

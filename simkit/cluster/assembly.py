@@ -110,7 +110,7 @@ class Assembled:
                 audit=audit_of(options, self.clock, metrics, forked=forked),
                 grace=options.livez_grace_period,
                 remote=self.extensions.forwarder,
-                hooked=lambda request: self.extensions.calls_webhooks(request, self._world(authorizer)),
+                hooked=lambda request: self.extensions.calls_webhooks(request, self._reader(authorizer)),
                 conversion=self.extensions.conversions(chance),
             )
         )
@@ -199,7 +199,7 @@ class Assembled:
         present = self.options.storage != "memory"
         return [EventExpiry(partial(expire, self.store), self.clock, seconds, present=present)] if seconds else []
 
-    def _world(self, authorizer: Authorizer) -> LiveClusterReader:
+    def _reader(self, authorizer: Authorizer) -> LiveClusterReader:
         def convert(obj: Object, resource: Resource) -> Object:
             return self.engine.served(resource).from_storage(obj)
 

@@ -42,7 +42,7 @@ class ValidatingAdmissionPolicy:
     resources = None
 
     def __init__(self, reader: LiveClusterReader, index: PolicyIndex) -> None:
-        self._world, self._index = reader, index
+        self._reader, self._index = reader, index
 
     def handles(self, operation: Operation) -> bool:
         return True
@@ -51,14 +51,14 @@ class ValidatingAdmissionPolicy:
         """Raises the refusal of the first policy that denies: 422, 403 or 413 as its reason says."""
         if not self._index.hooks() or review.resource in _EXEMPT:
             return
-        attributes = attributes_of(review, self._world.catalogue)
+        attributes = attributes_of(review, self._reader.catalogue)
         kind = (attributes.operation, attributes.resource, attributes.subresource)
-        hooks = self._index.concerned(self._world, *kind)
+        hooks = self._index.concerned(self._reader, *kind)
         if not hooks:
             return
         from simkit.logic.policy.decide import decide
 
-        outcome = decide(attributes, hooks, self._world)
+        outcome = decide(attributes, hooks, self._reader)
         review.warnings.extend(outcome.warnings)
         for key, value in outcome.annotations.items():
             review.annotations.setdefault(key, value)

@@ -42,7 +42,7 @@ class _Webhooks:
     resources = None
 
     def __init__(self, reader: LiveClusterReader, index: HookIndex, caller: Caller, chance: NameSource) -> None:
-        self._world, self._index, self._caller, self._chance = reader, index, caller, chance
+        self._reader, self._index, self._caller, self._chance = reader, index, caller, chance
 
     def handles(self, operation: Operation) -> bool:
         return True
@@ -50,13 +50,13 @@ class _Webhooks:
     def _attributes(self, review: Review) -> AdmissionAttributes | None:
         if not self._index.any() or review.resource in EXEMPT:
             return None
-        return attributes_of(review, self._world.catalogue)
+        return attributes_of(review, self._reader.catalogue)
 
     def _match(self, hook: Hook, attributes: AdmissionAttributes) -> Resource | None:
         from simkit.logic.policy.matchconditions import MatchConditionsFailed
 
         try:
-            return hook.match(attributes, self._world)
+            return hook.match(attributes, self._reader)
         except MatchConditionsFailed as error:
             raise forbidden(attributes.resource.group_resource, attributes.name, str(error)) from None
 
@@ -84,7 +84,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
             return
         kind = (attributes.operation, attributes.resource, attributes.subresource)
         asked: list[tuple[Hook, Resource]] = []
-        for hook in self._index.concerned(VALIDATING, self._world, *kind):
+        for hook in self._index.concerned(VALIDATING, self._reader, *kind):
             matched = self._match(hook, attributes)
             if matched is not None:
                 asked.append((hook, matched))
@@ -138,7 +138,7 @@ class MutatingAdmissionWebhook(_Webhooks):
         if attributes is None:
             return review.object or {}
         kind = (attributes.operation, attributes.resource, attributes.subresource)
-        hooks = self._index.concerned(MUTATING, self._world, *kind)
+        hooks = self._index.concerned(MUTATING, self._reader, *kind)
         if not hooks:
             return review.object or {}
         first = _Round(self, review, attributes, 0)
@@ -169,7 +169,7 @@ class MutatingAdmissionWebhook(_Webhooks):
         if attributes.object is None:
             text = f'admission webhook "{hook.name}" attempted to modify the object, which is not supported for this'
             raise internal(f"{text} operation")
-        before = self._world.convert(attributes.object, matched)
+        before = self._reader.convert(attributes.object, matched)
         try:
             after = answer.changed or json_patch(before, checked_json_patch(list(answer.patch)))
         except PatchError as error:

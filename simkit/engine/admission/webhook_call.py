@@ -46,7 +46,7 @@ class Caller:
     """
 
     def __init__(self, gateway: Gateway, reader: ClusterReader) -> None:
-        self._gateway, self._world = gateway, reader
+        self._gateway, self._reader = gateway, reader
 
     def ask(
         self, hook: Hook, attributes: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool
@@ -59,7 +59,7 @@ class Caller:
             raise bad_request(f'admission webhook "{hook.name}" does not support dry run')
         function = self._gateway.functions.get(hook.name)
         if function is not None:
-            return _asked(function, request_of(attributes, matched, self._world, uid))
+            return _asked(function, request_of(attributes, matched, self._reader, uid))
         if not self._gateway.allowed:
             self._gateway.note(Uncalled("webhook", hook.name, address(hook.client), _shown(attributes)))
             return None
@@ -72,7 +72,7 @@ class Caller:
             version = version_for(hook)
         except BadAnswer as error:
             raise CallFailed(hook, f"could not create admission objects: {error}") from None
-        body = encoded(request_of(attributes, matched, self._world, uid), version)
+        body = encoded(request_of(attributes, matched, self._reader, uid), version)
         try:
             found = review(post(self._gateway, hook.client, body, hook.seconds, self._is_service))
             check_types(found, "AdmissionResponse", FIELDS)
@@ -84,7 +84,7 @@ class Caller:
             raise CallFailed(hook, f"received invalid webhook response: {error}") from None
 
     def _is_service(self, namespace: str, name: str) -> bool:
-        return self._world.get(_SERVICES, name, namespace) is not None
+        return self._reader.get(_SERVICES, name, namespace) is not None
 
 
 def _shown(attributes: AdmissionAttributes) -> str:

@@ -133,11 +133,11 @@ class _Case:
         self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, sights: _Sights, outcome: Outcome
     ) -> None:
         self._attributes, self._policy, self._matched = attributes, policy, matched
-        self._world, self._sights, self._outcome = sights.reader, sights, outcome
+        self._reader, self._sights, self._outcome = sights.reader, sights, outcome
         self._notes: dict[str, list[str]] = {}
 
     def hear(self, bindings: Sequence[Binding]) -> None:
-        policy, reader = self._policy, self._world
+        policy, reader = self._policy, self._reader
         try:
             param_resource(policy, reader)
         except Misconfigured as error:
@@ -156,7 +156,7 @@ class _Case:
     def _apply(self, binding: Binding) -> None:
         attributes = self._attributes
         try:
-            params = params_of(self._policy, binding.param_ref, attributes.namespace, self._world)
+            params = params_of(self._policy, binding.param_ref, attributes.namespace, self._reader)
         except Misconfigured as error:
             self._refuse(binding, f"failed to configure binding: {error}")
             return
