@@ -97,9 +97,9 @@ class _Measured:
             return
         if matched is None or not params:
             return
-        sight = VersionedAttributes(attributes, matched, reader, None)
+        versioned = VersionedAttributes(attributes, matched, reader, None)
         for param in params:
-            for path, cost in hook.policy.costs(sight, param):
+            for path, cost in hook.policy.costs(versioned, param):
                 key = (hook.policy.name, path)
                 self._most[key] = max(self._most.get(key, 0), cost)
                 self._runs[key] = self._runs.get(key, 0) + 1

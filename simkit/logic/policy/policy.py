@@ -109,10 +109,10 @@ class Policy:
         """Every expression with the path of its field."""
         return self._parts.listed()
 
-    def judge(self, sight: VersionedAttributes, param: Object | None) -> ValidateResult:
+    def judge(self, versioned: VersionedAttributes, param: Object | None) -> ValidateResult:
         """What the policy says to a write that it sees in some version, with one of its parameters."""
         parts = self._parts
-        bindings = {**sight.bindings, "params": param}
+        bindings = {**versioned.bindings, "params": param}
         try:
             if parts.conditions and not self._concerned(bindings):
                 return ValidateResult()
@@ -125,10 +125,10 @@ class Policy:
             return self._failed(str(error))
         return ValidateResult(findings, notes)
 
-    def costs(self, sight: VersionedAttributes, param: Object | None) -> list[tuple[str, int]]:
+    def costs(self, versioned: VersionedAttributes, param: Object | None) -> list[tuple[str, int]]:
         """What evaluating each expression costs for a write, by the path of its field."""
         parts = self._parts
-        bindings = {**sight.bindings, "params": param}
+        bindings = {**versioned.bindings, "params": param}
         found: list[tuple[str, int]] = []
         for path, expression in parts.listed():
             try:
