@@ -92,11 +92,11 @@ def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], reader
     StatusError
         404 where the write's namespace is missing and must be looked at.
     """
-    outcome, sights = Outcome(), _Sights(attributes, reader)
+    outcome, versions = Outcome(), _Sights(attributes, reader)
     for hook in hooks:
         matched = hook.policy.constraints.match(attributes, reader)
         if matched is not None:
-            _Case(attributes, hook.policy, matched, sights, outcome).hear(hook.bindings)
+            _Case(attributes, hook.policy, matched, versions, outcome).hear(hook.bindings)
     return outcome
 
 
@@ -130,10 +130,10 @@ class _Case:
     """One policy's look at one write."""
 
     def __init__(
-        self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, sights: _Sights, outcome: Outcome
+        self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, versions: _Sights, outcome: Outcome
     ) -> None:
         self._attributes, self._policy, self._matched = attributes, policy, matched
-        self._reader, self._sights, self._outcome = sights.reader, sights, outcome
+        self._reader, self._sights, self._outcome = versions.reader, versions, outcome
         self._notes: dict[str, list[str]] = {}
 
     def hear(self, bindings: Sequence[Binding]) -> None:
