@@ -133,7 +133,7 @@ class _Case:
         self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, versions: _Sights, outcome: Outcome
     ) -> None:
         self._attributes, self._policy, self._matched = attributes, policy, matched
-        self._reader, self._sights, self._outcome = versions.reader, versions, outcome
+        self._reader, self._versions, self._outcome = versions.reader, versions, outcome
         self._notes: dict[str, list[str]] = {}
 
     def hear(self, bindings: Sequence[Binding]) -> None:
@@ -161,7 +161,7 @@ class _Case:
             self._refuse(binding, f"failed to configure binding: {error}")
             return
         for param in params:
-            self._draw(binding, self._policy.judge(self._sights.of(self._matched), param))
+            self._draw(binding, self._policy.judge(self._versions.of(self._matched), param))
 
     def _draw(self, binding: Binding, judgement: ValidateResult) -> None:
         for finding in judgement.findings:
