@@ -92,7 +92,7 @@ def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], reader
     StatusError
         404 where the write's namespace is missing and must be looked at.
     """
-    outcome, versions = Outcome(), _Sights(attributes, reader)
+    outcome, versions = Outcome(), _Versions(attributes, reader)
     for hook in hooks:
         matched = hook.policy.constraints.match(attributes, reader)
         if matched is not None:
@@ -100,7 +100,7 @@ def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], reader
     return outcome
 
 
-class _Sights:
+class _Versions:
     """One write in the versions in which policies see it, each made when it is first needed."""
 
     def __init__(self, attributes: AdmissionAttributes, reader: ClusterReader) -> None:
@@ -130,7 +130,7 @@ class _Case:
     """One policy's look at one write."""
 
     def __init__(
-        self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, versions: _Sights, outcome: Outcome
+        self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, versions: _Versions, outcome: Outcome
     ) -> None:
         self._attributes, self._policy, self._matched = attributes, policy, matched
         self._reader, self._versions, self._outcome = versions.reader, versions, outcome
