@@ -161,7 +161,7 @@ class _Case:
             self._refuse(binding, f"failed to configure binding: {error}")
             return
         for param in params:
-            self._draw(binding, self._policy.judge(self._versions.of(self._matched), param))
+            self._draw(binding, self._policy.validate(self._versions.of(self._matched), param))
 
     def _draw(self, binding: Binding, judgement: ValidateResult) -> None:
         for finding in judgement.findings:

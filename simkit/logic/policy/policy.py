@@ -109,7 +109,7 @@ class Policy:
         """Every expression with the path of its field."""
         return self._parts.listed()
 
-    def judge(self, versioned: VersionedAttributes, param: Object | None) -> ValidateResult:
+    def validate(self, versioned: VersionedAttributes, param: Object | None) -> ValidateResult:
         """What the policy says to a write that it sees in some version, with one of its parameters."""
         parts = self._parts
         bindings = {**versioned.bindings, "params": param}
