@@ -163,11 +163,11 @@ class _Case:
         for param in params:
             self._draw(binding, self._policy.validate(self._versions.of(self._matched), param))
 
-    def _draw(self, binding: Binding, judgement: ValidateResult) -> None:
-        for finding in judgement.findings:
+    def _draw(self, binding: Binding, result: ValidateResult) -> None:
+        for finding in result.findings:
             if not finding.admits:
                 self._act(binding, finding)
-        for note in judgement.notes:
+        for note in result.notes:
             if note.kind == "publish":
                 kept = self._notes.setdefault(note.key, [])
                 text = note.text.encode()[:_LONGEST_NOTE].decode(errors="ignore")
