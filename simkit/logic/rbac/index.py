@@ -40,7 +40,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ResolvedRules:
     """The rules that somebody has in a namespace, and the roles that were bound but not found."""
 
     rules: tuple[Rule, ...]
@@ -129,7 +129,7 @@ class AccessIndex:
                     return _allowed(binding, identity, index)
         return Decision(NO_OPINION, f"RBAC: {aggregated(missing)}") if missing else NOTHING
 
-    def held(self, identity: Identity, namespace: str) -> Held:
+    def held(self, identity: Identity, namespace: str) -> ResolvedRules:
         """All rules that an identity has in a namespace (empty: in the whole cluster), in the order of bindings."""
         rules: list[Rule] = []
         missing: list[Key] = []
@@ -140,7 +140,7 @@ class AccessIndex:
                     missing.append(binding.role)
                 else:
                     rules.extend(found.rules)
-        return Held(tuple(rules), tuple(dict.fromkeys(missing)))
+        return ResolvedRules(tuple(rules), tuple(dict.fromkeys(missing)))
 
     def bindings_for(self, user: str, groups: Iterable[str]) -> Iterator[Grant]:
         """Every grant that a user with these groups has, anywhere: one per binding and subject that is met."""
