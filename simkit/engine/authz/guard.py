@@ -50,7 +50,7 @@ class RoleGuard:
             return
         self._confirm(identity, rules_of(role), key)
         aggregates = _aggregates(role) or (old is not None and _aggregates(old))
-        if aggregates and uncovered(self._index.held(identity, "").rules, EVERYTHING):
+        if aggregates and uncovered(self._index.rules_for(identity, "").rules, EVERYTHING):
             raise forbidden(resource, key.name, "must have cluster-admin privileges to use the aggregationRule")
 
     def check_binding(self, identity: Identity, binding: Object, old: Object | None) -> None:
@@ -69,7 +69,7 @@ class RoleGuard:
         self._confirm(identity, rules, Key(resource, namespace, name_of(binding)))
 
     def _confirm(self, identity: Identity, rules: Sequence[Rule], written: Key) -> None:
-        held = self._index.held(identity, written.namespace)
+        held = self._index.rules_for(identity, written.namespace)
         missing = uncovered(held.rules, rules)
         if missing:
             groups = quoted_list(identity.groups)

@@ -24,7 +24,7 @@ class RoleAuthorizer:
         return self.index.authorize(ask)
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
-        held = self.index.held(identity, namespace)
+        held = self.index.rules_for(identity, namespace)
         resource_rules, path_rules = [], []
         for rule in held.rules:
             entry = rule.entry()

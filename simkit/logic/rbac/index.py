@@ -129,7 +129,7 @@ class AccessIndex:
                     return _allowed(binding, identity, index)
         return Decision(NO_OPINION, f"RBAC: {aggregated(missing)}") if missing else NOTHING
 
-    def held(self, identity: Identity, namespace: str) -> ResolvedRules:
+    def rules_for(self, identity: Identity, namespace: str) -> ResolvedRules:
         """All rules that an identity has in a namespace (empty: in the whole cluster), in the order of bindings."""
         rules: list[Rule] = []
         missing: list[Key] = []

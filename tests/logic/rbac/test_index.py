@@ -161,7 +161,7 @@ def test_grants_are_what_bindings_state(steps: Any) -> None:
             bound = [one for one, _ in naive.applying(world, Attributes(identity, "", namespace=namespace))]
             held = list(dict.fromkeys((g.binding, g.rules) for g in expected if g.namespace in ("", namespace)))
             assert len(held) == len(bound)
-            assert sorted(index.held(identity, namespace).rules, key=str) == sorted(
+            assert sorted(index.rules_for(identity, namespace).rules, key=str) == sorted(
                 (one for _, rules in held for one in rules), key=str
             )
 
