@@ -14,7 +14,7 @@ from simkit.analysis.rbacobjects import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.analysis.subject import Members, text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, Binding, Grant, Subject
 from simkit.logic.rbac.cover import EVERYTHING, covers
-from simkit.logic.rbac.index import AccessIndex, Answer
+from simkit.logic.rbac.index import AccessIndex, AllowingGrant
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.names import Key
@@ -67,7 +67,7 @@ class Survey:
         """The rules of a role, none for a missing one."""
         return self.index.rules(role) or ()
 
-    def who(self, question: Question) -> list[Answer]:
+    def who(self, question: Question) -> list[AllowingGrant]:
         """Who may do it, those set aside left out."""
         found = self.index.who(question)
         return [one for one in found if not self.is_set_aside(one.grant.binding, one.grant.role)]

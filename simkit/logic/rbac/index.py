@@ -47,7 +47,7 @@ class ResolvedRules:
     missing: tuple[Key, ...]
 
 
-class Answer(NamedTuple):
+class AllowingGrant(NamedTuple):
     """One way in which a subject is granted what was asked: the grant, and which of its rules allows it."""
 
     grant: Grant
@@ -179,7 +179,7 @@ class AccessIndex:
         """Every subject that a binding names, sorted."""
         return sorted({subject for binding in self._bindings.values() for subject in binding.subjects})
 
-    def who(self, question: Question) -> Iterator[Answer]:
+    def who(self, question: Question) -> Iterator[AllowingGrant]:
         """Every grant that allows what is asked, with its first rule that does.
 
         Members of ``system:masters`` are not among them: they need no grant.
@@ -194,7 +194,7 @@ class AccessIndex:
                     if question.reaches(binding.namespace):
                         for subject in binding.subjects:
                             grant = Grant(binding.key, role, binding.namespace, subject, rules.rules)
-                            yield Answer(grant, index)
+                            yield AllowingGrant(grant, index)
 
     def allowing(self, question: Question) -> dict[RuleSet, int]:
         """The rules that allow what is asked where they are bound, each with the index of the first rule that does."""
