@@ -15,7 +15,7 @@ from simkit.logic.rbac.binding import (
     role_key,
 )
 from simkit.logic.rbac.cover import EVERYTHING, described, uncovered
-from simkit.logic.rbac.index import AccessIndex, aggregated
+from simkit.logic.rbac.index import AccessIndex, aggregate_errors
 from simkit.logic.rbac.rule import Rule, quoted_list, rules_of
 from simkit.meta.attributes import Attributes
 from simkit.meta.errors import StatusError, forbidden, not_found, unexplained
@@ -98,7 +98,7 @@ def _missing(role: Key) -> StatusError:
 
 def _resolution_errors(missing: Iterable[Key]) -> str:
     """The roles that could not be looked up while the writer's rules were gathered; here by their plural names."""
-    texts = aggregated(str(_missing(role)) for role in missing)
+    texts = aggregate_errors(str(_missing(role)) for role in missing)
     return f"; resolution errors: [{texts}]" if texts else ""
 
 

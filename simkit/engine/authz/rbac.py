@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from simkit.engine.seams import Change, RuleList
 from simkit.logic.rbac.binding import missing_text
-from simkit.logic.rbac.index import AccessIndex, aggregated, is_access_resource
+from simkit.logic.rbac.index import AccessIndex, aggregate_errors, is_access_resource
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.identity import Identity
 
@@ -32,7 +32,7 @@ class RoleAuthorizer:
                 resource_rules.append({name: entry[name] for name in entry if name != "nonResourceURLs"})
             if rule.paths:
                 path_rules.append({"verbs": entry["verbs"], "nonResourceURLs": entry["nonResourceURLs"]})
-        return RuleList(resource_rules, path_rules, error=aggregated(map(missing_text, held.missing)))
+        return RuleList(resource_rules, path_rules, error=aggregate_errors(map(missing_text, held.missing)))
 
     def follow(self, changes: Sequence[Change]) -> None:
         """Take the changes of a store into the index. Most are of other resources and cost nothing."""

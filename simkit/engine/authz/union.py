@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simkit.engine.seams import Authorizer, RuleList
-from simkit.logic.rbac.index import aggregated
+from simkit.logic.rbac.index import aggregate_errors
 from simkit.meta.attributes import NO_OPINION, Attributes, Decision
 from simkit.meta.identity import Identity
 
@@ -31,7 +31,7 @@ class UnionAuthorizer:
                 return decision
             undecided.append(decision)
         reason = "\n".join(decision.reason for decision in undecided if decision.reason)
-        return Decision(NO_OPINION, reason, error=aggregated(one.error for one in undecided if one.error))
+        return Decision(NO_OPINION, reason, error=aggregate_errors(one.error for one in undecided if one.error))
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
         lists = [authorizer.rules_for(identity, namespace) for authorizer in self._authorizers]
@@ -39,5 +39,5 @@ class UnionAuthorizer:
             [rule for one in lists for rule in one.resource_rules],
             [rule for one in lists for rule in one.path_rules],
             any(one.incomplete for one in lists),
-            aggregated(one.error for one in lists if one.error),
+            aggregate_errors(one.error for one in lists if one.error),
         )

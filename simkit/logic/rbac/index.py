@@ -127,7 +127,7 @@ class AccessIndex:
                 index = rules.first_mentioned(ask, mentions)
                 if index >= 0:
                     return _allowed(binding, identity, index)
-        return Decision(NO_OPINION, f"RBAC: {aggregated(missing)}") if missing else NOTHING
+        return Decision(NO_OPINION, f"RBAC: {aggregate_errors(missing)}") if missing else NOTHING
 
     def rules_for(self, identity: Identity, namespace: str) -> ResolvedRules:
         """All rules that an identity has in a namespace (empty: in the whole cluster), in the order of bindings."""
@@ -305,7 +305,7 @@ def _allowed(binding: Binding, identity: Identity, rule: int) -> Decision:
     return Decision(ALLOW, reason, (Evidence(binding.key, binding.role, rule),))
 
 
-def aggregated(texts: Iterable[str]) -> str:
+def aggregate_errors(texts: Iterable[str]) -> str:
     """Several errors in one text, each once, as the real server joins them; empty for none."""
     listed = list(dict.fromkeys(texts))
     return f"[{', '.join(listed)}]" if len(listed) > 1 else "".join(listed)
