@@ -13,7 +13,7 @@ from simkit.analysis.nearmiss import Kind, NearMiss
 from simkit.analysis.rbacobjects import kind_of, written
 from simkit.analysis.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, ROLES, SERVICE_ACCOUNT, Subject
-from simkit.logic.rbac.cover import pieces
+from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.attributes import Attributes
@@ -76,7 +76,7 @@ def _besides(rules: Iterable[Rule]) -> int | None:
     listed = list(rules)
     if any(ALL in (*rule.verbs, *rule.api_groups, *rule.resources, *rule.paths) for rule in listed):
         return None
-    return sum(1 for rule in listed for _ in pieces(rule)) - 1
+    return sum(1 for rule in listed for _ in breakdown(rule)) - 1
 
 
 def _of_miss(index: AccessIndex, subject: Subject, ask: Attributes, miss: NearMiss) -> Remedy | None:

@@ -12,7 +12,7 @@ from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.place import role_of
 from simkit.analysis.subject import identity_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES
-from simkit.logic.rbac.cover import pieces
+from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.domain import AUTHORIZATION_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.identity import Identity, administrator
@@ -57,7 +57,7 @@ def _others(path: Path, actor: Actor, before: Sandbox) -> Question | None:
 
 def _accesses(rules: tuple[Rule, ...], namespace: str) -> Iterator[Access]:
     for rule in rules:
-        for piece in pieces(rule):
+        for piece in breakdown(rule):
             if piece.resources:
                 plural, _, subresource = piece.resources[0].partition("/")
                 name = piece.resource_names[0] if piece.resource_names else ""

@@ -24,7 +24,7 @@ from simkit.analysis.leastprivilege.use import Action
 from simkit.analysis.rbacobjects import kind_of, written
 from simkit.analysis.subject import normal, text_of
 from simkit.logic.rbac.binding import GROUP, USER, Subject
-from simkit.logic.rbac.cover import pieces
+from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.rule import ALL, Rule, rules_of
 from simkit.meta.identity import Identity
@@ -274,7 +274,7 @@ def _size(rules: Iterable[Rule]) -> float:
     """The number of single permissions; a wildcard counts for many."""
     total = 0.0
     for rule in rules:
-        for piece in pieces(rule):
+        for piece in breakdown(rule):
             wild = (ALL in piece.verbs) + (ALL in piece.resources) + (ALL in piece.api_groups)
             total += 4**wild
     return total

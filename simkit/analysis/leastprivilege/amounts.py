@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from simkit.analysis.custom import catalogue_of
 from simkit.analysis.rbacobjects import NAMESPACES
-from simkit.logic.rbac.cover import pieces
+from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.match import group_matches, resource_matches
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.schema.catalogue import Catalogue
@@ -23,7 +23,7 @@ class Amounts:
 
     def of(self, rules: Iterable[Rule], namespace: str) -> int:
         """The number of permissions that rules give in a namespace, or (empty) in all of them."""
-        return sum(self._of_piece(piece, namespace) for rule in rules for piece in pieces(rule))
+        return sum(self._of_piece(piece, namespace) for rule in rules for piece in breakdown(rule))
 
     def _of_piece(self, piece: Rule, namespace: str) -> int:
         if piece.paths:

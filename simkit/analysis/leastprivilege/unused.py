@@ -15,7 +15,7 @@ from simkit.analysis.leastprivilege.use import Action
 from simkit.analysis.rbacobjects import columns_of, kind_of
 from simkit.analysis.subject import normal
 from simkit.logic.rbac.binding import Grant, Subject
-from simkit.logic.rbac.cover import pieces
+from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
@@ -86,7 +86,7 @@ def _rows(grant: Grant, marks: Marks) -> Iterator[tuple[Any, ...]]:
 
 def _shown(rule: Rule) -> tuple[str, ...]:
     """Each single permission of a rule, without its names."""
-    return tuple(dict.fromkeys(_of_piece(piece) for piece in pieces(rule)))
+    return tuple(dict.fromkeys(_of_piece(piece) for piece in breakdown(rule)))
 
 
 def _of_piece(piece: Rule) -> str:
@@ -102,4 +102,4 @@ def _of_action(action: Action) -> str:
 def _within(action: Action, shown: str, rule: Rule) -> bool:
     """Whether an action is an instance of a single permission as it is shown."""
     question = question_of(action)
-    return any(_of_piece(piece) == shown and question.allowed_by(piece) for piece in pieces(rule))
+    return any(_of_piece(piece) == shown and question.allowed_by(piece) for piece in breakdown(rule))

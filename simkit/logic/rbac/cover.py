@@ -33,10 +33,12 @@ def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
 
     Rules are compared piece by piece: two owned rules which only together make up a wildcard do not cover it.
     """
-    return [piece for rule in wanted for piece in pieces(rule) if not any(_covers_piece(own, piece) for own in owned)]
+    return [
+        piece for rule in wanted for piece in breakdown(rule) if not any(_covers_piece(own, piece) for own in owned)
+    ]
 
 
-def pieces(rule: Rule) -> Iterator[Rule]:
+def breakdown(rule: Rule) -> Iterator[Rule]:
     """The rule, broken down to one verb on one resource of one group (and of one name), or on one path."""
     names: tuple[tuple[str, ...], ...] = tuple((name,) for name in rule.resource_names) or ((),)
     for group in rule.api_groups:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simkit.logic.rbac.cover import EVERYTHING, compacted, covers, described, pieces, uncovered
+from simkit.logic.rbac.cover import EVERYTHING, breakdown, compacted, covers, described, uncovered
 from simkit.logic.rbac.match import rule_allows
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.attributes import Attributes
@@ -56,7 +56,7 @@ def test_granting_the_uncovered_covers(owned: list[Rule], wanted: list[Rule]) ->
 @given(resource_rules)
 def test_pieces_make_up_the_rule(rule: Rule) -> None:
     """A rule allows what its pieces allow."""
-    broken = list(pieces(rule))
+    broken = list(breakdown(rule))
     for ask in ASKS:
         assert rule_allows(rule, ask) == any(rule_allows(piece, ask) for piece in broken)
 
