@@ -50,7 +50,7 @@ def breakdown(rule: Rule) -> Iterator[Rule]:
             yield Rule(verbs=(verb,), paths=(path,))
 
 
-def compacted(rules: Iterable[Rule]) -> list[Rule]:
+def compact_rules(rules: Iterable[Rule]) -> list[Rule]:
     """The rules, with those which differ only in their verbs put together.
 
     Only rules about one resource of one group, and at most one name, take part, as on the real server.
@@ -69,7 +69,7 @@ def compacted(rules: Iterable[Rule]) -> list[Rule]:
 
 def described(missing: Iterable[Rule]) -> str:
     """The missing rules as the 403 lists them: compacted, one a line, sorted, each once."""
-    return "\n".join(sorted({str(rule) for rule in compacted(missing)}))
+    return "\n".join(sorted({str(rule) for rule in compact_rules(missing)}))
 
 
 def _covers_piece(own: Rule, piece: Rule) -> bool:

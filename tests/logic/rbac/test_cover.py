@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simkit.logic.rbac.cover import EVERYTHING, breakdown, compacted, covers, described, uncovered
+from simkit.logic.rbac.cover import EVERYTHING, breakdown, compact_rules, covers, described, uncovered
 from simkit.logic.rbac.match import rule_allows
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.attributes import Attributes
@@ -50,7 +50,7 @@ def test_granting_the_uncovered_covers(owned: list[Rule], wanted: list[Rule]) ->
     """With what was missing added, nothing is missing; and everything covers all."""
     assert covers([*owned, *uncovered(owned, wanted)], wanted)
     assert covers(EVERYTHING, wanted)
-    assert covers([*owned, *compacted(uncovered(owned, wanted))], wanted)
+    assert covers([*owned, *compact_rules(uncovered(owned, wanted))], wanted)
 
 
 @given(resource_rules)
