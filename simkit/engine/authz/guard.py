@@ -14,7 +14,7 @@ from simkit.logic.rbac.binding import (
     missing_text,
     role_key,
 )
-from simkit.logic.rbac.cover import EVERYTHING, described, uncovered
+from simkit.logic.rbac.cover import EVERYTHING, missing_rules_text, uncovered
 from simkit.logic.rbac.index import AccessIndex, aggregate_errors
 from simkit.logic.rbac.rule import Rule, quoted_list, rules_of
 from simkit.meta.attributes import Attributes
@@ -74,7 +74,7 @@ class RoleGuard:
         if missing:
             groups = quoted_list(identity.groups)
             who = f"user {quoted(identity.user)} (groups={groups})"
-            why = f"{who} is attempting to grant RBAC permissions not currently held:\n{described(missing)}"
+            why = f"{who} is attempting to grant RBAC permissions not currently held:\n{missing_rules_text(missing)}"
             raise forbidden(written.resource, written.name, why + _resolution_errors(held.missing))
 
     def _may_bind(self, identity: Identity, reference: Object, namespace: str) -> bool:

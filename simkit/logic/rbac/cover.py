@@ -67,7 +67,7 @@ def compact_rules(rules: Iterable[Rule]) -> list[Rule]:
     return [*others, *simple.values()]
 
 
-def described(missing: Iterable[Rule]) -> str:
+def missing_rules_text(missing: Iterable[Rule]) -> str:
     """The missing rules as the 403 lists them: compacted, one a line, sorted, each once."""
     return "\n".join(sorted({str(rule) for rule in compact_rules(missing)}))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simkit.logic.rbac.cover import EVERYTHING, breakdown, compact_rules, covers, described, uncovered
+from simkit.logic.rbac.cover import EVERYTHING, breakdown, compact_rules, covers, missing_rules_text, uncovered
 from simkit.logic.rbac.match import rule_allows
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.attributes import Attributes
@@ -77,7 +77,7 @@ def test_description() -> None:
         Rule(("*",), paths=("/x",)),
         Rule(("list",), ("",), ("pods",)),
     ]
-    assert described(missing).splitlines() == [
+    assert missing_rules_text(missing).splitlines() == [
         '{APIGroups:[""], Resources:["pods"], ResourceNames:["a"], Verbs:["get"]}',
         '{APIGroups:[""], Resources:["pods"], Verbs:["get" "list"]}',
         '{NonResourceURLs:["/x"], Verbs:["*"]}',
