@@ -16,7 +16,7 @@ from simkit.logic.lifecycle.document import History
 from simkit.meta.errors import SimkitError
 from simkit.schema.versions import is_version
 
-Place = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 _LIFE: Final = ("introduced", "deprecated", "hidden", "removed")
 """Names of releases in the order in which they must come."""
 _RELEASES: Final = (*_LIFE, "release", "decodable_until")
@@ -60,7 +60,7 @@ def read_history(source: str | Path) -> History:
     return history
 
 
-def _line(node: yaml.Node | None, place: Place) -> str:
+def _line(node: yaml.Node | None, place: Location) -> str:
     """The line of a place, or of the nearest thing above it that is there."""
     for step in place:
         inner = _step(node, step)
@@ -95,7 +95,7 @@ def _explained(error: Mapping[str, Any], document: Any) -> str:
     return f"{message}, not {given!r}" if isinstance(given, str | int) and kind != "value_error" else message
 
 
-def _known_keys(place: Place) -> Sequence[str]:
+def _known_keys(place: Location) -> Sequence[str]:
     """The keys that a part of the document may have."""
     model: Any = History
     for step in place:
@@ -114,7 +114,7 @@ def _part(annotation: Any) -> Any:
 # What only the whole document can tell
 
 
-def _faults(history: History) -> Iterator[tuple[Place, str]]:
+def _faults(history: History) -> Iterator[tuple[Location, str]]:
     """Releases that are not there or come in the wrong order, and names that are no versions."""
     try:
         calendar = history.calendar
@@ -134,7 +134,7 @@ def _faults(history: History) -> Iterator[tuple[Place, str]]:
     yield from _walked(history, (), calendar)
 
 
-def _walked(part: BaseModel, place: Place, calendar: Calendar) -> Iterator[tuple[Place, str]]:
+def _walked(part: BaseModel, place: Location, calendar: Calendar) -> Iterator[tuple[Location, str]]:
     for name in type(part).model_fields:
         value = getattr(part, name)
         if name in _RELEASES and value:
@@ -148,7 +148,7 @@ def _walked(part: BaseModel, place: Place, calendar: Calendar) -> Iterator[tuple
     yield from _in_order(part, place, calendar)
 
 
-def _known(calendar: Calendar, place: Place, release: str) -> Iterator[tuple[Place, str]]:
+def _known(calendar: Calendar, place: Location, release: str) -> Iterator[tuple[Location, str]]:
     try:
         calendar.place(release)
     except SimkitError:
@@ -158,7 +158,7 @@ def _known(calendar: Calendar, place: Place, release: str) -> Iterator[tuple[Pla
         yield place, f"there is no release {release!r}; {hint}"
 
 
-def _in_order(part: BaseModel, place: Place, calendar: Calendar) -> Iterator[tuple[Place, str]]:
+def _in_order(part: BaseModel, place: Location, calendar: Calendar) -> Iterator[tuple[Location, str]]:
     told = [(name, getattr(part, name)) for name in _LIFE if getattr(part, name, "")]
     if any(True for name, release in told for _ in _known(calendar, place, release)):
         return
