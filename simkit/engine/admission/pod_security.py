@@ -10,7 +10,7 @@ from simkit.engine.admission.asked import NAMESPACES, PODS, WRITES, refusal, wri
 from simkit.engine.seams import Operation, Review, Store
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
 from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, ignored_text, policy_of
-from simkit.logic.podsecurity.violation import Violation, named, told
+from simkit.logic.podsecurity.violation import Violation, forbidden_detail, named
 from simkit.meta.domain import label
 from simkit.meta.errors import internal, invalid
 from simkit.meta.fielderror import FieldError
@@ -106,12 +106,12 @@ class PodSecurity:
         if enforce:
             notes[f"{PREFIX}enforce-policy"] = str(policy.enforce)
         if of(policy.audit):
-            text = f'would violate PodSecurity "{policy.audit}": {told(of(policy.audit))}'
+            text = f'would violate PodSecurity "{policy.audit}": {forbidden_detail(of(policy.audit))}'
             notes[f"{PREFIX}audit-violations"] = text
         if enforce and of(policy.enforce):
-            raise refusal(review, f'violates PodSecurity "{policy.enforce}": {told(of(policy.enforce))}')
+            raise refusal(review, f'violates PodSecurity "{policy.enforce}": {forbidden_detail(of(policy.enforce))}')
         if of(policy.warn):
-            review.warnings.append(f'would violate PodSecurity "{policy.warn}": {told(of(policy.warn))}')
+            review.warnings.append(f'would violate PodSecurity "{policy.warn}": {forbidden_detail(of(policy.warn))}')
 
     def _namespace(self, review: Review) -> None:
         namespace, labels = written(review), labels_of(written(review))

@@ -22,7 +22,7 @@ Check = Callable[[Object, Object], Violation | None]
 """Takes a pod's metadata and its spec."""
 
 
-def told(violations: Iterable[Violation]) -> str:
+def forbidden_detail(violations: Iterable[Violation]) -> str:
     """All violations with their details."""
     return ", ".join(map(str, violations))
 

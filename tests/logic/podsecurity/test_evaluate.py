@@ -8,7 +8,7 @@ import pytest
 
 from simkit.logic.podsecurity.evaluate import BASELINE, RESTRICTED, checks_of, template_of, violations
 from simkit.logic.podsecurity.policy import LevelVersion
-from simkit.logic.podsecurity.violation import named, told
+from simkit.logic.podsecurity.violation import forbidden_detail, named
 from simkit.meta.names import GroupResource
 
 BASE, STRICT = LevelVersion("baseline"), LevelVersion("restricted")
@@ -23,7 +23,7 @@ def spec(*containers: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def said(wanted: LevelVersion, pod: dict[str, Any], **annotations: str) -> str:
-    return told(violations(wanted, {"annotations": annotations}, pod))
+    return forbidden_detail(violations(wanted, {"annotations": annotations}, pod))
 
 
 HARDENED = container(
@@ -143,7 +143,7 @@ def test_old_releases_looked_at_annotations() -> None:
     """Before 1.19 seccomp was an annotation, and nothing had to be said of it at restricted."""
     key = "seccomp.security.alpha.kubernetes.io/pod"
     pod = spec()
-    assert told(violations(LevelVersion("baseline", 18), {"annotations": {key: "unconfined"}}, pod)) == (
+    assert forbidden_detail(violations(LevelVersion("baseline", 18), {"annotations": {key: "unconfined"}}, pod)) == (
         f'seccompProfile (forbidden annotation {key}="unconfined")'
     )
     assert violations(LevelVersion("baseline", 19), {"annotations": {key: "unconfined"}}, pod) == []
@@ -152,7 +152,7 @@ def test_old_releases_looked_at_annotations() -> None:
 def test_apparmor_annotations_are_told_with_their_values() -> None:
     """Annotation and field may both be wrong."""
     key = "container.apparmor.security.beta.kubernetes.io/c"
-    found = told(violations(BASE, {"annotations": {key: "unconfined"}}, spec()))
+    found = forbidden_detail(violations(BASE, {"annotations": {key: "unconfined"}}, spec()))
     assert (
         found == f'forbidden AppArmor profile (annotation must not set AppArmor profile type to "{key}="unconfined"")'
     )
