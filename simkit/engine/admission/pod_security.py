@@ -10,7 +10,7 @@ from simkit.engine.admission.asked import NAMESPACES, PODS, WRITES, refusal, wri
 from simkit.engine.seams import Operation, Review, Store
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
 from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, ignored_text, policy_of
-from simkit.logic.podsecurity.violation import Violation, forbidden_detail, named
+from simkit.logic.podsecurity.violation import Violation, forbidden_detail, forbidden_reason
 from simkit.meta.domain import label
 from simkit.meta.errors import internal, invalid
 from simkit.meta.fielderror import FieldError
@@ -138,7 +138,7 @@ class PodSecurity:
                 continue
             found = violations(enforce, metadata(pod), pod.get("spec") or {})
             if found:
-                bad.setdefault(named(found), []).append(name_of(pod))
+                bad.setdefault(forbidden_reason(found), []).append(name_of(pod))
         warnings: list[str] = []
         if len(checked) < len(pods):
             only = f"the first {len(checked)} of {len(pods)} existing pods"

@@ -27,7 +27,7 @@ def forbidden_detail(violations: Iterable[Violation]) -> str:
     return ", ".join(map(str, violations))
 
 
-def named(violations: Iterable[Violation]) -> str:
+def forbidden_reason(violations: Iterable[Violation]) -> str:
     """All violations without details."""
     return ", ".join(violation.reason for violation in violations)
 

@@ -8,7 +8,7 @@ import pytest
 
 from simkit.logic.podsecurity.evaluate import BASELINE, RESTRICTED, checks_of, template_of, violations
 from simkit.logic.podsecurity.policy import LevelVersion
-from simkit.logic.podsecurity.violation import forbidden_detail, named
+from simkit.logic.podsecurity.violation import forbidden_detail, forbidden_reason
 from simkit.meta.names import GroupResource
 
 BASE, STRICT = LevelVersion("baseline"), LevelVersion("restricted")
@@ -97,7 +97,7 @@ def test_baseline_has_nothing_against_a_plain_pod() -> None:
 
 def test_restricted_asks_for_a_hardened_pod() -> None:
     """All that a pod has to say of itself is asked for at once."""
-    assert named(violations(STRICT, {}, spec())) == (
+    assert forbidden_reason(violations(STRICT, {}, spec())) == (
         "allowPrivilegeEscalation != false, unrestricted capabilities, runAsNonRoot != true, seccompProfile"
     )
     assert violations(STRICT, {}, spec(HARDENED)) == []
