@@ -9,7 +9,7 @@ from typing import Any, Final
 from simkit.engine.admission.asked import NAMESPACES, PODS, WRITES, refusal, written
 from simkit.engine.seams import Operation, Review, Store
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
-from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, ignored_text, policy_of
+from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, exempt_namespace_warning, policy_of
 from simkit.logic.podsecurity.violation import Violation, forbidden_detail, forbidden_reason
 from simkit.meta.domain import label
 from simkit.meta.errors import internal, invalid
@@ -124,7 +124,7 @@ class PodSecurity:
             return
         if name in self._exempt.namespaces:
             if not policy.privileged and policy != self._defaults:
-                review.warnings.append(ignored_text(name, policy, labels))
+                review.warnings.append(exempt_namespace_warning(name, policy, labels))
         elif review.operation == "UPDATE":
             review.warnings.extend(self._present(name, policy.enforce))
 

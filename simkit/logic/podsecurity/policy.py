@@ -112,7 +112,7 @@ def _minor(mode: str, text: str, errors: list[FieldError]) -> int | None:
     return None
 
 
-def ignored_text(name: str, policy: Policy, labels: Mapping[str, str]) -> str:
+def exempt_namespace_warning(name: str, policy: Policy, labels: Mapping[str, str]) -> str:
     """The warning for a namespace that is exempt although its labels demand something."""
     shown = ", ".join(
         f"{mode}={getattr(policy, mode)}"

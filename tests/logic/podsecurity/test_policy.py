@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.logic.podsecurity.policy import LevelVersion, Policy, ignored_text, policy_of
+from simkit.logic.podsecurity.policy import LevelVersion, Policy, exempt_namespace_warning, policy_of
 
 PREFIX = "pod-security.kubernetes.io/"
 
@@ -45,7 +45,7 @@ def test_a_wrong_version_means_the_latest(version: str) -> None:
 def test_an_exempt_namespace_is_told_what_is_ignored() -> None:
     """Only modes that the labels themselves demand something of are listed."""
     labels = {PREFIX + "enforce": "baseline", PREFIX + "audit": "privileged"}
-    text = ignored_text("sys", Policy(enforce=LevelVersion("baseline")), labels)
+    text = exempt_namespace_warning("sys", Policy(enforce=LevelVersion("baseline")), labels)
     assert (
         text == 'namespace "sys" is exempt from Pod Security, and the policy (enforce=baseline:latest) will be ignored'
     )
