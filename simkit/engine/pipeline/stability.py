@@ -77,7 +77,7 @@ def registered(families: Iterable[Metric], release: str, show_hidden_for: str, t
     -----
     The rules are imported at the first look: a start has no need of them.
     """
-    from simkit.logic.lifecycle.rules_metrics import described, visibility
+    from simkit.logic.lifecycle.rules_metrics import description_of, visibility
 
     for family in families:
         name = f"{family.name}_total" if family.type == "counter" else family.name
@@ -87,7 +87,7 @@ def registered(families: Iterable[Metric], release: str, show_hidden_for: str, t
         if seen in ("hidden", "gone"):
             continue
         if seen == "deprecated":
-            family.documentation = described(family.documentation, deprecated)
+            family.documentation = description_of(family.documentation, deprecated)
             if name not in told:
                 told.add(name)
                 _LOG.warning("metric %s is deprecated from %s", name, deprecated)

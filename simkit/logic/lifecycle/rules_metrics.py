@@ -48,14 +48,14 @@ def deprecated_metrics_are_told(history: History, calendar: Calendar, edition: E
     for metric in history.metrics:
         if not metric.deprecated:
             continue
-        if metric.help and not metric.help.startswith(described("", metric.deprecated).rstrip()):
-            text = f"its description does not start with {described('', metric.deprecated).rstrip()!r}"
+        if metric.help and not metric.help.startswith(description_of("", metric.deprecated).rstrip()):
+            text = f"its description does not start with {description_of('', metric.deprecated).rstrip()!r}"
             yield Finding("11b", f"metric {metric.name}", text)
         if not metric.warns:
             yield Finding("11b", f"metric {metric.name}", "its registration does not warn")
 
 
-def described(text: str, deprecated: str) -> str:
+def description_of(text: str, deprecated: str) -> str:
     """The description of a metric that is deprecated since a release.
 
     Examples
