@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.analysis.remembered import Remembered
+from simkit.analysis.memo import Remembered
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
