@@ -11,7 +11,7 @@ import pandas as pd
 
 from simkit.analysis.access import MASTERS_GROUP, NO_MEMBERS, index_of, known_subjects, principals_of
 from simkit.analysis.can import can
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.granttable import EVERYWHERE, NO_BINDING
 from simkit.analysis.permissionbits import PermissionBits, Table, each_once
 from simkit.analysis.rbacobjects import written

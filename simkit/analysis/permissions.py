@@ -7,7 +7,7 @@ from typing import Any, Final
 import pandas as pd
 
 from simkit.analysis.access import MASTERS_GROUP, NO_MEMBERS, index_of, principals_of
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.frames import table
 from simkit.analysis.granttable import EVERYWHERE, NO_BINDING
 from simkit.analysis.rbacobjects import kind_of

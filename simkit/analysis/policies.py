@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.frames import table
 from simkit.analysis.policyworld import OPERATIONS, POLICY, Chosen, attempts, chosen
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes

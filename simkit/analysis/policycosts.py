@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.custom import DEFINITIONS, catalogue_of
+from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
 from simkit.analysis.frames import table
 from simkit.analysis.policyworld import OPERATIONS, POLICIES, Chosen, SnapshotReader, attempts, chosen
 from simkit.kinds.apiextensions.definition import Definition

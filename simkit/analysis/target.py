@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.meta.attributes import Attributes
 from simkit.meta.domain import AUTHENTICATION_GROUP, CERTIFICATES_GROUP
 from simkit.meta.errors import SimkitError, UnknownResource

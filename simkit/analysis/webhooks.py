@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.frames import table
 from simkit.analysis.policyworld import OPERATIONS, SnapshotReader, attributes_of
 from simkit.logic.policy.matching import Constraints

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.analysis.custom import DEFINITIONS
+from simkit.analysis.catalogue import DEFINITIONS
 from simkit.meta.objects import at
 from simkit.schema.catalogue import Resource
 from simkit.snapshot.protocol import Snapshot

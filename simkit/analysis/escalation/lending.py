@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.certificates import certificate_request
 from simkit.analysis.escalation.filling import body_of, collection, fill, resource_of, workload
 from simkit.analysis.escalation.holdings import EVERYWHERE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.certificates import authority, certificate_request, signed
 from simkit.analysis.escalation.credentials import SOMEBODY, Credential

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from simkit.analysis.access import index_of
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.escapes import Escape, escapes_of
 from simkit.analysis.escalation.place import SET, Place
 from simkit.analysis.rbacobjects import NAMESPACES, PODS, SERVICE_ACCOUNTS

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Set
 from typing import Final
 
-from simkit.analysis.custom import DEFINITIONS
+from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.findings.check import Check, Finding, Severity
 from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed

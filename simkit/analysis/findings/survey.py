@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from simkit.analysis.access import NO_MEMBERS, index_of
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.findings.defaults import unchanged_defaults
 from simkit.analysis.findings.managed import managed_bindings
 from simkit.analysis.rbacobjects import NAMESPACES, SERVICE_ACCOUNTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbacobjects import NAMESPACES
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.match import group_matches, resource_matches

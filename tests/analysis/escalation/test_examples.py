@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simkit.analysis.custom import catalogue_of
+from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation import moves
 from simkit.analysis.escalation.examples import fitting, schema_of
 from tests.analysis.escalation.scenes import ATTACKER, scene, served
