@@ -27,7 +27,7 @@ from simkit.analysis.escalation.search import (
     towards,
 )
 from simkit.analysis.frames import table
-from simkit.analysis.shown import amount, html_lines
+from simkit.analysis.rendering import amount, html_lines
 from simkit.analysis.subject import Members, parse
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import SimkitError

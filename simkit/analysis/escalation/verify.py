@@ -11,7 +11,7 @@ from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.proof import Proof
 from simkit.analysis.leastprivilege.replay import apply, may
 from simkit.analysis.leastprivilege.use import Action
-from simkit.analysis.shown import html_lines
+from simkit.analysis.rendering import html_lines
 from simkit.meta.identity import Identity
 from simkit.snapshot.protocol import Sandbox
 

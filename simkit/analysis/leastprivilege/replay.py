@@ -13,7 +13,7 @@ from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.proposal import Change, Proposal
 from simkit.analysis.leastprivilege.refilling import refill
 from simkit.analysis.leastprivilege.use import Action
-from simkit.analysis.shown import html_lines
+from simkit.analysis.rendering import html_lines
 from simkit.analysis.subject import identity_of
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.cover import uncovered

@@ -22,7 +22,7 @@ from simkit.analysis.plots.style import (
     shortened,
     title,
 )
-from simkit.analysis.shown import amount
+from simkit.analysis.rendering import amount
 
 NAMED: Final = 12
 """Of how many places of one kind in one ring the names are written; of more only their number."""
