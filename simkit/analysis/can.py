@@ -11,7 +11,7 @@ from simkit.analysis.access import NO_MEMBERS, identity, index_of
 from simkit.analysis.graph import rule_text
 from simkit.analysis.memo import Remembered
 from simkit.analysis.nearmiss import NearMiss, near_misses
-from simkit.analysis.rbacobjects import written
+from simkit.analysis.rbac.objects import written
 from simkit.analysis.remedies import Remedy, remedies
 from simkit.analysis.subject import Members, normal, parse, text_of
 from simkit.analysis.target import Target, check_verb, target

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.rbacobjects import SERVICE_ACCOUNTS, all_bindings, all_roles, columns_of, kind_of
+from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS, all_bindings, all_roles, columns_of, kind_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import label

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from simkit.analysis.graph import rule_text
-from simkit.analysis.rbacobjects import written
+from simkit.analysis.rbac.objects import written
 from simkit.analysis.subject import text_of
 from simkit.analysis.target import Target
 from simkit.logic.rbac.binding import Grant, Subject

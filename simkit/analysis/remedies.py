@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from simkit.analysis.nearmiss import Kind, NearMiss
-from simkit.analysis.rbacobjects import kind_of, written
+from simkit.analysis.rbac.objects import kind_of, written
 from simkit.analysis.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, ROLES, SERVICE_ACCOUNT, Subject
 from simkit.logic.rbac.cover import breakdown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.rbacobjects import all_roles, kind_of
+from simkit.analysis.rbac.objects import all_roles, kind_of
 from simkit.analysis.removal_gone import Gone, GoneTable
 from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
 from simkit.logic.rbac.rule import rules_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import pandas as pd
 
-from simkit.analysis.rbacobjects import written
+from simkit.analysis.rbac.objects import written
 from simkit.analysis.subject import text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError

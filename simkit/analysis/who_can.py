@@ -10,7 +10,7 @@ import pandas as pd
 from simkit.analysis.access import NO_MEMBERS, index_of, members_of
 from simkit.analysis.frames import table
 from simkit.analysis.granttable import FIXED, GrantTable, Limit, grant_table
-from simkit.analysis.rbacobjects import columns_of
+from simkit.analysis.rbac.objects import columns_of
 from simkit.analysis.subject import Members
 from simkit.analysis.target import PLACED_VERBS, Target, check_verb, target
 from simkit.logic.rbac.binding import GROUP, Grant

@@ -17,7 +17,7 @@ from typing import Any
 
 from simkit.analysis.escalation import CLUSTER, escalations, graph_of
 from simkit.analysis.escalation.search import towards
-from simkit.analysis.rbacobjects import all_bindings
+from simkit.analysis.rbac.objects import all_bindings
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import account, binding, namespace, role, rule
 

@@ -16,7 +16,7 @@ from simkit.analysis.escalation.primitive import Primitive
 from simkit.analysis.escalation.solution import Holder, Solution
 from simkit.analysis.escalation.world import World
 from simkit.analysis.escalation.yields import masks
-from simkit.analysis.rbacobjects import SERVICE_ACCOUNTS
+from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS
 from simkit.analysis.target import VIRTUAL
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import MASTERS

@@ -15,7 +15,7 @@ from simkit.analysis.escalation.path import Step
 from simkit.analysis.escalation.primitive import needs_of, primitives
 from simkit.analysis.escalation.session import Unable
 from simkit.analysis.escalation.world import World
-from simkit.analysis.rbacobjects import PODS
+from simkit.analysis.rbac.objects import PODS
 from simkit.analysis.subject import identity_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER
 from simkit.meta.domain import RBAC_GROUP

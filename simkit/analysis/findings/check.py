@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from simkit.analysis.rbacobjects import RBAC
+from simkit.analysis.rbac.objects import RBAC
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key

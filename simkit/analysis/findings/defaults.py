@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from simkit.analysis.rbacobjects import RBAC
+from simkit.analysis.rbac.objects import RBAC
 from simkit.logic.rbac.aggregate import is_aggregated, settled
 from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, SERVICE_ACCOUNT, Binding, Subject, key_of
 from simkit.logic.rbac.defaults import default_objects

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from simkit.analysis.findings.survey import listed
-from simkit.analysis.rbacobjects import kind_of
+from simkit.analysis.rbac.objects import kind_of
 from simkit.analysis.subject import normal
 from simkit.logic.rbac.binding import Binding, Subject
 from simkit.meta.names import Key

@@ -12,7 +12,7 @@ from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.graph import rule_text
 from simkit.analysis.permissions import is_effective
-from simkit.analysis.rbacobjects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, written
+from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, written
 from simkit.analysis.subject import normal, text_of
 from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNT, Binding, Subject

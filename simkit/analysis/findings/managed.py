@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from simkit.analysis.rbacobjects import all_bindings
+from simkit.analysis.rbac.objects import all_bindings
 from simkit.analysis.subject import EVERYONE, normal, text_of
 from simkit.logic.rbac.binding import Binding
 from simkit.meta import data

@@ -10,7 +10,7 @@ from simkit.analysis.access import NO_MEMBERS, index_of
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.findings.defaults import unchanged_defaults
 from simkit.analysis.findings.managed import managed_bindings
-from simkit.analysis.rbacobjects import NAMESPACES, SERVICE_ACCOUNTS
+from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.analysis.subject import Members, text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, Binding, Grant, Subject
 from simkit.logic.rbac.cover import EVERYTHING, covers

@@ -12,7 +12,7 @@ from simkit.analysis.findings.evidence import DEFAULT_ACCOUNT, account_manifest,
 from simkit.analysis.findings.holders import holders, severity_of
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey, listed
-from simkit.analysis.rbacobjects import PODS, RBAC, SERVICE_ACCOUNTS, written
+from simkit.analysis.rbac.objects import PODS, RBAC, SERVICE_ACCOUNTS, written
 from simkit.analysis.subject import text_of
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.rbacobjects import NAMESPACES
+from simkit.analysis.rbac.objects import NAMESPACES
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.match import group_matches, resource_matches
 from simkit.logic.rbac.rule import ALL, Rule
