@@ -8,7 +8,7 @@ from simkit.analysis.frames import bindings, roles, rules, subjects
 from simkit.analysis.graph import access_graph
 from simkit.analysis.matrix import access_matrix, resource_matrix, subject_matrix
 from simkit.analysis.permissions import permissions
-from simkit.analysis.subject import identity_of, parse
+from simkit.analysis.rbac.subject import identity_of, parse
 from simkit.analysis.tablegraph import findings_graph, table_graph
 from simkit.analysis.who_can import who_can
 

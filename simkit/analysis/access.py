@@ -7,7 +7,7 @@ from typing import Final
 
 from simkit.analysis.memo import Remembered
 from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, require
-from simkit.analysis.subject import Members, groups_in, identity_of, implied_groups, parse
+from simkit.analysis.rbac.subject import Members, groups_in, identity_of, implied_groups, parse
 from simkit.logic.rbac.aggregate import is_aggregated, settled
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER, Subject, key_of
 from simkit.logic.rbac.index import AccessIndex

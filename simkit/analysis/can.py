@@ -12,8 +12,8 @@ from simkit.analysis.graph import rule_text
 from simkit.analysis.memo import Remembered
 from simkit.analysis.nearmiss import NearMiss, near_misses
 from simkit.analysis.rbac.objects import written
+from simkit.analysis.rbac.subject import Members, normal, parse, text_of
 from simkit.analysis.remedies import Remedy, remedies
-from simkit.analysis.subject import Members, normal, parse, text_of
 from simkit.analysis.target import Target, check_verb, target
 from simkit.analysis.who_can import SINGLE_OBJECT_VERBS
 from simkit.logic.rbac.binding import GROUP, USER, Subject

@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from simkit.analysis.access import MASTERS_GROUP
 from simkit.analysis.can import can
 from simkit.analysis.frames import table
+from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rendering import amount
-from simkit.analysis.subject import text_of
 from simkit.analysis.who_can import who_can
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError

@@ -13,7 +13,7 @@ from simkit.analysis.access import MASTERS_GROUP, index_of
 from simkit.analysis.frames import table
 from simkit.analysis.memo import Remembered
 from simkit.analysis.rbac.objects import columns_of, kind_of
-from simkit.analysis.subject import normal
+from simkit.analysis.rbac.subject import normal
 from simkit.logic.rbac.binding import Grant
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question

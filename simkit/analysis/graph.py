@@ -8,7 +8,7 @@ from typing import Any, Final
 import networkx as nx
 
 from simkit.analysis.rbac.objects import all_bindings, all_roles, written
-from simkit.analysis.subject import text_of
+from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import Binding
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.names import Key

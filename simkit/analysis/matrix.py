@@ -15,7 +15,7 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.granttable import EVERYWHERE, NO_BINDING
 from simkit.analysis.permissionbits import PermissionBits, Table, each_once
 from simkit.analysis.rbac.objects import written
-from simkit.analysis.subject import Members, parse, text_of
+from simkit.analysis.rbac.subject import Members, parse, text_of
 from simkit.analysis.target import check_verb
 from simkit.analysis.who_can import verbs_of
 from simkit.logic.rbac.binding import GROUP, Subject

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from simkit.analysis.graph import rule_text
 from simkit.analysis.rbac.objects import written
-from simkit.analysis.subject import text_of
+from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.target import Target
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.index import AccessIndex

@@ -11,7 +11,7 @@ import yaml
 
 from simkit.analysis.nearmiss import Kind, NearMiss
 from simkit.analysis.rbac.objects import kind_of, written
-from simkit.analysis.subject import text_of
+from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, ROLES, SERVICE_ACCOUNT, Subject
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.index import AccessIndex

@@ -9,7 +9,7 @@ import networkx as nx
 import pandas as pd
 
 from simkit.analysis.rbac.objects import written
-from simkit.analysis.subject import text_of
+from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _short(row: Any) -> dict[str, Any]:
     """A row as a terminal shows it: kind, namespace and name of a thing in one column."""
-    from simkit.analysis.subject import text_of
+    from simkit.analysis.rbac.subject import text_of
     from simkit.logic.rbac.binding import Subject
 
     subject = text_of(Subject(row["subject_kind"], row["subject"], row["subject_namespace"]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from simkit.analysis.can import can
-from simkit.analysis.subject import identity_of
+from simkit.analysis.rbac.subject import identity_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
 

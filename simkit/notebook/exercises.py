@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from simkit.analysis.compare import compare
-from simkit.analysis.subject import parse, text_of
+from simkit.analysis.rbac.subject import parse, text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource

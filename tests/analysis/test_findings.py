@@ -11,7 +11,7 @@ from simkit.analysis.access import index_of
 from simkit.analysis.findings import CHECKS, POWERS, Audit, Finding, Severity, audit, exposure, findings, reach
 from simkit.analysis.findings.holders import holders
 from simkit.analysis.findings.survey import Survey
-from simkit.analysis.subject import identity_of
+from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.rbac.defaults import default_objects
 from simkit.meta import data
 from simkit.meta.attributes import Attributes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.analysis.subject import groups_in, identity_of, normal, parse, text_of
+from simkit.analysis.rbac.subject import groups_in, identity_of, normal, parse, text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 

@@ -26,7 +26,7 @@ from simkit.analysis.escalation.primitive import Act, primitives
 from simkit.analysis.escalation.session import REFUSALS, Refused, Session, Unable, message_of
 from simkit.analysis.escalation.words import Words
 from simkit.analysis.leastprivilege.refilling import refill
-from simkit.analysis.subject import identity_of
+from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.rbac.binding import GROUP, USER
 from simkit.logic.rbac.rule import Rule, rules_of
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity, service_account

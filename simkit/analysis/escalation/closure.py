@@ -27,8 +27,8 @@ from simkit.analysis.escalation.search import (
     towards,
 )
 from simkit.analysis.frames import table
+from simkit.analysis.rbac.subject import Members, parse
 from simkit.analysis.rendering import amount, html_lines
-from simkit.analysis.subject import Members, parse
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED

@@ -10,7 +10,7 @@ from simkit.analysis.escalation.need import Permission
 from simkit.analysis.escalation.opening import besides_roles, needed, opens
 from simkit.analysis.escalation.solution import Holder, Solution
 from simkit.analysis.escalation.world import CONFIG_MAPS, PERSISTENT_VOLUMES, World
-from simkit.analysis.subject import text_of
+from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, Subject
 from simkit.logic.rbac.cover import covers
 from simkit.logic.rbac.question import Question

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from simkit.analysis.escalation.place import Place
-from simkit.analysis.subject import identity_of, implied_groups
+from simkit.analysis.rbac.subject import identity_of, implied_groups
 from simkit.logic.rbac.binding import GROUP
 from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.identity import AUTHENTICATED, Identity, administrator

@@ -23,8 +23,8 @@ from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.proposal import Change
 from simkit.analysis.leastprivilege.usage import default_bindings, usage
 from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.rbac.subject import Members, normal, parse
 from simkit.analysis.rendering import amount, html_lines
-from simkit.analysis.subject import Members, normal, parse
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError

@@ -10,7 +10,7 @@ from simkit.analysis.escalation.goal import Access, access_of
 from simkit.analysis.escalation.graph import graph_of
 from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.place import role_of
-from simkit.analysis.subject import identity_of
+from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.rule import Rule, rules_of

@@ -24,7 +24,7 @@ from simkit.analysis.escalation.surroundings import surroundings
 from simkit.analysis.escalation.world import World
 from simkit.analysis.escalation.yields import YIELDS
 from simkit.analysis.memo import Remembered
-from simkit.analysis.subject import Members, implied_groups
+from simkit.analysis.rbac.subject import Members, implied_groups
 from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.logic.rbac.rule import Rule

@@ -15,8 +15,8 @@ from simkit.analysis.escalation.place import SUBJECTS, Place
 from simkit.analysis.escalation.primitive import Primitive, Way
 from simkit.analysis.frames import table
 from simkit.analysis.rbac.objects import written
+from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rendering import amount, html_lines
-from simkit.analysis.subject import Members, text_of
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Sandbox
 

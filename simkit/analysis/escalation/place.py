@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from simkit.analysis.rbac.objects import written
-from simkit.analysis.subject import text_of
+from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.names import Key
 

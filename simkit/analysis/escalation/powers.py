@@ -23,7 +23,7 @@ from simkit.analysis.escalation.search import one_of
 from simkit.analysis.escalation.solution import Holder, Solution, solutions
 from simkit.analysis.findings.defaults import unchanged_defaults
 from simkit.analysis.frames import table
-from simkit.analysis.subject import Members
+from simkit.analysis.rbac.subject import Members
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED

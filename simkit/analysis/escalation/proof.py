@@ -14,8 +14,8 @@ from simkit.analysis.escalation.granting import granted
 from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.session import Performed, Refused, Unable
 from simkit.analysis.frames import table
+from simkit.analysis.rbac.subject import Members, groups_in
 from simkit.analysis.rendering import amount, html_lines
-from simkit.analysis.subject import Members, groups_in
 from simkit.snapshot.protocol import Sandbox
 
 Verdict = Literal["proven", "refused", "not executed"]

@@ -22,7 +22,7 @@ from simkit.analysis.leastprivilege.roles import minimal_rules
 from simkit.analysis.leastprivilege.usage import default_bindings, granting
 from simkit.analysis.leastprivilege.use import Action
 from simkit.analysis.rbac.objects import kind_of, written
-from simkit.analysis.subject import normal, text_of
+from simkit.analysis.rbac.subject import normal, text_of
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.index import AccessIndex

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.analysis.escalation.credentials import Credential
 from simkit.analysis.escalation.primitive import Act
-from simkit.analysis.subject import identity_of, parse
+from simkit.analysis.rbac.subject import identity_of, parse
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import AUTHENTICATED, Identity, administrator, service_account
 from simkit.meta.message import Request, Response

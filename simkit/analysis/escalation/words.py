@@ -16,7 +16,7 @@ from simkit.analysis.escalation.primitive import needs_of, primitives
 from simkit.analysis.escalation.session import Unable
 from simkit.analysis.escalation.world import World
 from simkit.analysis.rbac.objects import PODS
-from simkit.analysis.subject import identity_of
+from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.objects import at, name_of

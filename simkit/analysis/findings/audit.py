@@ -20,7 +20,7 @@ from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
 from simkit.analysis.frames import table
 from simkit.analysis.rbac.objects import RBAC, require, written
-from simkit.analysis.subject import Members
+from simkit.analysis.rbac.subject import Members
 from simkit.meta.collector import resting_collector
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import Key

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from simkit.analysis.findings.check import Check, Finding, Severity
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.rbac.objects import RBAC, kind_of, written
-from simkit.analysis.subject import normal, text_of
+from simkit.analysis.rbac.subject import normal, text_of
 from simkit.language.cel.environment import Environment, Program
 from simkit.language.cel.errors import CompileError, EvaluationError
 from simkit.language.cel.types import BOOL, DYN, STRING

@@ -12,7 +12,7 @@ from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.graph import rule_text
 from simkit.analysis.rbac.objects import written
-from simkit.analysis.subject import normal
+from simkit.analysis.rbac.subject import normal
 from simkit.logic.rbac.aggregate import is_aggregated
 from simkit.logic.rbac.binding import Binding, Subject
 from simkit.logic.rbac.cover import covers, uncovered

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.analysis.findings.survey import listed
 from simkit.analysis.rbac.objects import kind_of
-from simkit.analysis.subject import normal
+from simkit.analysis.rbac.subject import normal
 from simkit.logic.rbac.binding import Binding, Subject
 from simkit.meta.names import Key
 from simkit.meta.objects import Object

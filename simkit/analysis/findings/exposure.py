@@ -14,7 +14,7 @@ from simkit.analysis.findings.survey import Survey
 from simkit.analysis.frames import table
 from simkit.analysis.granttable import EVERYWHERE
 from simkit.analysis.memo import Remembered
-from simkit.analysis.subject import Members, text_of
+from simkit.analysis.rbac.subject import Members, text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.snapshot.protocol import Snapshot
 

@@ -12,7 +12,7 @@ from simkit.analysis.findings.power import Power, Right
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.objects import written
-from simkit.analysis.subject import normal
+from simkit.analysis.rbac.subject import normal
 from simkit.analysis.who_can import limits
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Grant, Subject
 from simkit.logic.rbac.match import resource_matches

@@ -13,7 +13,7 @@ from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.graph import rule_text
 from simkit.analysis.permissions import is_effective
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, written
-from simkit.analysis.subject import normal, text_of
+from simkit.analysis.rbac.subject import normal, text_of
 from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule

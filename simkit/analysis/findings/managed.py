@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from simkit.analysis.rbac.objects import all_bindings
-from simkit.analysis.subject import EVERYONE, normal, text_of
+from simkit.analysis.rbac.subject import EVERYONE, normal, text_of
 from simkit.logic.rbac.binding import Binding
 from simkit.meta import data
 from simkit.meta.errors import SimkitError

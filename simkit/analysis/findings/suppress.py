@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from simkit.analysis.findings.audit import CHECKS, Audit
 from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.rbac.objects import written
-from simkit.analysis.subject import text_of
+from simkit.analysis.rbac.subject import text_of
 from simkit.meta.errors import SimkitError
 
 IN_BASELINE: Final = "in the baseline"

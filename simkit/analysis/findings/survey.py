@@ -11,7 +11,7 @@ from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.findings.defaults import unchanged_defaults
 from simkit.analysis.findings.managed import managed_bindings
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS
-from simkit.analysis.subject import Members, text_of
+from simkit.analysis.rbac.subject import Members, text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, Binding, Grant, Subject
 from simkit.logic.rbac.cover import EVERYTHING, covers
 from simkit.logic.rbac.index import AccessIndex, AllowingGrant

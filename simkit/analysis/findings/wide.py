@@ -16,7 +16,7 @@ from simkit.analysis.findings.evidence import (
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.graph import rule_text
 from simkit.analysis.rbac.objects import PODS, RBAC, written
-from simkit.analysis.subject import EVERYONE, normal, text_of
+from simkit.analysis.rbac.subject import EVERYONE, normal, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE

@@ -13,7 +13,7 @@ from simkit.analysis.findings.holders import holders, severity_of
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.objects import PODS, RBAC, SERVICE_ACCOUNTS, written
-from simkit.analysis.subject import text_of
+from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.names import GroupResource

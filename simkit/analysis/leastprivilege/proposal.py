@@ -18,8 +18,8 @@ from simkit.analysis.leastprivilege.roles import Names, minimal_rules
 from simkit.analysis.leastprivilege.unused import unused_grants
 from simkit.analysis.leastprivilege.usage import Usage, default_bindings, question_of, usage
 from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.rbac.subject import normal, parse, text_of
 from simkit.analysis.rendering import amount, html_lines
-from simkit.analysis.subject import normal, parse, text_of
 from simkit.logic.rbac.binding import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,

@@ -13,8 +13,8 @@ from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.proposal import Change, Proposal
 from simkit.analysis.leastprivilege.refilling import refill
 from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.rbac.subject import identity_of
 from simkit.analysis.rendering import html_lines
-from simkit.analysis.subject import identity_of
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.cover import uncovered
 from simkit.logic.rbac.rule import ALL, Rule

@@ -17,7 +17,7 @@ from simkit.analysis.membership.credentials import (
 )
 from simkit.analysis.membership.pairs import Table, merged
 from simkit.analysis.membership.providers import members_of_export
-from simkit.analysis.subject import parse
+from simkit.analysis.rbac.subject import parse
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.load import load

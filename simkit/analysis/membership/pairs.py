@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from simkit.analysis.subject import Members
+from simkit.analysis.rbac.subject import Members
 
 Pair = tuple[str, str]
 """A user's name and a group's, as the server sees them."""
