@@ -13,9 +13,9 @@ import yaml
 from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from simkit.analysis.access import MASTERS_GROUP
 from simkit.analysis.can import can
 from simkit.analysis.frames import table
+from simkit.analysis.rbac.index import MASTERS_GROUP
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rendering import amount
 from simkit.analysis.who_can import who_can

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from simkit.analysis.access import index_of
 from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.rbac.index import index_of
 from simkit.kinds.conversions.convert import convert, convertible
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.decide import Binding, BoundPolicy, bind_policies

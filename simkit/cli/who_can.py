@@ -51,7 +51,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    from simkit.analysis.access import MASTERS_GROUP
+    from simkit.analysis.rbac.index import MASTERS_GROUP
     from simkit.analysis.who_can import COLUMNS, who_can
 
     if args.any_name and args.name:

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from simkit.analysis.access import index_of
 from simkit.analysis.findings import CHECKS, POWERS, Audit, Finding, Severity, audit, exposure, findings, reach
 from simkit.analysis.findings.holders import holders
 from simkit.analysis.findings.survey import Survey
+from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.rbac.defaults import default_objects
 from simkit.meta import data

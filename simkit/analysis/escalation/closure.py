@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
 
-from simkit.analysis.access import NO_MEMBERS
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.goal import ALL_SECRETS, CLUSTER, NODE, Goal, parse_goal, permission_goal
 from simkit.analysis.escalation.graph import EscalationGraph, graph_of
@@ -27,6 +26,7 @@ from simkit.analysis.escalation.search import (
     towards,
 )
 from simkit.analysis.frames import table
+from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse
 from simkit.analysis.rendering import amount, html_lines
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject

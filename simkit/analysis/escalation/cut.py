@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
-from simkit.analysis.access import NO_MEMBERS, index_of
 from simkit.analysis.auditlog import Log
 from simkit.analysis.escalation.gathering import as_settled
 from simkit.analysis.escalation.goal import CLUSTER, Goal, parse_goal
@@ -23,6 +22,7 @@ from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.proposal import Change
 from simkit.analysis.leastprivilege.usage import default_bindings, usage
 from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.rbac.index import NO_MEMBERS, index_of
 from simkit.analysis.rbac.subject import Members, normal, parse
 from simkit.analysis.rendering import amount, html_lines
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject

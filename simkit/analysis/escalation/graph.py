@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from simkit.analysis.access import NO_MEMBERS, known_subjects, principals_of
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.conditions import CONDITIONS
 from simkit.analysis.escalation.edge import Edge
@@ -24,6 +23,7 @@ from simkit.analysis.escalation.surroundings import surroundings
 from simkit.analysis.escalation.world import World
 from simkit.analysis.escalation.yields import YIELDS
 from simkit.analysis.memo import Remembered
+from simkit.analysis.rbac.index import NO_MEMBERS, known_subjects, principals_of
 from simkit.analysis.rbac.subject import Members, implied_groups
 from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject

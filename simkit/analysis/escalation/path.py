@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from simkit.analysis.access import NO_MEMBERS
 from simkit.analysis.escalation.edge import Edge
 from simkit.analysis.escalation.goal import Goal
 from simkit.analysis.escalation.holdings import Source
 from simkit.analysis.escalation.place import SUBJECTS, Place
 from simkit.analysis.escalation.primitive import Primitive, Way
 from simkit.analysis.frames import table
+from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rendering import amount, html_lines

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.access import NO_MEMBERS
 from simkit.analysis.escalation.closure import nowhere, place_of
 from simkit.analysis.escalation.goal import Goal
 from simkit.analysis.escalation.graph import IMPERSONATION, EscalationGraph, graph_of
@@ -23,6 +22,7 @@ from simkit.analysis.escalation.search import one_of
 from simkit.analysis.escalation.solution import Holder, Solution, solutions
 from simkit.analysis.findings.defaults import unchanged_defaults
 from simkit.analysis.frames import table
+from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.meta.errors import SimkitError

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simkit.analysis.access import index_of
 from simkit.analysis.escalation.edge import Edge
 from simkit.analysis.escalation.gathering import Gathering
 from simkit.analysis.escalation.goal import Goal
@@ -21,6 +20,7 @@ from simkit.analysis.leastprivilege.proposal import Change, granting_changes, wi
 from simkit.analysis.leastprivilege.roles import minimal_rules
 from simkit.analysis.leastprivilege.usage import default_bindings, granting
 from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import kind_of, written
 from simkit.analysis.rbac.subject import normal, text_of
 from simkit.logic.rbac.binding import GROUP, USER, Subject

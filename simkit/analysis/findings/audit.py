@@ -10,7 +10,6 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.access import NO_MEMBERS
 from simkit.analysis.findings.check import LEVELS, Check, Finding, Severity, Skipped
 from simkit.analysis.findings.drift import DRIFT_CHECKS
 from simkit.analysis.findings.holders import power_checks
@@ -19,6 +18,7 @@ from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
 from simkit.analysis.frames import table
+from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, require, written
 from simkit.analysis.rbac.subject import Members
 from simkit.meta.collector import resting_collector

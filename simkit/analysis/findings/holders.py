@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from simkit.analysis.access import principals_of
 from simkit.analysis.findings.check import Check, Finding, Severity
 from simkit.analysis.findings.power import Power, Right
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.rbac.index import principals_of
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import normal
 from simkit.analysis.who_can import limits

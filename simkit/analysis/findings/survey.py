@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
-from simkit.analysis.access import NO_MEMBERS, index_of
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.findings.defaults import unchanged_defaults
 from simkit.analysis.findings.managed import managed_bindings
+from simkit.analysis.rbac.index import NO_MEMBERS, index_of
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, Binding, Grant, Subject

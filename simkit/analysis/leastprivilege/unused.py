@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.access import index_of
 from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.usage import Usage, default_bindings, granting, question_of
 from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import columns_of, kind_of
 from simkit.analysis.rbac.subject import normal
 from simkit.logic.rbac.binding import Grant, Subject
