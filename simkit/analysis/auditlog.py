@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 import pandas as pd
 
-from simkit.analysis.frames import table
+from simkit.analysis.rbac.tables import table
 from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.frames import table
 from simkit.analysis.granttable import EVERYWHERE
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import columns_of, written
 from simkit.analysis.rbac.subject import normal
+from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import covers, uncovered
 from simkit.logic.rbac.index import AccessIndex

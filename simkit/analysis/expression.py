@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.frames import table
+from simkit.analysis.rbac.tables import table
 from simkit.language.cel.check import Variables
 from simkit.language.cel.conversions import type_of
 from simkit.language.cel.declared import Declared, declare

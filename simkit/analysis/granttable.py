@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simkit.analysis.frames import table
 from simkit.analysis.memo import Remembered
 from simkit.analysis.rbac.index import MASTERS_GROUP, index_of
 from simkit.analysis.rbac.objects import columns_of, kind_of
 from simkit.analysis.rbac.subject import normal
+from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question

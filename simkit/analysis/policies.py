@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pandas as pd
 
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.frames import table
 from simkit.analysis.policyworld import OPERATIONS, POLICY, Chosen, attempts, chosen
+from simkit.analysis.rbac.tables import table
 from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
 from simkit.logic.policy.decide import BoundPolicy, decide
 from simkit.meta.errors import SimkitError, StatusError

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pandas as pd
 
 from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
-from simkit.analysis.frames import table
 from simkit.analysis.policyworld import OPERATIONS, POLICIES, Chosen, SnapshotReader, attempts, chosen
+from simkit.analysis.rbac.tables import table
 from simkit.kinds.apiextensions.definition import Definition
 from simkit.kinds.apiextensions.rule_faults import Costs
 from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_faults

@@ -11,7 +11,7 @@ import pandas as pd
 
 from simkit.analysis import removal_gone
 from simkit.analysis.auditlog import Log
-from simkit.analysis.frames import table
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.removal_gone import GoneTable
 from simkit.analysis.removal_objects import OBJECT_COLUMNS, traces
 from simkit.analysis.removal_replay import ANSWER_COLUMNS, replay

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pandas as pd
 
 from simkit.analysis.auditlog import Log
-from simkit.analysis.frames import table
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.removal_requests import recorded
 from simkit.logic.lifecycle import Calendar, History, Track, of_releases
 from simkit.logic.lifecycle.document import Group, Version

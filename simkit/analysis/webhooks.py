@@ -8,8 +8,8 @@ from typing import Any, Final
 import pandas as pd
 
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.frames import table
 from simkit.analysis.policyworld import OPERATIONS, SnapshotReader, attributes_of
+from simkit.analysis.rbac.tables import table
 from simkit.logic.policy.matching import Constraints
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import StatusError

@@ -86,7 +86,7 @@ class History(Sequence[Step]):
 
     def frame(self) -> DataFrame:
         """One row per change: revision, change, authors, fields (as text, ``path: before -> after``)."""
-        from simkit.analysis.frames import table
+        from simkit.analysis.rbac.tables import table
 
         rows = [(each.revision, each.change, each.authors, tuple(map(str, each.fields))) for each in self._steps]
         return table(rows, COLUMNS)

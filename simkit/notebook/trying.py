@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from simkit.analysis.compare import compare
-from simkit.analysis.frames import table
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.who_can import who_can
 from simkit.meta.errors import SimkitError
 

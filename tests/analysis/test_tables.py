@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from simkit.analysis.compare import compare
-from simkit.analysis.frames import bindings, roles, rules, subjects
 from simkit.analysis.graph import access_graph
 from simkit.analysis.matrix import resource_matrix, subject_matrix
 from simkit.analysis.permissions import permissions
 from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.tables import bindings, roles, rules, subjects
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, Subject
 from simkit.meta.names import Key
 from simkit.snapshot.memory import MemorySnapshot

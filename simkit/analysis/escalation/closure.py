@@ -25,9 +25,9 @@ from simkit.analysis.escalation.search import (
     path_towards,
     towards,
 )
-from simkit.analysis.frames import table
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, parse
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import amount, html_lines
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import SimkitError

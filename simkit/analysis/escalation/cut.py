@@ -18,12 +18,12 @@ from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.place import Place, at_subject
 from simkit.analysis.escalation.removal import Ends, Narrow, Removal, Removals, changes_of
 from simkit.analysis.escalation.search import always, path_towards, towards
-from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.proposal import Change
 from simkit.analysis.leastprivilege.usage import default_bindings, usage
 from simkit.analysis.leastprivilege.use import Action
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of
 from simkit.analysis.rbac.subject import Members, normal, parse
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import amount, html_lines
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.meta.domain import SYSTEM_NAMESPACE

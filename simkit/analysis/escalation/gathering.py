@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from simkit.analysis.frames import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE
+from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE
 from simkit.logic.rbac.aggregate import is_aggregated, settled
 from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, key_of
 from simkit.meta import labels

@@ -12,10 +12,10 @@ from simkit.analysis.escalation.goal import Goal
 from simkit.analysis.escalation.holdings import Source
 from simkit.analysis.escalation.place import SUBJECTS, Place
 from simkit.analysis.escalation.primitive import Primitive, Way
-from simkit.analysis.frames import table
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import Members, text_of
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import amount, html_lines
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Sandbox

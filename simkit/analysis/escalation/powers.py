@@ -21,9 +21,9 @@ from simkit.analysis.escalation.primitive import Primitive, primitives
 from simkit.analysis.escalation.search import one_of
 from simkit.analysis.escalation.solution import Holder, Solution, solutions
 from simkit.analysis.findings.defaults import unchanged_defaults
-from simkit.analysis.frames import table
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED

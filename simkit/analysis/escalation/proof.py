@@ -12,9 +12,9 @@ from simkit.analysis.escalation.acting import Actor
 from simkit.analysis.escalation.granting import granted
 from simkit.analysis.escalation.path import Path
 from simkit.analysis.escalation.session import Performed, Refused, Unable
-from simkit.analysis.frames import table
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, groups_in
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import amount, html_lines
 from simkit.snapshot.protocol import Sandbox
 

@@ -17,10 +17,10 @@ from simkit.analysis.findings.loose import LOOSE_CHECKS
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
-from simkit.analysis.frames import table
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, require, written
 from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rbac.tables import table
 from simkit.meta.collector import resting_collector
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.meta.names import Key

@@ -10,11 +10,11 @@ import pandas as pd
 from simkit.analysis.findings.holders import Place, holders
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey
-from simkit.analysis.frames import table
 from simkit.analysis.granttable import EVERYWHERE
 from simkit.analysis.memo import Remembered
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, text_of
+from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Subject
 from simkit.snapshot.protocol import Snapshot
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from simkit.analysis.auditlog import Log
-from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.amounts import Amounts
 from simkit.analysis.leastprivilege.roles import Names, minimal_rules
 from simkit.analysis.leastprivilege.unused import unused_grants
@@ -19,6 +18,7 @@ from simkit.analysis.leastprivilege.usage import Usage, default_bindings, questi
 from simkit.analysis.leastprivilege.use import Action
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import normal, parse, text_of
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import amount, html_lines
 from simkit.logic.rbac.binding import (
     CLUSTER_ROLE_BINDINGS,

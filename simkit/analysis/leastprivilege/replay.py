@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.proposal import Change, Proposal
 from simkit.analysis.leastprivilege.refilling import refill
 from simkit.analysis.leastprivilege.use import Action
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import identity_of
+from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import html_lines
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.cover import uncovered

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.frames import table
 from simkit.analysis.leastprivilege.usage import Usage, default_bindings, granting, question_of
 from simkit.analysis.leastprivilege.use import Action
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import columns_of, kind_of
 from simkit.analysis.rbac.subject import normal
+from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.rule import ALL, Rule

@@ -10,12 +10,12 @@ from typing import Final
 import pandas as pd
 
 from simkit.analysis.auditlog import Log
-from simkit.analysis.frames import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE, table
 from simkit.analysis.leastprivilege.events import read_uses
 from simkit.analysis.leastprivilege.use import Action, Use
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import columns_of
 from simkit.analysis.rbac.subject import normal
+from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE, table
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, GROUP, ROLE_BINDINGS, Grant, Subject, key_of
 from simkit.logic.rbac.question import Question
 from simkit.meta.domain import CERTIFICATES_GROUP, RBAC_GROUP
