@@ -4,9 +4,9 @@ from simkit.analysis.auditlog import audit_events
 from simkit.analysis.can import Answer, can
 from simkit.analysis.compare import compare
 from simkit.analysis.findings import Audit, Finding, Severity, audit, exposure, findings, reach
-from simkit.analysis.graph import access_graph
 from simkit.analysis.matrix import access_matrix, resource_matrix, subject_matrix
 from simkit.analysis.permissions import permissions
+from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse
 from simkit.analysis.rbac.tables import bindings, roles, rules, subjects
 from simkit.analysis.tablegraph import findings_graph, table_graph

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 
-from simkit.analysis.graph import rule_text
 from simkit.analysis.memo import Remembered
 from simkit.analysis.nearmiss import NearMiss, near_misses
+from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS, identity, index_of
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import Members, normal, parse, text_of

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from simkit.analysis.graph import rule_text
+from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.target import Target

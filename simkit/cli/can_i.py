@@ -103,7 +103,7 @@ def _list(args: argparse.Namespace, subject: str) -> int:
 
 def _short(row: Any) -> dict[str, Any]:
     """A row as a terminal shows it."""
-    from simkit.analysis.graph import rule_text
+    from simkit.analysis.rbac.graph import rule_text
     from simkit.logic.rbac.rule import Rule
 
     rule = Rule((), row["api_groups"], row["resources"], (), row["urls"])

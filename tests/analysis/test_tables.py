@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 from simkit.analysis.compare import compare
-from simkit.analysis.graph import access_graph
 from simkit.analysis.matrix import resource_matrix, subject_matrix
 from simkit.analysis.permissions import permissions
+from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subjects
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, ROLE_BINDINGS, Subject

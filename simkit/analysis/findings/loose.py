@@ -10,8 +10,8 @@ from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.findings.check import Check, Finding, Severity
 from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
-from simkit.analysis.graph import rule_text
 from simkit.analysis.permissions import is_effective
+from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, written
 from simkit.analysis.rbac.subject import normal, text_of
 from simkit.analysis.target import VIRTUAL

@@ -14,7 +14,7 @@ from simkit.analysis.findings.evidence import (
     pods_run,
 )
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
-from simkit.analysis.graph import rule_text
+from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import PODS, RBAC, written
 from simkit.analysis.rbac.subject import EVERYONE, normal, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
