@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 
+from simkit.analysis.access.resolve import Target, check_verb, target
 from simkit.analysis.memo import Remembered
 from simkit.analysis.nearmiss import NearMiss, near_misses
 from simkit.analysis.rbac.graph import rule_text
@@ -14,7 +15,6 @@ from simkit.analysis.rbac.index import NO_MEMBERS, identity, index_of
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import Members, normal, parse, text_of
 from simkit.analysis.remedies import Remedy, remedies
-from simkit.analysis.target import Target, check_verb, target
 from simkit.analysis.who_can import SINGLE_OBJECT_VERBS
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex

@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from simkit.analysis.access.resolve import check_verb
 from simkit.analysis.can import can
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.granttable import EVERYWHERE, NO_BINDING
@@ -16,7 +17,6 @@ from simkit.analysis.permissionbits import PermissionBits, Table, each_once
 from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, known_subjects, principals_of
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import Members, parse, text_of
-from simkit.analysis.target import check_verb
 from simkit.analysis.who_can import verbs_of
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.index import AccessIndex

@@ -6,10 +6,10 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from simkit.analysis.access.resolve import Target
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import text_of
-from simkit.analysis.target import Target
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.match import (

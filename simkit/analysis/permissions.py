@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import pandas as pd
 
+from simkit.analysis.access.resolve import PLACED_VERBS, VIRTUAL
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.granttable import EVERYWHERE, NO_BINDING
 from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, principals_of
 from simkit.analysis.rbac.objects import kind_of
 from simkit.analysis.rbac.subject import Members, parse
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.target import PLACED_VERBS, VIRTUAL
 from simkit.logic.rbac.binding import GROUP, Grant, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import RBAC_GROUP

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import pandas as pd
 
+from simkit.analysis.access.resolve import PLACED_VERBS, Target, check_verb, target
 from simkit.analysis.granttable import FIXED, GrantTable, Limit, grant_table
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_of
 from simkit.analysis.rbac.objects import columns_of
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.target import PLACED_VERBS, Target, check_verb, target
 from simkit.logic.rbac.binding import GROUP, Grant
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import ipywidgets as widgets
 import pandas as pd
 
-from simkit.analysis.target import REQUEST_VERBS, SPECIAL_VERBS
+from simkit.analysis.access.resolve import REQUEST_VERBS, SPECIAL_VERBS
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
 from simkit.notebook.pages import PAGE, Pages

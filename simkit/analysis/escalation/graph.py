@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from simkit.analysis.access.resolve import VIRTUAL
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.conditions import CONDITIONS
 from simkit.analysis.escalation.edge import Edge
@@ -25,7 +26,6 @@ from simkit.analysis.escalation.yields import YIELDS
 from simkit.analysis.memo import Remembered
 from simkit.analysis.rbac.index import NO_MEMBERS, known_subjects, principals_of
 from simkit.analysis.rbac.subject import Members, implied_groups
-from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.collector import resting_collector

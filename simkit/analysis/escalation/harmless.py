@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from simkit.analysis.access.resolve import VIRTUAL
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.edge import Edge
 from simkit.analysis.escalation.graph import EscalationGraph
@@ -17,7 +18,6 @@ from simkit.analysis.escalation.solution import Holder, Solution
 from simkit.analysis.escalation.world import World
 from simkit.analysis.escalation.yields import masks
 from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS
-from simkit.analysis.target import VIRTUAL
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
+from simkit.analysis.access.resolve import VIRTUAL
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.certificates import certificate_request
 from simkit.analysis.escalation.filling import body_of, collection, fill, resource_of, workload
@@ -15,7 +16,6 @@ from simkit.analysis.escalation.primitive import primitives
 from simkit.analysis.escalation.session import Unable
 from simkit.analysis.escalation.solution import Solution
 from simkit.analysis.escalation.yields import NODE_PREFIX
-from simkit.analysis.target import VIRTUAL
 from simkit.meta.identity import administrator
 from simkit.meta.message import Request
 from simkit.schema.catalogue import Catalogue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from simkit.analysis.target import VIRTUAL
+from simkit.analysis.access.resolve import VIRTUAL
 from simkit.logic.rbac.match import group_matches, resource_matches, verb_matches
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.errors import SimkitError

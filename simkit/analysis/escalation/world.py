@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
+from simkit.analysis.access.resolve import VIRTUAL
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.escapes import Escape, escapes_of
 from simkit.analysis.escalation.place import SET, Place
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import NAMESPACES, PODS, SERVICE_ACCOUNTS
-from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Subject
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.domain import RBAC_GROUP, label

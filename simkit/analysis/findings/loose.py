@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Set
 from typing import Final
 
+from simkit.analysis.access.resolve import VIRTUAL
 from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.findings.check import Check, Finding, Severity
 from simkit.analysis.findings.evidence import binding_evidence, delete_command
@@ -14,7 +15,6 @@ from simkit.analysis.permissions import is_effective
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, written
 from simkit.analysis.rbac.subject import normal, text_of
-from simkit.analysis.target import VIRTUAL
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta import labels
