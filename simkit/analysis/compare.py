@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.granttable import EVERYWHERE
+from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.objects import columns_of, written
 from simkit.analysis.rbac.subject import normal

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 import pandas as pd
 
+from simkit.analysis.access.grant_table import EVERYWHERE, NO_BINDING
 from simkit.analysis.access.resolve import PLACED_VERBS, VIRTUAL
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.granttable import EVERYWHERE, NO_BINDING
 from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, principals_of
 from simkit.analysis.rbac.objects import kind_of
 from simkit.analysis.rbac.subject import Members, parse

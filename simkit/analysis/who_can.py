@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import pandas as pd
 
+from simkit.analysis.access.grant_table import FIXED, GrantTable, Limit, grant_table
 from simkit.analysis.access.resolve import PLACED_VERBS, Target, check_verb, target
-from simkit.analysis.granttable import FIXED, GrantTable, Limit, grant_table
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_of
 from simkit.analysis.rbac.objects import columns_of
 from simkit.analysis.rbac.subject import Members

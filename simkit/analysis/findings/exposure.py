@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.findings.holders import Place, holders
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey
-from simkit.analysis.granttable import EVERYWHERE
 from simkit.analysis.memo import Remembered
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, text_of

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from simkit.analysis.granttable import EVERYWHERE
+from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.plots.style import INK, figure, shortened, title
 
 COLOURS = "cividis_r"
