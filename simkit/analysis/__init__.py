@@ -1,5 +1,6 @@
 """Questions about a snapshot, answered as tables and small values. Free functions; nothing here changes anything."""
 
+from simkit.analysis.access.who_can import who_can
 from simkit.analysis.auditlog import audit_events
 from simkit.analysis.can import Answer, can
 from simkit.analysis.compare import compare
@@ -10,7 +11,6 @@ from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse
 from simkit.analysis.rbac.tables import bindings, roles, rules, subjects
 from simkit.analysis.tablegraph import findings_graph, table_graph
-from simkit.analysis.who_can import who_can
 
 __all__ = [
     "Answer",

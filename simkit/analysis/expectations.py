@@ -13,12 +13,12 @@ import yaml
 from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from simkit.analysis.access.who_can import who_can
 from simkit.analysis.can import can
 from simkit.analysis.rbac.index import MASTERS_GROUP
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import table
 from simkit.analysis.rendering import amount
-from simkit.analysis.who_can import who_can
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Snapshot

@@ -38,7 +38,7 @@ def table_graph(rows: pd.DataFrame) -> nx.MultiDiGraph[Any]:
 
     Examples
     --------
-    >>> from simkit.analysis.who_can import who_can
+    >>> from simkit.analysis.access.who_can import who_can
     >>> from simkit.snapshot.memory import MemorySnapshot
     >>> list(table_graph(who_can(MemorySnapshot([], captured=["*"]), "get", "pods")))
     ['group:system:masters', '(no binding)']

@@ -51,8 +51,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
+    from simkit.analysis.access.who_can import COLUMNS, who_can
     from simkit.analysis.rbac.index import MASTERS_GROUP
-    from simkit.analysis.who_can import COLUMNS, who_can
 
     if args.any_name and args.name:
         raise SimkitError(f"--any-name asks about every name, {args.name!r} about one; give one of them")

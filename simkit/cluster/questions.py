@@ -47,8 +47,8 @@ class Questions(ABC):
         """The answer to a request."""
 
     def who_can(self, verb: str, resource: str = "", **more: Any) -> DataFrame:
-        """Who may do something: see ``simkit.analysis.who_can``."""
-        from simkit.analysis.who_can import who_can
+        """Who may do something: see ``simkit.analysis.access.who_can``."""
+        from simkit.analysis.access.who_can import who_can
 
         return who_can(self.snapshot(), verb, resource, **more)
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from simkit.analysis.access.who_can import who_can
 from simkit.analysis.compare import compare
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.who_can import who_can
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 import pytest
 
+from simkit.analysis.access.who_can import who_can
 from simkit.analysis.can import can
 from simkit.analysis.matrix import access_matrix
 from simkit.analysis.nearmiss import Kind
 from simkit.analysis.permissions import permissions
-from simkit.analysis.who_can import who_can
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.attributes import Verdict
 from simkit.meta.identity import Identity

@@ -11,8 +11,8 @@ from typing import Any
 
 from simkit.analysis import audit, can, who_can
 from simkit.analysis.access.resolve import target
+from simkit.analysis.access.who_can import question_of
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.who_can import question_of
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
 from simkit.snapshot.memory import MemorySnapshot

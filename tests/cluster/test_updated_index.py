@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import simkit
+from simkit.analysis.access.who_can import who_can
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.who_can import who_can
 from simkit.logic.rbac.index import AccessIndex
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.protocol import Snapshot

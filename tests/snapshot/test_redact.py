@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
+from simkit.analysis.access.who_can import who_can
 from simkit.analysis.findings import audit
-from simkit.analysis.who_can import who_can
 from simkit.cli import main
 from simkit.cli.source import demo_path
 from simkit.snapshot.load import load

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simkit.analysis.access.resolve import Target, target
-from simkit.analysis.who_can import SINGLE_OBJECT_VERBS
+from simkit.analysis.access.who_can import SINGLE_OBJECT_VERBS
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.snapshot.protocol import Snapshot
 

@@ -9,12 +9,12 @@ from functools import cache
 from typing import Final
 
 from simkit.analysis.access.resolve import target
+from simkit.analysis.access.who_can import question_of
 from simkit.analysis.escalation import place as at_place
 from simkit.analysis.escalation.graph import EscalationGraph
 from simkit.analysis.escalation.place import ALL, CLUSTER_ADMIN, Place, at_subject, role_of
 from simkit.analysis.escalation.primitive import primitives
 from simkit.analysis.rbac.subject import implied_groups, parse, text_of
-from simkit.analysis.who_can import question_of
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.question import Question
 from simkit.meta.domain import SYSTEM_NAMESPACE

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
+from simkit.analysis.access.who_can import limits
 from simkit.analysis.findings.check import Check, Finding, Severity
 from simkit.analysis.findings.power import Power, Right
 from simkit.analysis.findings.powers import POWERS
@@ -13,7 +14,6 @@ from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.index import principals_of
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import normal
-from simkit.analysis.who_can import limits
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Grant, Subject
 from simkit.logic.rbac.match import resource_matches
 from simkit.logic.rbac.question import Question
