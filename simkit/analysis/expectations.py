@@ -13,8 +13,8 @@ import yaml
 from pandas import DataFrame
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import who_can
-from simkit.analysis.can import can
 from simkit.analysis.rbac.index import MASTERS_GROUP
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import table

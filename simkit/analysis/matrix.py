@@ -9,11 +9,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
+from simkit.analysis.access.can import can
 from simkit.analysis.access.grant_table import EVERYWHERE, NO_BINDING
 from simkit.analysis.access.permission_bits import PermissionBits, Table, each_once
 from simkit.analysis.access.resolve import check_verb
 from simkit.analysis.access.who_can import verbs_of
-from simkit.analysis.can import can
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, known_subjects, principals_of
 from simkit.analysis.rbac.objects import written

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _answer(args: argparse.Namespace, subject: str) -> int:
-    from simkit.analysis.can import can
+    from simkit.analysis.access.can import can
 
     answer = can(
         read(args),

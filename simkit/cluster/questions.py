@@ -53,8 +53,8 @@ class Questions(ABC):
         return who_can(self.snapshot(), verb, resource, **more)
 
     def can(self, subject: str, verb: str, resource: str = "", **more: Any) -> Any:
-        """Whether somebody may do something, and why: see ``simkit.analysis.can``."""
-        from simkit.analysis.can import can
+        """Whether somebody may do something, and why: see ``simkit.analysis.access.can``."""
+        from simkit.analysis.access.can import can
 
         return can(self.snapshot(), subject, verb, resource, **more)
 

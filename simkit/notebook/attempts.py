@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from simkit.analysis.can import can
+from simkit.analysis.access.can import can
 from simkit.analysis.rbac.subject import identity_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request

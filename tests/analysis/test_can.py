@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
+from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import who_can
-from simkit.analysis.can import can
 from simkit.analysis.matrix import access_matrix
 from simkit.analysis.nearmiss import Kind
 from simkit.analysis.permissions import permissions

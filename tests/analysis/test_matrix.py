@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 
-from simkit.analysis.can import can
+from simkit.analysis.access.can import can
 from simkit.analysis.matrix import VERBS, access_matrix, resource_matrix, subject_matrix
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot

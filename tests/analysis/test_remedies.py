@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.analysis.can import Answer, can
+from simkit.analysis.access.can import Answer, can
 from simkit.logic.rbac.binding import RESOURCES_OF_KINDS, key_of
 from simkit.meta.objects import Object
 from simkit.snapshot.memory import MemorySnapshot

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from simkit.analysis.access.can import can
 from simkit.analysis.access.who_can import who_can
-from simkit.analysis.can import can
 from simkit.analysis.findings import audit
 from simkit.analysis.permissions import permissions
 from tests.analysis.worlds import binding, role, rule, world

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simkit.analysis.access.can import can, namespace_of_request
 from simkit.analysis.access.resolve import target
 from simkit.analysis.access.who_can import COLUMNS, who_can
-from simkit.analysis.can import can, namespace_of_request
 from simkit.analysis.rbac.index import known_subjects
 from simkit.analysis.rbac.subject import identity_of, parse, text_of
 from simkit.logic.rbac.binding import Subject
