@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from simkit.analysis.nearmiss import Kind, NearMiss
+from simkit.analysis.access.near_misses import Kind, NearMiss
 from simkit.analysis.rbac.objects import kind_of, written
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, ROLES, SERVICE_ACCOUNT, Subject

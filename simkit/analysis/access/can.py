@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 
+from simkit.analysis.access.near_misses import NearMiss, near_misses
 from simkit.analysis.access.resolve import Target, check_verb, target
 from simkit.analysis.access.who_can import SINGLE_OBJECT_VERBS
 from simkit.analysis.memo import Remembered
-from simkit.analysis.nearmiss import NearMiss, near_misses
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS, identity, index_of
 from simkit.analysis.rbac.objects import written
