@@ -8,6 +8,7 @@ from functools import cached_property
 from html import escape
 
 from simkit.analysis.access.near_misses import NearMiss, near_misses
+from simkit.analysis.access.remedies import Remedy, remedies
 from simkit.analysis.access.resolve import Target, check_verb, target
 from simkit.analysis.access.who_can import SINGLE_OBJECT_VERBS
 from simkit.analysis.memo import Remembered
@@ -15,7 +16,6 @@ from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS, identity, index_of
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import Members, normal, parse, text_of
-from simkit.analysis.remedies import Remedy, remedies
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import ALLOW, Attributes, Decision, Evidence, Verdict
