@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from simkit.analysis.access.can import can
-from simkit.analysis.matrix import VERBS, access_matrix, resource_matrix, subject_matrix
+from simkit.analysis.access.matrix import VERBS, access_matrix, resource_matrix, subject_matrix
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import PLACES, account, binding, clusters, role, rule, world
