@@ -87,8 +87,8 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
 
 
 def _list(args: argparse.Namespace, subject: str) -> int:
+    from simkit.analysis.access.permissions import COLUMNS, permissions
     from simkit.analysis.membership import merged
-    from simkit.analysis.permissions import COLUMNS, permissions
     from simkit.analysis.rbac.subject import parse, text_of
 
     own = {group: [text_of(parse(subject))] for group in args.groups}

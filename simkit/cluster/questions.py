@@ -59,8 +59,8 @@ class Questions(ABC):
         return can(self.snapshot(), subject, verb, resource, **more)
 
     def permissions(self, subject: str, **more: Any) -> DataFrame:
-        """All that somebody may do: see ``simkit.analysis.permissions``."""
-        from simkit.analysis.permissions import permissions
+        """All that somebody may do: see ``simkit.analysis.access.permissions``."""
+        from simkit.analysis.access.permissions import permissions
 
         return permissions(self.snapshot(), subject, **more)
 

@@ -12,8 +12,8 @@ import pytest
 from simkit.analysis.access.can import can
 from simkit.analysis.access.matrix import access_matrix
 from simkit.analysis.access.near_misses import Kind
+from simkit.analysis.access.permissions import permissions
 from simkit.analysis.access.who_can import who_can
-from simkit.analysis.permissions import permissions
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.attributes import Verdict
 from simkit.meta.identity import Identity

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from simkit.analysis.access.can import can
+from simkit.analysis.access.permissions import permissions
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.findings import audit
-from simkit.analysis.permissions import permissions
 from tests.analysis.worlds import binding, role, rule, world
 
 RBAC = "rbac.authorization.k8s.io"

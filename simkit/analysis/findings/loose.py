@@ -6,12 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Set
 from typing import Final
 
+from simkit.analysis.access.permissions import is_effective
 from simkit.analysis.access.resolve import VIRTUAL
 from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.findings.check import Check, Finding, Severity
 from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
-from simkit.analysis.permissions import is_effective
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, written
 from simkit.analysis.rbac.subject import normal, text_of
