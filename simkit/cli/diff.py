@@ -41,7 +41,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, write, and return the exit code."""
-    from simkit.analysis.compare import COLUMNS, compare
+    from simkit.analysis.access.compare import COLUMNS, compare
 
     rows = compare(*(dump_of([path], args).snapshot() for path in (args.before, args.after))).to_dict("records")
     if args.output == "markdown":

@@ -27,8 +27,8 @@ class Trial:
         return f"<p>{escape(repr(self)[1:-1])}</p>"
 
     def compare(self) -> DataFrame:
-        """Who gained and who lost what: see ``simkit.analysis.compare``."""
-        from simkit.analysis.compare import compare
+        """Who gained and who lost what: see ``simkit.analysis.access.compare``."""
+        from simkit.analysis.access.compare import compare
 
         self.cluster.settle()
         return compare(self.before.snapshot(), self.cluster.snapshot())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from simkit.analysis.compare import compare
+from simkit.analysis.access.compare import compare
 from simkit.analysis.rbac.subject import parse, text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import PlainError, SimkitError, StatusError

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pandas as pd
 
+from simkit.analysis.access.compare import compare
 from simkit.analysis.access.who_can import who_can
-from simkit.analysis.compare import compare
 from simkit.analysis.rbac.tables import table
 from simkit.meta.errors import SimkitError
 
@@ -103,7 +103,7 @@ class Trying:
         return table(rows, ("change", *columns))
 
     def effect(self) -> pd.DataFrame:
-        """Who gains and who loses what by all changes together: see ``simkit.analysis.compare``."""
+        """Who gains and who loses what by all changes together: see ``simkit.analysis.access.compare``."""
         return compare(self.origin.snapshot(), self.current.snapshot())
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
+from simkit.analysis.access.compare import compare
 from simkit.analysis.access.matrix import resource_matrix, subject_matrix
 from simkit.analysis.access.permissions import permissions
-from simkit.analysis.compare import compare
 from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.tables import bindings, roles, rules, subjects

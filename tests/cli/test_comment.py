@@ -7,7 +7,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from simkit.analysis.compare import compare
+from simkit.analysis.access.compare import compare
 from simkit.cli import main
 from simkit.cli.comment import SHOWN, comment
 from tests.analysis.worlds import binding, role, rule, world

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.analysis.compare import compare
+from simkit.analysis.access.compare import compare
 from simkit.cluster.history import authors
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
