@@ -13,7 +13,7 @@ from simkit.cli.source import add_source, read
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simkit.analysis.expectations import Outcome
+    from simkit.analysis.access.expectations import Outcome
 
 EXAMPLES = """\
 examples:
@@ -44,7 +44,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Check, write, and return the exit code."""
-    from simkit.analysis.expectations import check, read_suite
+    from simkit.analysis.access.expectations import check, read_suite
 
     outcomes = check(read(args), read_suite(args.suite))
     if args.output == "junit":

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from simkit.analysis.expectations import Expectation, Suite, check, read_suite
+from simkit.analysis.access.expectations import Expectation, Suite, check, read_suite
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.loading import load
 from simkit.meta.errors import SimkitError

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from simkit.analysis.expectations import Suite, check, read_suite
+from simkit.analysis.access.expectations import Suite, check, read_suite
 from simkit.cli import main
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from simkit.analysis import who_can
+from simkit.analysis.access.expectations import Suite, check
 from simkit.analysis.escalation import (
     Escalations,
     anyone,
@@ -19,7 +20,6 @@ from simkit.analysis.escalation import (
     parse_goal,
     powers,
 )
-from simkit.analysis.expectations import Suite, check
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot
 from simkit.snapshot.overlay import OverlaySnapshot
