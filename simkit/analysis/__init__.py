@@ -4,13 +4,13 @@ from simkit.analysis.access.can import Answer, can
 from simkit.analysis.access.compare import compare
 from simkit.analysis.access.matrix import access_matrix, resource_matrix, subject_matrix
 from simkit.analysis.access.permissions import permissions
+from simkit.analysis.access.table_graph import findings_graph, table_graph
 from simkit.analysis.access.who_can import who_can
 from simkit.analysis.auditlog import audit_events
 from simkit.analysis.findings import Audit, Finding, Severity, audit, exposure, findings, reach
 from simkit.analysis.rbac.graph import access_graph
 from simkit.analysis.rbac.subject import identity_of, parse
 from simkit.analysis.rbac.tables import bindings, roles, rules, subjects
-from simkit.analysis.tablegraph import findings_graph, table_graph
 
 __all__ = [
     "Answer",
