@@ -17,7 +17,7 @@ from simkit.engine.authz.rbac import RoleAuthorizer
 from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, Webhook
 from simkit.engine.outside.call import Caller, CallFailed, Poster
 from simkit.engine.outside.clientfile import Endpoint, read
-from simkit.engine.pipeline.metrics import Metrics
+from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHORIZATION_GROUP, LABEL_DOMAIN

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.event_format import Event
     from simkit.engine.pipeline.audit.policy import Policy
     from simkit.engine.pipeline.audit.settings import LogSettings, WebhookSettings
-    from simkit.engine.pipeline.metrics import Metrics
+    from simkit.engine.pipeline.metrics.counters import Metrics
 
 
 def audit_of(options: Options, clock: Clock, metrics: Metrics, *, forked: bool = False) -> Audit | None:

@@ -11,7 +11,7 @@ from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.config import Authentication
 from simkit.engine.pipeline.api_services import Registration, Registrations, Remote
 from simkit.engine.pipeline.flowcontrol.max_in_flight import Limits, Room
-from simkit.engine.pipeline.metrics import Metrics
+from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from simkit.engine.pipeline import health, version
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.metrics import families as flow_families
-from simkit.engine.pipeline.metrics import BYTES, SECONDS, Labels, Metrics, Sums
+from simkit.engine.pipeline.metrics.counters import BYTES, SECONDS, Labels, Metrics, Sums
 from simkit.engine.pipeline.stability import registered
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from simkit.engine.authn.tokenwebhook import WebhookTokens
 from simkit.engine.outside.call import Caller
 from simkit.engine.outside.clientfile import read
 from simkit.engine.outside.watchedfile import SERVER_HASH
-from simkit.engine.pipeline.metrics import Metrics
+from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity

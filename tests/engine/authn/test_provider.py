@@ -17,7 +17,7 @@ from werkzeug.serving import make_server
 from simkit.engine.authn.config import Settings, build
 from simkit.engine.authn.oidcflags import Flags
 from simkit.engine.http.signing import make_authority
-from simkit.engine.pipeline.metrics import Metrics
+from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.clock import SystemClock
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Credentials

@@ -16,7 +16,7 @@ from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
 from simkit.engine.authz.config import FromFile, Module
 from simkit.engine.authz.files import load, parse
 from simkit.engine.outside.watchedfile import SERVER_HASH
-from simkit.engine.pipeline.metrics import Metrics
+from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError

@@ -11,7 +11,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.pipeline.handler_chain import travel
-from simkit.engine.pipeline.metrics import SECONDS, Metrics
+from simkit.engine.pipeline.metrics.counters import SECONDS, Metrics
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 

@@ -15,7 +15,7 @@ from simkit.engine.pipeline.audit.backends import NotTaken, Sink
 from simkit.engine.pipeline.audit.event_format import Event
 from simkit.engine.pipeline.audit.policy import AUDIT_GROUP, STAGES, Choice, Policy
 from simkit.engine.pipeline.flowcontrol.max_in_flight import is_long
-from simkit.engine.pipeline.metrics import Metrics
+from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import PlainError
