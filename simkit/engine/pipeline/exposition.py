@@ -10,7 +10,7 @@ from simkit.engine.pipeline import health, version
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.metrics import families as flow_families
 from simkit.engine.pipeline.metrics.counters import BYTES, SECONDS, Labels, Metrics, Sums
-from simkit.engine.pipeline.stability import registered
+from simkit.engine.pipeline.metrics.stability import registered
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
