@@ -17,9 +17,9 @@ from simkit.engine.pipeline import exposition, paths, represent
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.filters.impersonation import impersonate
 from simkit.engine.pipeline.flowcontrol.max_in_flight import TooMany, is_long
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
-from simkit.engine.pipeline.impersonation import impersonate
 from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
 from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
