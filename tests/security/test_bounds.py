@@ -10,8 +10,8 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.http import message
-from simkit.engine.pipeline import negotiation
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
+from simkit.engine.pipeline.representation import negotiation
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta import fields

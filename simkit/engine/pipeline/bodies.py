@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.pipeline.negotiation import JSON, MEDIA, YAML
+from simkit.engine.pipeline.representation.negotiation import JSON, MEDIA, YAML
 from simkit.meta import jsonread
 from simkit.meta.errors import StatusError, bad_request, unsupported_media_type
 from simkit.meta.message import Request

@@ -10,7 +10,7 @@ import orjson
 
 from simkit.engine.pipeline import grouplist
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.negotiation import JSON
+from simkit.engine.pipeline.representation.negotiation import JSON
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.errors import not_acceptable
 from simkit.meta.message import Response

@@ -9,7 +9,7 @@ from typing import Final
 from simkit.engine.pipeline import binary, reviews
 from simkit.engine.pipeline.customroute import builtin_group, check_custom_route, custom_scale, refuse_new
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.negotiation import PROTOBUF, negotiate
+from simkit.engine.pipeline.representation.negotiation import PROTOBUF, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_scope import Served

@@ -21,7 +21,7 @@ from simkit.engine.pipeline.filters.impersonation import impersonate
 from simkit.engine.pipeline.flowcontrol.max_in_flight import TooMany, is_long
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
-from simkit.engine.pipeline.negotiation import JSON, Wanted, negotiate
+from simkit.engine.pipeline.representation.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.attributes import Verdict

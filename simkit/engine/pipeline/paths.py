@@ -11,7 +11,7 @@ from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol import debug_pages
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.negotiation import JSON, negotiate
+from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.domain import api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route

@@ -9,7 +9,7 @@ import orjson
 import yaml
 
 from simkit.engine.pipeline import binary, table
-from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML, Wanted
+from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Wanted
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.seams import Entry
 from simkit.meta.domain import META_GROUP

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from simkit.engine.pipeline.negotiation import Wanted
+from simkit.engine.pipeline.representation.negotiation import Wanted
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request

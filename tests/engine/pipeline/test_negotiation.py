@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import simkit
-from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML, Wanted, negotiate
+from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Wanted, negotiate
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request

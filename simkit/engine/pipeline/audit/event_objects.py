@@ -9,7 +9,7 @@ import orjson
 
 from simkit.engine.pipeline import binary, bodies
 from simkit.engine.pipeline.audit.secrets import message_scrubbed, scrubbed
-from simkit.engine.pipeline.negotiation import JSON, PROTOBUF, YAML
+from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.errors import StatusError

@@ -7,7 +7,7 @@ from typing import Any
 
 from simkit.engine.pipeline import binary, bodies, custombody
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.negotiation import PROTOBUF
+from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.kinds.apiextensions.definition import CustomVersion

@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.engine.pipeline import binary, bodies, represent
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.negotiation import PROTOBUF
+from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs.admit import Gatekeeper
