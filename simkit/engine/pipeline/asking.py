@@ -6,9 +6,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
@@ -43,7 +43,7 @@ def asked(engine: Engine, exchange: RequestContext, served: Served) -> Asked:
 def answered(exchange: RequestContext, draft: Draft) -> Response:
     """The review with its status as the answer to a create."""
     metadata = {"creationTimestamp": None, **draft["metadata"]}
-    return represent.document({**draft, "metadata": metadata}, exchange.wanted, status=201)
+    return responses.document({**draft, "metadata": metadata}, exchange.wanted, status=201)
 
 
 def user_info(identity: Identity) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
@@ -44,7 +44,7 @@ def bind(engine: Engine, exchange: RequestContext, served: Served) -> Response:
         raise unexplained(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
     engine.admission.validate(replace(review, object=binding))
     _assign(engine, Key(_PODS, target.namespace, name_of(binding)), binding, options)
-    return represent.document(SUCCESS, exchange.wanted, status=201)
+    return responses.document(SUCCESS, exchange.wanted, status=201)
 
 
 def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) -> None:

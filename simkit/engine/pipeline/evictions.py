@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import DeleteOptions, WriteOptions
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
@@ -57,7 +57,7 @@ def evict(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     pod = _live(eviction)
     _remove(eviction) if _is_unguarded(pod.object) else _remove_guarded(eviction, pod)
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    return represent.document(success, exchange.wanted, status=201)
+    return responses.document(success, exchange.wanted, status=201)
 
 
 def _body(engine: Engine, exchange: RequestContext, served: Served, written: WriteOptions) -> Draft:

@@ -13,7 +13,7 @@ import orjson
 from simkit.engine.authn.bearer import SPACED, credentials_of, has_extra_space
 from simkit.engine.authz.wording import harmless
 from simkit.engine.authz.wording import refusal as forbid
-from simkit.engine.pipeline import exposition, paths, represent
+from simkit.engine.pipeline import exposition, paths
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
@@ -21,6 +21,7 @@ from simkit.engine.pipeline.filters.impersonation import impersonate
 from simkit.engine.pipeline.flowcontrol.max_in_flight import TooMany, is_long
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
@@ -225,7 +226,7 @@ def refusal(exchange: RequestContext, error: StatusError) -> Response:
         wanted = negotiate(exchange.request.header("accept"), convertible=False)
     except StatusError:
         wanted = Wanted()
-    response = represent.document(error.status(), wanted, status=error.code)
+    response = responses.document(error.status(), wanted, status=error.code)
     response.headers += error.headers
     return response
 
@@ -236,7 +237,7 @@ def _finished(exchange: RequestContext, response: Response) -> Response:
     told = [exchange.deprecation, *exchange.warnings] if exchange.deprecation else exchange.warnings
     for text in dict.fromkeys(told):
         response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
-    if response.content_type == JSON and response.body and represent.wants_pretty(exchange.request, exchange.wanted):
+    if response.content_type == JSON and response.body and responses.wants_pretty(exchange.request, exchange.wanted):
         response.body = orjson.dumps(orjson.loads(response.body), option=orjson.OPT_INDENT_2) + b"\n"
     return response
 

@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.engine.pipeline import described, exposition, grouplist, health, relying, represent, version
+from simkit.engine.pipeline import described, exposition, grouplist, health, relying, version
 from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol import debug_pages
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.domain import api_group
@@ -70,12 +71,12 @@ def _has(engine: Engine, path: str) -> bool:
 
 def _index(engine: Engine, exchange: RequestContext) -> Response:
     paths = [path for path in engine.parts.paths or engine.catalogue.paths if _has(engine, path)]
-    return represent.document({"paths": paths}, exchange.wanted)
+    return responses.document({"paths": paths}, exchange.wanted)
 
 
 def _version(engine: Engine, exchange: RequestContext) -> Response:
     described.needs_json(exchange)
-    return represent.document(version.of_release(engine.catalogue.release), exchange.wanted)
+    return responses.document(version.of_release(engine.catalogue.release), exchange.wanted)
 
 
 def _root(engine: Engine, exchange: RequestContext) -> Response:
@@ -116,7 +117,7 @@ def _aggregated(engine: Engine, exchange: RequestContext, *, core: bool) -> Resp
     version = _aggregation(accept, _aggregated_versions(engine)) if len(accept) <= _REMEMBERED else ""
     if not version:
         return None
-    response = represent.document(grouplist.aggregated(engine, version, core=core), exchange.wanted)
+    response = responses.document(grouplist.aggregated(engine, version, core=core), exchange.wanted)
     response.content_type = f"{JSON};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
     response.headers.append(("Cache-Control", "public"))
     return described.marked(exchange, response)
@@ -124,7 +125,7 @@ def _aggregated(engine: Engine, exchange: RequestContext, *, core: bool) -> Resp
 
 def _document(exchange: RequestContext, document: Mapping[str, Any], *, routed: bool = True) -> Response:
     accept = exchange.request.header("accept")
-    return represent.document(document, negotiate(accept, convertible=False, routed=routed))
+    return responses.document(document, negotiate(accept, convertible=False, routed=routed))
 
 
 def _group(engine: Engine, exchange: RequestContext, parts: list[str]) -> Response:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from simkit.engine.pipeline import binding, evictions, represent, scale, tokens
+from simkit.engine.pipeline import binding, evictions, scale, tokens
 from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.connections import CONNECTIONS
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.kinds.parts.structure_text import structure
@@ -147,7 +148,7 @@ def self_review(engine: Engine, exchange: RequestContext, served: Served) -> Res
     status = {"userInfo": user_info(exchange.actor())}
     metadata = {"creationTimestamp": timestamp(engine.clock.now())}
     head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}
-    return represent.document({**head, "metadata": metadata, "status": status}, exchange.wanted, status=201)
+    return responses.document({**head, "metadata": metadata, "status": status}, exchange.wanted, status=201)
 
 
 HANDLERS: Final[Mapping[GroupResource, Handler]] = {

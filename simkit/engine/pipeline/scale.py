@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
@@ -132,7 +132,7 @@ def _read(engine: Engine, exchange: RequestContext, served: Served, view: View) 
 
 def _answer(engine: Engine, exchange: RequestContext, served: Served, view: View, entry: Entry) -> Response:
     shown = Entry(entry.key, entry.revision, of_object(served.from_storage(entry.object), view))
-    return represent.single(_scales(served.catalogue), shown, exchange.wanted, now=engine.clock.now())
+    return responses.single(_scales(served.catalogue), shown, exchange.wanted, now=engine.clock.now())
 
 
 class _Change:

@@ -8,11 +8,11 @@ from typing import Any, Final, NamedTuple
 
 from simkit.engine.authn.claims import WARN_ONLY_LIFETIME, Bound, bound_claims
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.asking import answered, asked, user_info
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
@@ -62,7 +62,7 @@ def token_request(engine: Engine, exchange: RequestContext, served: Served) -> R
     status = _issued(engine, exchange, account, draft["spec"])
     now = timestamp(engine.clock.now())
     head = {"name": name, "namespace": exchange.target.namespace, "creationTimestamp": now, "managedFields": owned}
-    return represent.document({**draft, "metadata": head, "status": status}, exchange.wanted, status=201)
+    return responses.document({**draft, "metadata": head, "status": status}, exchange.wanted, status=201)
 
 
 def _owned(engine: Engine, draft: Draft, gvk: GroupVersionKind, options: WriteOptions) -> list[Any]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs.select import selection
@@ -32,10 +32,10 @@ def answer(engine: Engine, exchange: RequestContext, served: Served) -> Response
     if name:
         if name not in _PARTS:
             raise unexplained(f"Component not found: {name}")
-        return represent.single(served, _found(served, name), exchange.wanted, now=now)
+        return responses.single(served, _found(served, name), exchange.wanted, now=now)
     chosen = selection(served, opt.list_options(exchange.request, watch=False))
     entries = [entry for entry in (_found(served, each) for each in _PARTS) if chosen.matches(entry)]
-    return represent.many(served, entries, {}, exchange.wanted, now=now)
+    return responses.many(served, entries, {}, exchange.wanted, now=now)
 
 
 def _found(served: Served, name: str) -> Entry:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs.select import Selection, selection
@@ -27,7 +27,7 @@ def get(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     entry = engine.store.get(key)
     if entry is None:
         raise not_found(served.resource.group_resource, target.name)
-    return represent.single(served, entry, exchange.wanted, now=engine.clock.now())
+    return responses.single(served, entry, exchange.wanted, now=engine.clock.now())
 
 
 def list_(engine: Engine, exchange: RequestContext, served: Served) -> Response:
@@ -36,7 +36,7 @@ def list_(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     chosen = selection(served, options)
     page = Page(engine, served, exchange.target.namespace or None, options, chosen)
     entries, metadata = page.read()
-    return represent.many(served, entries, metadata, exchange.wanted, now=engine.clock.now())
+    return responses.many(served, entries, metadata, exchange.wanted, now=engine.clock.now())
 
 
 class Reach:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.engine.pipeline import binary, bodies, represent
+from simkit.engine.pipeline import binary, bodies
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
@@ -78,8 +79,8 @@ def remove(engine: Engine, exchange: RequestContext, served: Served) -> Response
     outcome = _delete(engine, exchange, served, key, options)
     if not outcome.removed or served.rules.delete_returns_object:
         status = 202 if not outcome.removed and cascades else 200
-        return represent.single(served, outcome.entry, exchange.wanted, status=status, now=engine.clock.now())
-    return represent.document(_success(served, outcome.entry), exchange.wanted)
+        return responses.single(served, outcome.entry, exchange.wanted, status=status, now=engine.clock.now())
+    return responses.document(_success(served, outcome.entry), exchange.wanted)
 
 
 def _delete(engine: Engine, exchange: RequestContext, served: Served, key: Key, options: opt.DeleteOptions) -> Outcome:
@@ -128,4 +129,4 @@ def remove_collection(engine: Engine, exchange: RequestContext, served: Served) 
         except StatusError as error:
             if error.code != 404:
                 raise
-    return represent.many(served, entries, metadata, exchange.wanted, now=engine.clock.now())
+    return responses.many(served, entries, metadata, exchange.wanted, now=engine.clock.now())

@@ -14,10 +14,11 @@ from typing import Any
 
 import orjson
 
-from simkit.engine.pipeline import binary, represent
+from simkit.engine.pipeline import binary
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics.counters import route
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, STREAMS, YAML, Wanted
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
@@ -61,7 +62,7 @@ class Shape:
     """From what an event is about to its frame on the wire, in the representation that the client wants."""
 
     def __init__(self, engine: Engine, served: Served, wanted: Wanted) -> None:
-        represent.check_include(wanted)
+        responses.check_include(wanted)
         self._engine, self._served, self._wanted = engine, served, wanted
         self._plain = not wanted.transform and wanted.media == JSON
         self._columns = True
@@ -80,10 +81,10 @@ class Shape:
     def _made(self, obj: Object) -> Any:
         wanted = self._wanted
         if wanted.transform != "Table":
-            return represent.partial(obj, wanted.version) if wanted.transform else obj
+            return responses.partial(obj, wanted.version) if wanted.transform else obj
         columns, self._columns = self._columns, False
         version = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
-        return represent.as_table(self._served, [obj], wanted, version, self._engine.clock.now(), columns=columns)
+        return responses.as_table(self._served, [obj], wanted, version, self._engine.clock.now(), columns=columns)
 
 
 def _frame(wanted: Wanted, kind: str, obj: Any) -> bytes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline import represent
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound, owners
@@ -95,4 +95,4 @@ def _update(engine: Engine, exchange: RequestContext, served: Served, subresourc
 def answer(engine: Engine, exchange: RequestContext, served: Served, outcome: Outcome) -> Response:
     """What a write answers: the object as it is now."""
     status = 201 if outcome.created else 200
-    return represent.single(served, outcome.entry, exchange.wanted, status=status, now=engine.clock.now())
+    return responses.single(served, outcome.entry, exchange.wanted, status=status, now=engine.clock.now())
