@@ -8,7 +8,8 @@ from typing import Any, Final
 import orjson
 import yaml
 
-from simkit.engine.pipeline import binary, table
+from simkit.engine.pipeline import binary
+from simkit.engine.pipeline.representation import table
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Wanted
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.seams import Entry
