@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from simkit.engine.pipeline import binary, reviews
+from simkit.engine.pipeline import reviews
 from simkit.engine.pipeline.customroute import builtin_group, check_custom_route, custom_scale, refuse_new
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation import protobuf
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
@@ -86,7 +87,7 @@ def _has_binary(served: Served, target: RequestInfo) -> bool:
     """Whether what the path leads to can be written as protobuf: custom objects cannot, but their scale can."""
     gvk = served.resource.subresource_gvk(target.subresource) if target.subresource else served.resource.gvk
     own = served.custom is None or gvk != served.resource.gvk
-    return own and binary.available(gvk)
+    return own and protobuf.available(gvk)
 
 
 def _tell_of_its_end(engine: Engine, exchange: RequestContext, warning: str, end: str) -> None:

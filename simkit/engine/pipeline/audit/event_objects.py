@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.pipeline import binary, bodies
+from simkit.engine.pipeline import bodies
 from simkit.engine.pipeline.audit.secrets import message_scrubbed, scrubbed
+from simkit.engine.pipeline.representation import protobuf
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
@@ -47,7 +48,7 @@ def _decoded(body: bytes, media: str) -> Any:
     """The value of an encoded object, None where it cannot be read."""
     try:
         if media == PROTOBUF:
-            return binary.decode(body, GroupVersionKind("", "", ""))
+            return protobuf.decode(body, GroupVersionKind("", "", ""))
         return bodies.parse_yaml(body, []) if media == YAML else orjson.loads(body)
     except (ValueError, bodies.MalformedBody, StatusError):
         return None

@@ -8,8 +8,7 @@ from typing import Any, Final
 import orjson
 import yaml
 
-from simkit.engine.pipeline import binary
-from simkit.engine.pipeline.representation import table
+from simkit.engine.pipeline.representation import protobuf, table
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Wanted
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.seams import Entry
@@ -70,7 +69,7 @@ def document(obj: Mapping[str, Any], wanted: Wanted, *, status: int = 200) -> Re
     if wanted.media == YAML:
         return Response(status, as_yaml(obj), YAML)
     if wanted.media == PROTOBUF:
-        return Response(status, binary.encode(obj), PROTOBUF)
+        return Response(status, protobuf.encode(obj), PROTOBUF)
     return Response(status, orjson.dumps(obj) + b"\n")
 
 

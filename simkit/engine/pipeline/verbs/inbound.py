@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.engine.pipeline import binary, bodies, custombody
+from simkit.engine.pipeline import bodies, custombody
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation import protobuf
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
@@ -30,7 +31,7 @@ def read(engine: Engine, exchange: RequestContext, gvk: GroupVersionKind, schema
     media = bodies.body_media(exchange.request)
     body = exchange.request.body
     if media == PROTOBUF:
-        value = binary.decode(body, gvk)
+        value = protobuf.decode(body, gvk)
         bodies.check_kind(value, body, GroupVersion(gvk.group, gvk.version), gvk.kind, kind_known(engine.catalogue))
         return fit(exchange, value, gvk, schema, "Ignore")
     repeats: list[Repeat] = []

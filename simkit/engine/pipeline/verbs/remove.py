@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.engine.pipeline import binary, bodies
+from simkit.engine.pipeline import bodies
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.representation import responses
+from simkit.engine.pipeline.representation import protobuf, responses
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
@@ -46,7 +46,7 @@ def _read(exchange: RequestContext) -> Any:
     media = bodies.body_media(request)
     if media == PROTOBUF:
         try:
-            return binary.decode(request.body, _OPTIONS)
+            return protobuf.decode(request.body, _OPTIONS)
         except StatusError as error:
             raise unexplained(error.message) from None
     try:

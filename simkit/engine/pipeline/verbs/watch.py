@@ -14,11 +14,10 @@ from typing import Any
 
 import orjson
 
-from simkit.engine.pipeline import binary
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics.counters import route
-from simkit.engine.pipeline.representation import responses
+from simkit.engine.pipeline.representation import protobuf, responses
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, STREAMS, YAML, Wanted
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
@@ -89,7 +88,7 @@ class Shape:
 
 def _frame(wanted: Wanted, kind: str, obj: Any) -> bytes:
     if wanted.media == PROTOBUF:
-        return binary.event(kind, obj)
+        return protobuf.event(kind, obj)
     return orjson.dumps({"type": kind, "object": obj}) + b"\n"
 
 
