@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simkit.engine.pipeline import bodies
+from simkit.engine.pipeline.representation import bodies
 from simkit.kinds.apiextensions.definition import CustomVersion, Provider
 from simkit.meta.errors import bad_request, internal, invalid
 from simkit.meta.fielderror import invalid_value

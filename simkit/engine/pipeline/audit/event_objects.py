@@ -7,9 +7,8 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.pipeline import bodies
 from simkit.engine.pipeline.audit.secrets import message_scrubbed, scrubbed
-from simkit.engine.pipeline.representation import protobuf
+from simkit.engine.pipeline.representation import bodies, protobuf
 from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo

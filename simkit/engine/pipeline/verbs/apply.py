@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.engine.pipeline import bodies
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation import bodies
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.engine.pipeline import bodies, custombody
+from simkit.engine.pipeline import custombody
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.representation import protobuf
+from simkit.engine.pipeline.representation import bodies, protobuf
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.pipeline import bodies, custombody
+from simkit.engine.pipeline import custombody
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.representation import bodies
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
