@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.engine.pipeline import custombody
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.representation import bodies, protobuf
+from simkit.engine.pipeline.representation import bodies, custom_bodies, protobuf
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
@@ -39,7 +38,7 @@ def read(engine: Engine, exchange: RequestContext, gvk: GroupVersionKind, schema
         value = bodies.parse(body, media, repeats)
     except bodies.MalformedBody as error:
         raise bodies.unrecognized(gvk.kind, f"couldn't get version/kind; json parse error: {error}", body) from None
-    custom = custombody.custom_version(engine.catalogue, gvk)
+    custom = custom_bodies.custom_version(engine.catalogue, gvk)
     if custom is not None:
         return _read_custom(exchange, custom, value, validation, bodies.repeat_faults(repeats))
     group_version = GroupVersion(gvk.group, gvk.version)
@@ -51,10 +50,10 @@ def _read_custom(
     exchange: RequestContext, custom: CustomVersion, value: Any, validation: str, repeated: Sequence[str]
 ) -> Draft:
     """A custom object is read as the version that it names, and only then compared with the path."""
-    custombody.check_header(custom, value, exchange.request.body)
-    schema = custombody.body_schema(custom, value)
+    custom_bodies.check_header(custom, value, exchange.request.body)
+    schema = custom_bodies.body_schema(custom, value)
     draft = fit(exchange, value, custom.resource.gvk, schema, validation, repeated)
-    custombody.check_kind(custom, value)
+    custom_bodies.check_kind(custom, value)
     return draft
 
 

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.pipeline import custombody
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.representation import bodies
+from simkit.engine.pipeline.representation import bodies, custom_bodies
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
@@ -92,7 +91,7 @@ def patcher(exchange: RequestContext, served: Served, validation: str) -> Callab
         draft = _fitted(exchange, served, changed, validation, repeated, given)
         inbound.check_address(exchange, served, draft, named=True)
         if served.custom is not None:
-            custombody.check_patched(served.custom, changed, whole=not exchange.target.subresource)
+            custom_bodies.check_patched(served.custom, changed, whole=not exchange.target.subresource)
         return draft
 
     return patched
@@ -142,7 +141,7 @@ def _fitted(
         if served.custom is None:
             fault = bodies.header_fault(patched)
         else:
-            fault = custombody.header_fault(patched, lambda: _written(served, patched))
+            fault = custom_bodies.header_fault(patched, lambda: _written(served, patched))
         if fault:
             raise bad_request(fault)
         if not converted and not served.resource.custom:
