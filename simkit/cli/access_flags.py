@@ -108,7 +108,7 @@ def _add_providers(group: Any) -> None:
 def settings(args: argparse.Namespace, serving: Serving) -> Settings:
     """The authenticators that the flags ask for. Raises SimkitError."""
     from simkit.engine.authn.config import Settings
-    from simkit.engine.pipeline.relying import KEYS
+    from simkit.engine.pipeline.non_resource.issuer_discovery import KEYS
 
     gate = "StructuredAuthenticationConfiguration"
     if args.authentication_config is not None and not args.feature_gates.get(gate, True):

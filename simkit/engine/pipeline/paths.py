@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.engine.pipeline import described, exposition, grouplist, health, relying, version
+from simkit.engine.pipeline import described, exposition, grouplist, health, version
 from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol import debug_pages
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
+from simkit.engine.pipeline.non_resource import issuer_discovery
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
@@ -28,8 +29,8 @@ _OPENAPI: Final = "/openapi/v3"
 _GATES: Final = {
     _OPENAPI: "OpenAPIV3",
     "/metrics/slis": "ComponentSLIs",
-    relying.DOCUMENT: "ServiceAccountIssuerDiscovery",
-    relying.KEYS: "ServiceAccountIssuerDiscovery",
+    issuer_discovery.DOCUMENT: "ServiceAccountIssuerDiscovery",
+    issuer_discovery.KEYS: "ServiceAccountIssuerDiscovery",
 }
 """Paths that came with a feature."""
 _REMEMBERED: Final = 1024
@@ -180,6 +181,6 @@ _FIXED: Final[Mapping[str, Callable[[Engine, RequestContext], Response]]] = {
     "/apis": _groups,
     "/openapi/v2": described.swagger,
     _OPENAPI: described.index,
-    relying.DOCUMENT: relying.document,
-    relying.KEYS: relying.keys,
+    issuer_discovery.DOCUMENT: issuer_discovery.document,
+    issuer_discovery.KEYS: issuer_discovery.keys,
 }
