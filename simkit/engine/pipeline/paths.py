@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.engine.pipeline import described, exposition, grouplist, health, version
+from simkit.engine.pipeline import exposition, grouplist, health, version
 from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol import debug_pages
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.non_resource import issuer_discovery
+from simkit.engine.pipeline.non_resource import issuer_discovery, openapi
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
@@ -60,7 +60,7 @@ def answer(engine: Engine, exchange: RequestContext) -> Response:
     if path.startswith(debug_pages.FOLDER):
         return _flow_page(engine, exchange)
     if path.startswith(f"{_OPENAPI}/"):
-        return described.document(engine, exchange, path.removeprefix(f"{_OPENAPI}/"))
+        return openapi.document(engine, exchange, path.removeprefix(f"{_OPENAPI}/"))
     raise no_path()
 
 
@@ -76,7 +76,7 @@ def _index(engine: Engine, exchange: RequestContext) -> Response:
 
 
 def _version(engine: Engine, exchange: RequestContext) -> Response:
-    described.needs_json(exchange)
+    openapi.needs_json(exchange)
     return responses.document(version.of_release(engine.catalogue.release), exchange.wanted)
 
 
@@ -121,7 +121,7 @@ def _aggregated(engine: Engine, exchange: RequestContext, *, core: bool) -> Resp
     response = responses.document(grouplist.aggregated(engine, version, core=core), exchange.wanted)
     response.content_type = f"{JSON};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
     response.headers.append(("Cache-Control", "public"))
-    return described.marked(exchange, response)
+    return openapi.marked(exchange, response)
 
 
 def _document(exchange: RequestContext, document: Mapping[str, Any], *, routed: bool = True) -> Response:
@@ -179,8 +179,8 @@ _FIXED: Final[Mapping[str, Callable[[Engine, RequestContext], Response]]] = {
     "/version": _version,
     "/api": _root,
     "/apis": _groups,
-    "/openapi/v2": described.swagger,
-    _OPENAPI: described.index,
+    "/openapi/v2": openapi.swagger,
+    _OPENAPI: openapi.index,
     issuer_discovery.DOCUMENT: issuer_discovery.document,
     issuer_discovery.KEYS: issuer_discovery.keys,
 }
