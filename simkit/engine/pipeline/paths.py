@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.engine.pipeline import exposition, grouplist, health, version
+from simkit.engine.pipeline import exposition, health, version
 from simkit.engine.pipeline.customroute import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol import debug_pages
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.non_resource import issuer_discovery, openapi
+from simkit.engine.pipeline.non_resource import group_discovery, issuer_discovery, openapi
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
@@ -87,7 +87,7 @@ def _root(engine: Engine, exchange: RequestContext) -> Response:
 
 def _groups(engine: Engine, exchange: RequestContext) -> Response:
     aggregated = _aggregated(engine, exchange, core=False)
-    return aggregated or _document(exchange, grouplist.group_list(engine))
+    return aggregated or _document(exchange, group_discovery.group_list(engine))
 
 
 def _aggregated_versions(engine: Engine) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ def _aggregated(engine: Engine, exchange: RequestContext, *, core: bool) -> Resp
     version = _aggregation(accept, _aggregated_versions(engine)) if len(accept) <= _REMEMBERED else ""
     if not version:
         return None
-    response = responses.document(grouplist.aggregated(engine, version, core=core), exchange.wanted)
+    response = responses.document(group_discovery.aggregated(engine, version, core=core), exchange.wanted)
     response.content_type = f"{JSON};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
     response.headers.append(("Cache-Control", "public"))
     return openapi.marked(exchange, response)
@@ -137,7 +137,7 @@ def _group(engine: Engine, exchange: RequestContext, parts: list[str]) -> Respon
         if len(parts) != 2 or not catalogue.resources("", parts[1]):
             raise no_route()
         return _document(exchange, discovery.resource_list(catalogue, "", parts[1]))
-    found = grouplist.group(engine, parts[1]) if len(parts) > 1 and parts[1] else None
+    found = group_discovery.group(engine, parts[1]) if len(parts) > 1 and parts[1] else None
     if found is None:
         raise no_path()
     if len(parts) == 2:

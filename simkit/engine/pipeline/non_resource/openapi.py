@@ -8,8 +8,8 @@ from typing import Final
 
 import orjson
 
-from simkit.engine.pipeline import grouplist
 from simkit.engine.pipeline.engine import Engine
+from simkit.engine.pipeline.non_resource import group_discovery
 from simkit.engine.pipeline.representation.negotiation import JSON
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.errors import not_acceptable
@@ -50,7 +50,7 @@ def content_mark(body: bytes) -> str:
 
 def index(engine: Engine, exchange: RequestContext) -> Response:
     """The documents of version 3, each with a link that changes whenever its content does."""
-    listed = grouplist.openapi_index(engine, openapi.index(engine.catalogue))
+    listed = group_discovery.openapi_index(engine, openapi.index(engine.catalogue))
     return marked(exchange, Response(200, orjson.dumps(listed), _TEXT))
 
 
@@ -59,7 +59,7 @@ def swagger(engine: Engine, exchange: RequestContext) -> Response:
     needs_json(exchange)
     found = openapi.swagger(engine.catalogue)
     if engine.registered.remote:
-        found = orjson.dumps(grouplist.merged_swagger(engine, orjson.loads(found)))
+        found = orjson.dumps(group_discovery.merged_swagger(engine, orjson.loads(found)))
     if not _wants_binary(exchange.request.header("accept")):
         return marked(exchange, Response(200, found, JSON))
     from simkit.schema.openapi.binary import encoded
