@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.handler_chain import Trip
-from simkit.engine.pipeline.health import ENDPOINTS
+from simkit.engine.pipeline.non_resource.health import ENDPOINTS
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.message import Request, Response
 
