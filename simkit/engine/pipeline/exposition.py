@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.pipeline import version
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.metrics import families as flow_families
 from simkit.engine.pipeline.metrics.counters import BYTES, SECONDS, Labels, Metrics, Sums
 from simkit.engine.pipeline.metrics.stability import registered
-from simkit.engine.pipeline.non_resource import health
+from simkit.engine.pipeline.non_resource import health, version
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
