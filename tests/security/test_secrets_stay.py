@@ -12,8 +12,8 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.http import certificates, clientconfig
-from simkit.engine.pipeline import paths
 from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.non_resource import paths
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
 
