@@ -13,7 +13,6 @@ import orjson
 from simkit.engine.authn.bearer import SPACED, credentials_of, has_extra_space
 from simkit.engine.authz.wording import harmless
 from simkit.engine.authz.wording import refusal as forbid
-from simkit.engine.pipeline import exposition
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
@@ -21,7 +20,7 @@ from simkit.engine.pipeline.filters.impersonation import impersonate
 from simkit.engine.pipeline.flowcontrol.max_in_flight import TooMany, is_long
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
-from simkit.engine.pipeline.non_resource import paths
+from simkit.engine.pipeline.non_resource import exposition, paths
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, Wanted, negotiate
 from simkit.engine.pipeline.request_context import RequestContext

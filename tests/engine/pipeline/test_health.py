@@ -6,7 +6,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.exposition import exposed
+from simkit.engine.pipeline.non_resource.exposition import exposed
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.message import Request, Response
 

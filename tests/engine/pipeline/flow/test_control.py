@@ -10,10 +10,10 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.exposition import exposed
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.max_in_flight import TooMany
 from simkit.engine.pipeline.handler_chain import Trip
+from simkit.engine.pipeline.non_resource.exposition import exposed
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.identity import MASTERS, Identity, service_account
