@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from simkit.engine.pipeline import reviews
 from simkit.engine.pipeline.customroute import builtin_group, check_custom_route, custom_scale, refuse_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import protobuf
@@ -15,6 +14,7 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import components, patch, read, remove, watch, write
+from simkit.engine.pipeline.virtual_resources import access_reviews
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
 from simkit.meta.format import path_segment
@@ -41,7 +41,7 @@ PARTS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update_p
 
 
 UNSTORED: Final[Mapping[GroupResource, Handler]] = {
-    **reviews.HANDLERS,
+    **access_reviews.HANDLERS,
     GroupResource("", "componentstatuses"): components.answer,
 }
 """What answers for resources that are not stored, whatever the verb."""
@@ -104,7 +104,7 @@ def _part(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     info = served.resource.subresources[target.subresource]
     if target.verb not in info.verbs:
         raise method_not_allowed()
-    special = reviews.SUBRESOURCES.get((served.resource.group_resource, target.subresource))
+    special = access_reviews.SUBRESOURCES.get((served.resource.group_resource, target.subresource))
     if special is not None:
         return special(engine, exchange, served)
     if served.custom is not None and target.subresource == "scale":
