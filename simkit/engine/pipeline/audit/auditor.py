@@ -9,7 +9,6 @@ from itertools import islice
 from typing import Any, Final
 
 from simkit.engine.authz.wording import harmless
-from simkit.engine.pipeline.asking import user_info
 from simkit.engine.pipeline.audit import event_objects
 from simkit.engine.pipeline.audit.backends import NotTaken, Sink
 from simkit.engine.pipeline.audit.event_format import Event
@@ -17,6 +16,7 @@ from simkit.engine.pipeline.audit.policy import AUDIT_GROUP, STAGES, Choice, Pol
 from simkit.engine.pipeline.flowcontrol.max_in_flight import is_long
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.virtual_resources.reviews import user_info
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import PlainError
 from simkit.meta.message import Request, Response
