@@ -13,8 +13,8 @@ from simkit.engine.pipeline.representation.negotiation import PROTOBUF, negotiat
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import components, patch, read, remove, watch, write
-from simkit.engine.pipeline.virtual_resources import access_reviews
+from simkit.engine.pipeline.verbs import patch, read, remove, watch, write
+from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
 from simkit.meta.format import path_segment
@@ -42,7 +42,7 @@ PARTS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update_p
 
 UNSTORED: Final[Mapping[GroupResource, Handler]] = {
     **access_reviews.HANDLERS,
-    GroupResource("", "componentstatuses"): components.answer,
+    GroupResource("", "componentstatuses"): component_statuses.answer,
 }
 """What answers for resources that are not stored, whatever the verb."""
 
