@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.seams import Entry, Stale
 from simkit.kinds.index import rules_of
 from simkit.meta.clock import timestamp

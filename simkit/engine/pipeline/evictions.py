@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import DeleteOptions, WriteOptions
 from simkit.engine.pipeline.representation import responses
@@ -15,6 +14,7 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import tracker
+from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.registry.deletion import Removal, delete
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Entry, Review

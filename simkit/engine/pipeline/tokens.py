@@ -8,13 +8,13 @@ from typing import Any, Final, NamedTuple
 
 from simkit.engine.authn.claims import WARN_ONLY_LIFETIME, Bound, bound_claims
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.pipeline.virtual_resources.reviews import answered, asked, user_info
 from simkit.kinds.index import rules_of
 from simkit.language.merge.managers import track_update

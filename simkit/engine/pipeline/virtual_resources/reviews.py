@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from simkit.engine.pipeline import options as opt
-from simkit.engine.pipeline.asked import posted
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
 from simkit.engine.pipeline.verbs.admit import tracker
+from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.seams import Review
 from simkit.meta.identity import Identity
 from simkit.meta.message import Response
