@@ -30,7 +30,6 @@ from simkit.engine.controllers.authority import Authority
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_status import FlowStatus
 from simkit.engine.controllers.runner import Runner
-from simkit.engine.pipeline.charging import charge
 from simkit.engine.pipeline.custom import CustomResources
 from simkit.engine.pipeline.engine import Engine, Parts
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
@@ -39,6 +38,7 @@ from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.metrics.stability import shown_hidden
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.restored import restored
+from simkit.engine.pipeline.verbs.quota_status import charge
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.deletion import expire
 from simkit.engine.seams import Authorizer, Store
