@@ -37,8 +37,8 @@ from simkit.engine.pipeline.flowcontrol.max_in_flight import Limits, Room
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.metrics.stability import shown_hidden
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.restored import restored
 from simkit.engine.pipeline.verbs.quota_status import charge
+from simkit.engine.pipeline.verbs.webhook_objects import restored
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.deletion import expire
 from simkit.engine.seams import Authorizer, Store
