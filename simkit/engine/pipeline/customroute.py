@@ -6,7 +6,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.scale import View, scaled
+from simkit.engine.pipeline.subresources.scale import View, scaled
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.meta.errors import StatusError, internal, no_path, not_found
 from simkit.meta.message import Response
