@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from simkit.engine.pipeline import tokens
 from simkit.engine.pipeline.connections import CONNECTIONS
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.subresources import binding, eviction, scale
+from simkit.engine.pipeline.subresources import binding, eviction, scale, token
 from simkit.engine.pipeline.virtual_resources.reviews import answered, asked, user_info
 from simkit.kinds.parts.structure_text import structure
 from simkit.meta.attributes import Attributes
@@ -158,13 +157,13 @@ HANDLERS: Final[Mapping[GroupResource, Handler]] = {
     GroupResource(AUTHORIZATION_GROUP, "selfsubjectaccessreviews"): self_access_review,
     GroupResource(AUTHORIZATION_GROUP, "selfsubjectrulesreviews"): rules_review,
     GroupResource(AUTHENTICATION_GROUP, "selfsubjectreviews"): self_review,
-    GroupResource(AUTHENTICATION_GROUP, "tokenreviews"): tokens.token_review,
+    GroupResource(AUTHENTICATION_GROUP, "tokenreviews"): token.token_review,
     GroupResource("", "bindings"): binding.bind,
 }
 """Resources that are answered instead of stored."""
 
 SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
-    (GroupResource("", "serviceaccounts"), "token"): tokens.token_request,
+    (GroupResource("", "serviceaccounts"), "token"): token.token_request,
     (GroupResource("", "pods"), "eviction"): eviction.evict,
     (GroupResource("", "pods"), "binding"): binding.bind,
     **{(resource, "scale"): scale.scale for resource in scale.VIEWS},
