@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from simkit.engine.pipeline.connections import CONNECTIONS
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.subresources import binding, eviction, scale, token
+from simkit.engine.pipeline.subresources.connect import CONNECTIONS
 from simkit.engine.pipeline.virtual_resources.reviews import answered, asked, user_info
 from simkit.kinds.parts.structure_text import structure
 from simkit.meta.attributes import Attributes
