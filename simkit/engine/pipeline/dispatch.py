@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from simkit.engine.pipeline.customroute import builtin_group, check_custom_route, custom_scale, refuse_new
+from simkit.engine.pipeline.custom_resources.routes import builtin_group, check_custom_route, custom_scale, refuse_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import protobuf
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF, negotiate

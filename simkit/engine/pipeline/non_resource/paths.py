@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from simkit.engine.pipeline.customroute import builtin_group
+from simkit.engine.pipeline.custom_resources.routes import builtin_group
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol import debug_pages
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
