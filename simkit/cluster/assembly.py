@@ -30,7 +30,7 @@ from simkit.engine.controllers.authority import Authority
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_status import FlowStatus
 from simkit.engine.controllers.runner import Runner
-from simkit.engine.pipeline.custom import CustomResources
+from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine, Parts
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.max_in_flight import Limits, Room
