@@ -14,7 +14,7 @@ from typing import Final
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.admit import tracker
+from simkit.engine.pipeline.verbs.admission_binding import tracker
 from simkit.engine.registry.deletion import Removal, delete
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Change, Entry

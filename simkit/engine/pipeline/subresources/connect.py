@@ -11,7 +11,7 @@ from typing import Final
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.admit import Gatekeeper
+from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper
 from simkit.meta.errors import StatusError, bad_request, not_found, unexplained
 from simkit.meta.message import Response
 from simkit.meta.names import GroupResource

@@ -18,7 +18,7 @@ from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
-from simkit.engine.pipeline.verbs.admit import Gatekeeper
+from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper
 from simkit.engine.pipeline.verbs.apply import applied_body, report_repeats
 from simkit.engine.pipeline.verbs.patch import APPLY, patcher
 from simkit.engine.registry.write import Write

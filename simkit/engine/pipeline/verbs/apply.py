@@ -11,7 +11,7 @@ from simkit.engine.pipeline.representation import bodies
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
-from simkit.engine.pipeline.verbs.admit import Gatekeeper, converter, reset_fields
+from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, converter, reset_fields
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge.apply import apply

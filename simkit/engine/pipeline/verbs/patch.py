@@ -13,7 +13,7 @@ from simkit.engine.pipeline.representation import bodies, custom_bodies
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
-from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker
+from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, tracker
 from simkit.engine.pipeline.verbs.apply import apply_intent
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
-from simkit.engine.pipeline.verbs.admit import tracker
+from simkit.engine.pipeline.verbs.admission_binding import tracker
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Entry
 from simkit.meta.domain import API_SERVER

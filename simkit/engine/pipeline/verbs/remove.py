@@ -11,7 +11,7 @@ from simkit.engine.pipeline.representation import bodies, protobuf, responses
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.admit import Gatekeeper
+from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper
 from simkit.engine.pipeline.verbs.read import Page
 from simkit.engine.pipeline.verbs.select import selection
 from simkit.engine.registry.deletion import Removal, delete

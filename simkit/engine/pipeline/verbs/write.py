@@ -8,7 +8,7 @@ from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound, owners
-from simkit.engine.pipeline.verbs.admit import Gatekeeper, tracker
+from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, tracker
 from simkit.engine.registry.write import Outcome, Write
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Response

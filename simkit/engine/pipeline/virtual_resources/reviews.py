@@ -11,7 +11,7 @@ from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import inbound
-from simkit.engine.pipeline.verbs.admit import tracker
+from simkit.engine.pipeline.verbs.admission_binding import tracker
 from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.seams import Review
 from simkit.meta.identity import Identity
