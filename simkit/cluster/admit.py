@@ -10,7 +10,7 @@ from typing import Final
 from simkit.cluster.assembly import Assembled
 from simkit.engine.admission.chain import Plugin
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.inbound import default
+from simkit.engine.pipeline.verbs.request_object import default
 from simkit.engine.seams import Mutator, Review, Validator
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity

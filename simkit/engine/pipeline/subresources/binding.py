@@ -11,7 +11,7 @@ from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.seams import Entry, Stale
 from simkit.kinds.index import rules_of
@@ -32,8 +32,8 @@ def bind(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """POST of a Binding to ``pods/<name>/binding``, or to the older ``bindings``."""
     options = opt.write_options(exchange.request, "CreateOptions")
     target = exchange.target
-    binding = inbound.read(engine, exchange, _KIND, engine.catalogue.schema(_KIND), options.validation)
-    inbound.check_address(exchange, served, binding, named=False)
+    binding = request_object.read(engine, exchange, _KIND, engine.catalogue.schema(_KIND), options.validation)
+    request_object.check_address(exchange, served, binding, named=False)
     if target.subresource and name_of(binding) != target.name:
         raise bad_request("name in URL does not match name in Binding object")
     review = posted(exchange, served, _KIND, name_of(binding), binding, options)

@@ -12,7 +12,7 @@ from simkit.engine.pipeline.options import DeleteOptions, WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import tracker
 from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.registry.deletion import Removal, delete
@@ -66,8 +66,8 @@ def _body(engine: Engine, exchange: RequestContext, served: Served, written: Wri
     schema = engine.catalogue.schema(gvk)
     if f"{gvk.group}/{_OLD_VERSION}".encode() in exchange.request.body:
         gvk = GroupVersionKind(gvk.group, _OLD_VERSION, gvk.kind)
-    draft = inbound.read(engine, exchange, gvk, schema, written.validation)
-    inbound.check_address(exchange, served, draft, named=False)
+    draft = request_object.read(engine, exchange, gvk, schema, written.validation)
+    request_object.check_address(exchange, served, draft, named=False)
     return draft
 
 

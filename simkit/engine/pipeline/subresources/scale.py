@@ -17,7 +17,7 @@ from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper
 from simkit.engine.pipeline.verbs.apply import applied_body, report_repeats
 from simkit.engine.pipeline.verbs.patch import APPLY, patcher
@@ -170,8 +170,8 @@ class _Change:
         if exchange.target.verb == "patch":
             patched = patcher(exchange, scales, options.validation)
             return lambda live: self._tracked(live, patched(live), options)
-        given = inbound.read(self._engine, exchange, scales.resource.gvk, scales.schema, options.validation)
-        inbound.check_address(exchange, scales, given, named=True)
+        given = request_object.read(self._engine, exchange, scales.resource.gvk, scales.schema, options.validation)
+        request_object.check_address(exchange, scales, given, named=True)
         return lambda live: self._tracked(live, given, options)
 
     def _tracked(self, live: Object, wanted: Draft, options: WriteOptions) -> Draft:
@@ -200,8 +200,8 @@ class _Change:
             kind=_KIND.kind,
         )
         report_repeats(self._exchange, self._scales, self._options.validation, repeats)
-        draft = inbound.fit(self._exchange, merged, self._scales.resource.gvk, self._scales.schema, "Ignore")
-        inbound.check_address(self._exchange, self._scales, draft, named=True)
+        draft = request_object.fit(self._exchange, merged, self._scales.resource.gvk, self._scales.schema, "Ignore")
+        request_object.check_address(self._exchange, self._scales, draft, named=True)
         draft["metadata"]["managedFields"] = metadata(merged).get("managedFields") or []
         return draft
 

@@ -13,7 +13,7 @@ from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.pipeline.virtual_resources.reviews import answered, asked, user_info
 from simkit.kinds.index import rules_of
@@ -44,8 +44,8 @@ def token_request(engine: Engine, exchange: RequestContext, served: Served) -> R
     """POST to ``serviceaccounts/<name>/token``: a token of that account."""
     options = opt.write_options(exchange.request, "CreateOptions")
     gvk = served.resource.subresource_gvk("token")
-    draft = inbound.read(engine, exchange, gvk, engine.catalogue.schema(gvk), options.validation)
-    inbound.check_address(exchange, served, draft, named=False)
+    draft = request_object.read(engine, exchange, gvk, engine.catalogue.schema(gvk), options.validation)
+    request_object.check_address(exchange, served, draft, named=False)
     rules_of(gvk.group_kind).default(draft)
     owned = _owned(engine, draft, gvk, options)
     name = exchange.target.name

@@ -10,7 +10,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import bodies
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, converter, reset_fields
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
@@ -49,13 +49,13 @@ def apply_intent(engine: Engine, exchange: RequestContext, served: Served) -> Re
         )
         report_repeats(exchange, served, options.validation, repeats)
         fields = metadata(merged).get("managedFields")
-        draft = inbound.fit(exchange, merged, served.resource.gvk, served.schema, "Ignore", keep_nulls=True)
+        draft = request_object.fit(exchange, merged, served.resource.gvk, served.schema, "Ignore", keep_nulls=True)
         if fields:
             draft["metadata"]["managedFields"] = fields
         if live is None:
             _check_new(served, target.name, draft)
-        inbound.check_address(exchange, served, draft, named=True)
-        return served.to_storage(inbound.default(served, draft))
+        request_object.check_address(exchange, served, draft, named=True)
+        return served.to_storage(request_object.default(served, draft))
 
     write = Write(
         served.place,
@@ -94,7 +94,7 @@ def report_repeats(exchange: RequestContext, served: Served, validation: str, fa
         raise bad_request(
             f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}"
         )
-    inbound.report(exchange, served.resource.gvk, validation, faults)
+    request_object.report(exchange, served.resource.gvk, validation, faults)
 
 
 def _check_new(served: Served, name: str, draft: Draft) -> None:

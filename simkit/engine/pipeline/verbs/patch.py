@@ -12,7 +12,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import bodies, custom_bodies
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, tracker
 from simkit.engine.pipeline.verbs.apply import apply_intent
 from simkit.engine.pipeline.verbs.write import answer
@@ -48,7 +48,7 @@ def patch(engine: Engine, exchange: RequestContext, served: Served) -> Response:
 
     def intent(live: Object | None) -> Draft:
         assert live is not None
-        return served.to_storage(inbound.default(served, patched(served.from_storage(live))))
+        return served.to_storage(request_object.default(served, patched(served.from_storage(live))))
 
     write = Write(
         served.place,
@@ -89,7 +89,7 @@ def patcher(exchange: RequestContext, served: Served, validation: str) -> Callab
     def patched(live: Object) -> Draft:
         changed = change(live, served)
         draft = _fitted(exchange, served, changed, validation, repeated, given)
-        inbound.check_address(exchange, served, draft, named=True)
+        request_object.check_address(exchange, served, draft, named=True)
         if served.custom is not None:
             custom_bodies.check_patched(served.custom, changed, whole=not exchange.target.subresource)
         return draft
@@ -146,7 +146,7 @@ def _fitted(
             raise bad_request(fault)
         if not converted and not served.resource.custom:
             patched = _known(served, patched)
-        return inbound.fit(exchange, patched, gvk, served.schema, validation, repeated, converted=converted)
+        return request_object.fit(exchange, patched, gvk, served.schema, validation, repeated, converted=converted)
     except StatusError as error:
         text = shown(plain(patch)) if converted else _written(served, patched).decode()
         raise _unprocessable(served, error, text) from None
@@ -164,7 +164,7 @@ def _known(served: Served, patched: Any) -> Any:
     other = GroupVersionKind(group, given, gvk.kind)
     if patched.get("kind") != gvk.kind or group != gvk.group or served.catalogue.kind(other) is None:
         own = GroupVersion(gvk.group, gvk.version)
-        bodies.check_kind(patched, b"", own, gvk.kind, inbound.kind_known(served.catalogue))
+        bodies.check_kind(patched, b"", own, gvk.kind, request_object.kind_known(served.catalogue))
     return patched
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.inbound import default
+from simkit.engine.pipeline.verbs.request_object import default
 from simkit.meta.errors import internal
 from simkit.meta.objects import Draft, metadata
 from simkit.schema.decoding import DecodeError, decode

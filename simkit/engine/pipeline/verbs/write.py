@@ -7,7 +7,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import inbound, owners
+from simkit.engine.pipeline.verbs import owners, request_object
 from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, tracker
 from simkit.engine.registry.write import Outcome, Write
 from simkit.meta.errors import StatusError
@@ -18,10 +18,10 @@ from simkit.meta.objects import Draft, Object
 def create(engine: Engine, exchange: RequestContext, served: Served) -> Response:
     """POST to a collection."""
     options = opt.write_options(exchange.request, "CreateOptions")
-    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
-    inbound.check_address(exchange, served, draft, named=False)
+    draft = request_object.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    request_object.check_address(exchange, served, draft, named=False)
     owners.once(draft, exchange.warnings, admitted=False)
-    wanted = served.to_storage(inbound.default(served, draft))
+    wanted = served.to_storage(request_object.default(served, draft))
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
 
     def intent(live: Object | None) -> Draft:
@@ -66,10 +66,10 @@ def update_part(engine: Engine, exchange: RequestContext, served: Served) -> Res
 
 def _update(engine: Engine, exchange: RequestContext, served: Served, subresource: str) -> Response:
     options = opt.write_options(exchange.request, "UpdateOptions")
-    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
-    inbound.check_address(exchange, served, draft, named=True)
+    draft = request_object.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    request_object.check_address(exchange, served, draft, named=True)
     owners.once(draft, exchange.warnings, admitted=False)
-    wanted = served.to_storage(inbound.default(served, draft))
+    wanted = served.to_storage(request_object.default(served, draft))
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
 
     def intent(live: Object | None) -> Draft:

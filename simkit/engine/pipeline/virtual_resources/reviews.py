@@ -10,7 +10,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import inbound
+from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import tracker
 from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.seams import Review
@@ -29,9 +29,9 @@ class Asked(NamedTuple):
 def asked(engine: Engine, exchange: RequestContext, served: Served) -> Asked:
     """The body of a review, with its field owner, as the mutating plugins want it."""
     options = opt.write_options(exchange.request, "CreateOptions")
-    draft = inbound.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    draft = request_object.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
     given = draft["metadata"]
-    inbound.check_address(exchange, served, draft, named=False)
+    request_object.check_address(exchange, served, draft, named=False)
     tracked = tracker(engine, served, options, "")(None, draft)
     metadata = {**given, "managedFields": tracked["metadata"].get("managedFields")}
     draft = {**draft, "metadata": {name: value for name, value in metadata.items() if value}}
