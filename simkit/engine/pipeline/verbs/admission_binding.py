@@ -10,7 +10,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import owners
+from simkit.engine.pipeline.verbs import owner_references
 from simkit.engine.seams import Operation, Review
 from simkit.kinds.apiextensions.default_faults import has_unknown
 from simkit.kinds.apiextensions.definition import CustomVersion
@@ -63,7 +63,7 @@ class Gatekeeper:
         """The wanted object after the mutating plugins, once the escalation guard has passed it."""
         review = self.review("CREATE" if live is None else "UPDATE", wanted, live)
         mutated = dict(self.engine.admission.mutate(review))
-        owners.once(mutated, self.exchange.warnings, admitted=True)
+        owner_references.once(mutated, self.exchange.warnings, admitted=True)
         self.guard(mutated, live)
         return mutated
 

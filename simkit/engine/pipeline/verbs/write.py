@@ -7,7 +7,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import owners, request_object
+from simkit.engine.pipeline.verbs import owner_references, request_object
 from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, tracker
 from simkit.engine.registry.write import Outcome, Write
 from simkit.meta.errors import StatusError
@@ -20,7 +20,7 @@ def create(engine: Engine, exchange: RequestContext, served: Served) -> Response
     options = opt.write_options(exchange.request, "CreateOptions")
     draft = request_object.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
     request_object.check_address(exchange, served, draft, named=False)
-    owners.once(draft, exchange.warnings, admitted=False)
+    owner_references.once(draft, exchange.warnings, admitted=False)
     wanted = served.to_storage(request_object.default(served, draft))
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
 
@@ -68,7 +68,7 @@ def _update(engine: Engine, exchange: RequestContext, served: Served, subresourc
     options = opt.write_options(exchange.request, "UpdateOptions")
     draft = request_object.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
     request_object.check_address(exchange, served, draft, named=True)
-    owners.once(draft, exchange.warnings, admitted=False)
+    owner_references.once(draft, exchange.warnings, admitted=False)
     wanted = served.to_storage(request_object.default(served, draft))
     keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
 
