@@ -13,7 +13,7 @@ from simkit.engine.pipeline.representation.negotiation import PROTOBUF, negotiat
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs import patch, read, remove, watch, write
+from simkit.engine.pipeline.verbs import delete, patch, read, watch, write
 from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
@@ -31,8 +31,8 @@ VERBS: Final[Mapping[str, Handler]] = {
     "create": write.create,
     "update": write.update,
     "patch": patch.patch,
-    "delete": remove.remove,
-    "deletecollection": remove.remove_collection,
+    "delete": delete.remove,
+    "deletecollection": delete.remove_collection,
 }
 """What each verb does to a resource itself."""
 
