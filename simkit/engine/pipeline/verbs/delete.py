@@ -13,7 +13,7 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper
 from simkit.engine.pipeline.verbs.read import Page
-from simkit.engine.pipeline.verbs.select import selection
+from simkit.engine.pipeline.verbs.selection import selection
 from simkit.engine.registry.deletion import Removal, delete
 from simkit.engine.registry.write import Outcome
 from simkit.engine.seams import Entry

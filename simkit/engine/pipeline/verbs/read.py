@@ -11,7 +11,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.select import Selection, selection
+from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.registry import paging
 from simkit.engine.seams import Compacted, Entry, Future
 from simkit.meta.errors import bad_request, expired, future_revision, not_found, unexplained

@@ -22,7 +22,7 @@ from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, ST
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs.read import Reach
-from simkit.engine.pipeline.verbs.select import Selection, selection
+from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
 from simkit.engine.watch.cursor import Cursor
 from simkit.meta.domain import META_GROUP

@@ -10,7 +10,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.select import selection
+from simkit.engine.pipeline.verbs.selection import selection
 from simkit.engine.seams import Entry
 from simkit.meta.errors import unexplained
 from simkit.meta.message import Response
