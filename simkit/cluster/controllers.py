@@ -29,7 +29,7 @@ from simkit.engine.controllers.node_times import NodeTimes
 from simkit.engine.controllers.old_tokens import OldTokens
 from simkit.engine.controllers.pod_autoscaler import Autoscalers
 from simkit.engine.controllers.pod_garbage import PodGarbage
-from simkit.engine.controllers.policystatus import PolicyStatus
+from simkit.engine.controllers.policystatus import PolicyStatusController
 from simkit.engine.controllers.quotas import QuotaUsage
 from simkit.engine.controllers.replica_set import Replicas
 from simkit.engine.controllers.request_cleaning import RequestCleaning
@@ -117,7 +117,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
 
 _WHOLE: Final[Mapping[str, Callable[[Means], Controller]]] = {
     "clusterrole-aggregation-controller": lambda _: RoleAggregation(),
-    "validatingadmissionpolicy-status-controller": lambda means: PolicyStatus(means.catalogue),
+    "validatingadmissionpolicy-status-controller": lambda means: PolicyStatusController(means.catalogue),
     "garbage-collector-controller": lambda means: GarbageCollector(means.catalogue, means.clock.now, means.captured),
 }
 """The others."""

@@ -19,7 +19,7 @@ _POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
 _MANAGER: Final = "validatingadmissionpolicy-status"
 
 
-class PolicyStatus:
+class PolicyStatusController:
     """Checks a policy once for every generation of it, with the types of the kinds that its rules name."""
 
     name = "validatingadmissionpolicy-status-controller"
