@@ -29,7 +29,6 @@ from simkit.engine.controllers.node_times import NodeTimes
 from simkit.engine.controllers.old_tokens import OldTokens
 from simkit.engine.controllers.pod_autoscaler import Autoscalers
 from simkit.engine.controllers.pod_garbage import PodGarbage
-from simkit.engine.controllers.policystatus import PolicyStatusController
 from simkit.engine.controllers.quotas import QuotaUsage
 from simkit.engine.controllers.replica_set import Replicas
 from simkit.engine.controllers.request_cleaning import RequestCleaning
@@ -41,6 +40,7 @@ from simkit.engine.controllers.stateful_set import StatefulSets
 from simkit.engine.controllers.storage_migration import StorageMigrations
 from simkit.engine.controllers.storage_protection import ClaimProtection, VolumeProtection
 from simkit.engine.controllers.taint_eviction import TaintEviction
+from simkit.engine.controllers.validating_admission_policy_status import PolicyStatusController
 from simkit.engine.controllers.volume_binder import VolumeBinder
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, GroupVersionKind
