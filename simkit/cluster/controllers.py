@@ -29,7 +29,7 @@ from simkit.engine.controllers.node_times import NodeTimes
 from simkit.engine.controllers.old_tokens import OldTokens
 from simkit.engine.controllers.pod_autoscaler import Autoscalers
 from simkit.engine.controllers.pod_garbage import PodGarbage
-from simkit.engine.controllers.quotas import QuotaUsage
+from simkit.engine.controllers.quotas import ResourceQuotaController
 from simkit.engine.controllers.replica_set import Replicas
 from simkit.engine.controllers.request_cleaning import RequestCleaning
 from simkit.engine.controllers.root_certificates import RootCertificates
@@ -96,7 +96,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "cronjob-controller": (True, lambda means: CronJobs(means.clock)),
     "ttl-after-finished-controller": (True, lambda means: FinishedJobs(means.clock)),
     "pod-garbage-collector-controller": (True, lambda means: PodGarbage(means.clock)),
-    "resourcequota-controller": (True, lambda means: QuotaUsage(means.catalogue, means.clock)),
+    "resourcequota-controller": (True, lambda means: ResourceQuotaController(means.catalogue, means.clock)),
     "horizontal-pod-autoscaler-controller": (True, lambda means: Autoscalers(means.clock, means.catalogue)),
     "node-lifecycle-controller": (True, lambda means: NodeLifecycle(means.clock)),
     "taint-eviction-controller": (True, lambda means: TaintEviction(means.clock)),

@@ -18,7 +18,7 @@ from simkit.meta.objects import Object, at, namespace_of
 from simkit.schema.catalogue import Catalogue
 
 
-class QuotaUsage:
+class ResourceQuotaController:
     """Knows which namespaces have quotas, and looks at nothing in the others."""
 
     name = account = "resourcequota-controller"
