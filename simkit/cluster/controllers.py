@@ -29,9 +29,9 @@ from simkit.engine.controllers.node_times import NodeTimes
 from simkit.engine.controllers.old_tokens import OldTokens
 from simkit.engine.controllers.pod_autoscaler import Autoscalers
 from simkit.engine.controllers.pod_garbage import PodGarbage
-from simkit.engine.controllers.quotas import ResourceQuotaController
 from simkit.engine.controllers.replica_set import Replicas
 from simkit.engine.controllers.request_cleaning import RequestCleaning
+from simkit.engine.controllers.resource_quota import ResourceQuotaController
 from simkit.engine.controllers.root_certificates import RootCertificates
 from simkit.engine.controllers.runner import Controller, chosen
 from simkit.engine.controllers.service_accounts import DefaultAccounts
