@@ -29,7 +29,7 @@ from simkit.engine.controllers.node_times import NodeTimes
 from simkit.engine.controllers.old_tokens import OldTokens
 from simkit.engine.controllers.pod_autoscaler import Autoscalers
 from simkit.engine.controllers.pod_garbage import PodGarbage
-from simkit.engine.controllers.replica_set import Replicas
+from simkit.engine.controllers.replica_set import ReplicaSetController
 from simkit.engine.controllers.request_cleaning import RequestCleaning
 from simkit.engine.controllers.resource_quota import ResourceQuotaController
 from simkit.engine.controllers.root_certificates import RootCertificates
@@ -87,8 +87,8 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "endpoints-controller": (True, lambda _: ServiceEndpoints()),
     "endpointslice-controller": (True, lambda _: ServiceSlices()),
     "endpointslice-mirroring-controller": (True, lambda _: MirroredSlices()),
-    "replicationcontroller-controller": (True, lambda means: Replicas.controllers(means.clock)),
-    "replicaset-controller": (True, lambda means: Replicas.sets(means.clock)),
+    "replicationcontroller-controller": (True, lambda means: ReplicaSetController.controllers(means.clock)),
+    "replicaset-controller": (True, lambda means: ReplicaSetController.sets(means.clock)),
     "deployment-controller": (True, lambda means: Deployments(means.clock)),
     "statefulset-controller": (True, lambda means: StatefulSets(means.clock)),
     "daemonset-controller": (True, lambda means: DaemonSets(means.clock)),

@@ -23,7 +23,7 @@ from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
 
 
-class Replicas(Watching):
+class ReplicaSetController(Watching):
     """Makes what is missing, removes what is too much, and counts."""
 
     def __init__(self, clock: Clock, resource: GroupResource, kind: str, name: str, account: str) -> None:
@@ -33,12 +33,12 @@ class Replicas(Watching):
         self._pods = PodControl(Events(clock, account))
 
     @classmethod
-    def sets(cls, clock: Clock) -> Replicas:
+    def sets(cls, clock: Clock) -> ReplicaSetController:
         """For ReplicaSets."""
         return cls(clock, REPLICA_SETS, "ReplicaSet", "replicaset-controller", "replicaset-controller")
 
     @classmethod
-    def controllers(cls, clock: Clock) -> Replicas:
+    def controllers(cls, clock: Clock) -> ReplicaSetController:
         """For ReplicationControllers."""
         name, account = "replicationcontroller-controller", "replication-controller"
         return cls(clock, REPLICATION_CONTROLLERS, "ReplicationController", name, account)
