@@ -24,7 +24,7 @@ _DESCRIPTION: Final = (
 )
 
 
-class RootCertificates(Watching):
+class RootCACertPublisher(Watching):
     """Keeps one config map in each namespace as it has to be."""
 
     name = "root-ca-certificate-publisher-controller"
