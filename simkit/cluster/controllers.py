@@ -32,7 +32,7 @@ from simkit.engine.controllers.pod_garbage import PodGarbage
 from simkit.engine.controllers.replica_set import ReplicaSetController
 from simkit.engine.controllers.request_cleaning import RequestCleaning
 from simkit.engine.controllers.resource_quota import ResourceQuotaController
-from simkit.engine.controllers.root_certificates import RootCACertPublisher
+from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
 from simkit.engine.controllers.runner import Controller, chosen
 from simkit.engine.controllers.service_accounts import DefaultAccounts
 from simkit.engine.controllers.signing import Signing
