@@ -29,7 +29,7 @@ from simkit.engine.authz.rbac import RoleAuthorizer
 from simkit.engine.controllers.authority import Authority
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_status import FlowStatus
-from simkit.engine.controllers.runner import Runner
+from simkit.engine.controllers.runner import ControllerManager
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine, Parts
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
@@ -117,7 +117,7 @@ class Assembled:
         self.custom = CustomResources(self.engine, self._base, origin=custom)
         self._follow_flow()
         self.authority = authority or _authority(options, self.clock)
-        self.runner = Runner(
+        self.runner = ControllerManager(
             store,
             [
                 *self.extensions.upkeep(lambda: self.engine.catalogue, self.clock),

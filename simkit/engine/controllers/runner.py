@@ -93,7 +93,7 @@ class _Account:
         return self._perform(request, self._identity)
 
 
-class Runner:
+class ControllerManager:
     """The controllers of one server.
 
     ``rested`` says that everything is in order already, as in a store that was loaded: only later changes count.
@@ -121,7 +121,7 @@ class Runner:
         self._thread: threading.Thread | None = None
         self._unlisten: Callable[[], None] | None = None
 
-    def go_on(self, other: Runner) -> None:
+    def go_on(self, other: ControllerManager) -> None:
         """Go on where the runner of a store is that this one's is a fork of."""
         with other._running:
             self._seen, self._first = other._seen, other._first

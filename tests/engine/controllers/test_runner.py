@@ -9,7 +9,7 @@ import pytest
 
 import simkit
 from simkit.cluster.options import Options
-from simkit.engine.controllers.runner import Client, Runner, chosen
+from simkit.engine.controllers.runner import Client, ControllerManager, chosen
 from simkit.engine.seams import Change
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
@@ -142,7 +142,7 @@ def test_one_that_fails_keeps_no_other_from_its_work_and_starts_over(cluster: si
     """The error is not lost, the others are done, and next time it looks at everything."""
     made, failing = cluster._made, Failing()
     own = made.runner._controllers
-    runner = Runner(
+    runner = ControllerManager(
         made.store,
         [failing, *own],
         lambda request, who: cluster.perform(request, identity=who),
