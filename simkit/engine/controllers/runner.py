@@ -68,7 +68,7 @@ class Controller(Protocol):
 
 
 @runtime_checkable
-class Continuing(Protocol):
+class Resumable(Protocol):
     """A controller that knows something which a fork's has to know too."""
 
     def adopt(self, other: Any) -> None:
@@ -127,7 +127,7 @@ class ControllerManager:
             self._seen, self._first = other._seen, other._first
             known = {controller.name: controller for controller in other._controllers}
             for controller in self._controllers:
-                if controller.name in known and isinstance(controller, Continuing):
+                if controller.name in known and isinstance(controller, Resumable):
                     controller.adopt(known[controller.name])
 
     def settle(self) -> int:
