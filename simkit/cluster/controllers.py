@@ -33,7 +33,7 @@ from simkit.engine.controllers.replica_set import ReplicaSetController
 from simkit.engine.controllers.request_cleaning import RequestCleaning
 from simkit.engine.controllers.resource_quota import ResourceQuotaController
 from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
-from simkit.engine.controllers.runner import Controller, chosen
+from simkit.engine.controllers.runner import Controller, select_controllers
 from simkit.engine.controllers.service_accounts import DefaultAccounts
 from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSets
@@ -179,7 +179,7 @@ def controllers(means: Means, flags: Sequence[str]) -> list[Controller]:
     default = [name for name in known if name in _WHOLE or KEYED[name][0]]
     foreign = [name for name in (*ALIASES.values(), *_MORE) if name not in known]
     made: list[Controller] = []
-    for name in chosen(flags, known, default, aliases=ALIASES, foreign=foreign):
+    for name in select_controllers(flags, known, default, aliases=ALIASES, foreign=foreign):
         if name in _WHOLE:
             made.append(_WHOLE[name](means))
             continue

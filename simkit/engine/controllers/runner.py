@@ -220,7 +220,7 @@ class ControllerManager:
             self._thread = None
 
 
-def chosen(
+def select_controllers(
     flags: Sequence[str],
     known: Sequence[str],
     on_by_default: Sequence[str],

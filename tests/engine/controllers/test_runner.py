@@ -9,7 +9,7 @@ import pytest
 
 import simkit
 from simkit.cluster.options import Options
-from simkit.engine.controllers.runner import Client, ControllerManager, chosen
+from simkit.engine.controllers.runner import Client, ControllerManager, select_controllers
 from simkit.engine.seams import Change
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
@@ -23,16 +23,16 @@ def test_flags_choose_controllers() -> None:
     """All, some, all but some; old names work, and what is only in the real server can be left out."""
     known = ("a-controller", "b-controller", "c-controller")
     on = known[:2]
-    assert chosen(["*"], known, on) == list(on)
-    assert chosen(["*", "c", "-a-controller"], known, on, aliases={"c": "c-controller"}) == [
+    assert select_controllers(["*"], known, on) == list(on)
+    assert select_controllers(["*", "c", "-a-controller"], known, on, aliases={"c": "c-controller"}) == [
         "b-controller",
         "c-controller",
     ]
-    assert chosen(["*", "-x"], known, on, foreign=["x"]) == list(on)
-    assert chosen([], known, on) == []
+    assert select_controllers(["*", "-x"], known, on, foreign=["x"]) == list(on)
+    assert select_controllers([], known, on) == []
     for wrong in ("x", "nonsense"):
         with pytest.raises(SimkitError, match="is not a controller"):
-            chosen([wrong], known, on, foreign=["x"])
+            select_controllers([wrong], known, on, foreign=["x"])
 
 
 def test_controllers_leave_their_name_in_what_they_write(cluster: simkit.Cluster) -> None:
