@@ -27,9 +27,9 @@ from simkit.engine.authz.guard import RoleGuard
 from simkit.engine.authz.nodegraph import NodeGraph
 from simkit.engine.authz.rbac import RoleAuthorizer
 from simkit.engine.controllers.authority import Authority
+from simkit.engine.controllers.controller_manager import ControllerManager
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_status import FlowStatus
-from simkit.engine.controllers.runner import ControllerManager
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine, Parts
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl

@@ -11,6 +11,7 @@ from simkit.engine.controllers.aggregation import RoleAggregation
 from simkit.engine.controllers.approving import Approving
 from simkit.engine.controllers.authority import Authority
 from simkit.engine.controllers.bootstrap_tokens import InfoSigning, TokenCleaning
+from simkit.engine.controllers.controller_manager import Controller, select_controllers
 from simkit.engine.controllers.cron_job import CronJobs
 from simkit.engine.controllers.daemon_set import DaemonSets
 from simkit.engine.controllers.deployment import Deployments
@@ -33,7 +34,6 @@ from simkit.engine.controllers.replica_set import ReplicaSetController
 from simkit.engine.controllers.request_cleaning import RequestCleaning
 from simkit.engine.controllers.resource_quota import ResourceQuotaController
 from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
-from simkit.engine.controllers.runner import Controller, select_controllers
 from simkit.engine.controllers.service_accounts import DefaultAccounts
 from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSets

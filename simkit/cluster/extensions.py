@@ -15,7 +15,7 @@ from simkit.engine.admission.policy_index import PolicyIndex
 from simkit.engine.admission.webhook_hooks import HookIndex
 from simkit.engine.aggregation.forward import Forwarder, Proxy
 from simkit.engine.controllers.apiservices import Availability, CustomRegistration
-from simkit.engine.controllers.runner import Controller
+from simkit.engine.controllers.controller_manager import Controller
 from simkit.engine.controllers.served import as_served
 from simkit.engine.outside.conversion import Conversions
 from simkit.engine.outside.gateway import Gateway

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import quote
 
-from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.seams import Change
 from simkit.logic.rbac.aggregate import gathered, is_aggregated
 from simkit.logic.rbac.binding import CLUSTER_ROLES

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
-from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.pipeline.api_services import SERVICES, Registration, registration
 from simkit.engine.seams import Change
 from simkit.kinds.apiregistration.apiservice import AUTOMANAGED

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key

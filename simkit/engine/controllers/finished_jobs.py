@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import JOBS
-from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import keys_of, remove
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching

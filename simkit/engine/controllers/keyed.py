@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol
 
-from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.view import View
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import PODS
-from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import create, remove
 from simkit.meta.objects import Object, name_of, namespace_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import QUOTAS
-from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import keys_of, replace_status
 from simkit.engine.controllers.view import View
 from simkit.engine.seams import Change

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
+from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.runner import Client
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object, metadata, name_of, namespace_of

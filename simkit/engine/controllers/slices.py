@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SLICES
-from simkit.engine.controllers.runner import Client
 from simkit.engine.controllers.sending import create, expect, remove, replace
 from simkit.engine.controllers.view import View, going
 from simkit.logic.workloads import backends as behind

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from urllib.parse import quote
 
-from simkit.engine.controllers.runner import Client
+from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.seams import Change
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.message import Request

@@ -9,7 +9,7 @@ import pytest
 
 import simkit
 from simkit.cluster.options import Options
-from simkit.engine.controllers.runner import Client, ControllerManager, select_controllers
+from simkit.engine.controllers.controller_manager import Client, ControllerManager, select_controllers
 from simkit.engine.seams import Change
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import Request
