@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from simkit.engine.authn.claims import legacy_claims
+from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SECRETS, SERVICE_ACCOUNTS
-from simkit.engine.controllers.sending import expect, keys_of, remove, replace
 from simkit.engine.controllers.view import View, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

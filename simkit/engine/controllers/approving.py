@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
-from simkit.engine.controllers.sending import expect, keys_of, replace
 from simkit.engine.controllers.signing import KUBELET_CLIENT, common_name, kubelet_client, parsed_request
 from simkit.engine.controllers.view import View
 from simkit.engine.controllers.watching import Watching

@@ -11,9 +11,9 @@ from typing import Final
 
 import orjson
 
+from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, SECRETS
-from simkit.engine.controllers.sending import expect, keys_of, remove, replace
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simkit.engine.controllers.client_requests import expect, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.ownership import owners_of
-from simkit.engine.controllers.sending import expect, merge
 from simkit.engine.controllers.view import View, controller_of, going, uid_of
 from simkit.engine.seams import Change
 from simkit.meta.labels import LabelSelector, of_object

@@ -8,11 +8,11 @@ from typing import Any, Final
 from zoneinfo import ZoneInfoNotFoundError
 
 from simkit.engine.controllers.claiming import owner_names
+from simkit.engine.controllers.client_requests import create, keys_of, remove, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CRON_JOBS, JOBS
-from simkit.engine.controllers.sending import create, keys_of, remove, replace_status
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from simkit.engine.controllers import history
 from simkit.engine.controllers.claiming import owners_concerned, selector_of
+from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DAEMON_SETS, NODES, PODS, REVISIONS
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.sending import keys_of, replace_status
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

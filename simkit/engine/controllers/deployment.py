@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from simkit.engine.controllers.claiming import Wanted, claim, owner_names, owners_concerned, selector_of
+from simkit.engine.controllers.client_requests import create, expect, keys_of, remove, replace, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
-from simkit.engine.controllers.sending import create, expect, keys_of, remove, replace, replace_status
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

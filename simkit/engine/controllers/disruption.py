@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.expected_pods import SCALED, ExpectedPods, Unknowable
 from simkit.engine.controllers.kinds import BUDGETS, PODS
-from simkit.engine.controllers.sending import keys_of, replace_status
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.endpoints import services_of
 from simkit.engine.controllers.kinds import NODES, PODS, SERVICES, SLICES
-from simkit.engine.controllers.sending import keys_of
 from simkit.engine.controllers.slices import Group, Keeper, slices_of
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from simkit.engine.controllers.client_requests import create, expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import ENDPOINTS, PODS, SERVICES
-from simkit.engine.controllers.sending import create, expect, keys_of, remove, replace
 from simkit.engine.controllers.view import View
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

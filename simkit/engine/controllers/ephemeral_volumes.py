@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simkit.engine.controllers.client_requests import create, expect, keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import CLAIMS, PODS
-from simkit.engine.controllers.sending import create, expect, keys_of
 from simkit.engine.controllers.view import View, controller_of, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

@@ -7,9 +7,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simkit.engine.controllers.client_requests import create, path_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import EVENTS
-from simkit.engine.controllers.sending import create, path_of
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.message import Request
 from simkit.meta.objects import Object, metadata, name_of, namespace_of

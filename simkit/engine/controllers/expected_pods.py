@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.engine.controllers.client_requests import scale_path
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
-from simkit.engine.controllers.sending import scale_path
 from simkit.engine.controllers.view import View, controller_of, uid_of
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import JOBS
-from simkit.engine.controllers.sending import keys_of, remove
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

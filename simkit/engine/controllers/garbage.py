@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
+from simkit.engine.controllers.client_requests import delete
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.ownership import Ownership, owners_of
-from simkit.engine.controllers.sending import delete
 from simkit.engine.controllers.view import going, uid_of
 from simkit.engine.seams import Change
 from simkit.meta.message import Request, Response

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from simkit.engine.controllers.claiming import Wanted, claim, selector_of
+from simkit.engine.controllers.client_requests import create, expect, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import PODS, REVISIONS
-from simkit.engine.controllers.sending import create, expect, remove, replace
 from simkit.engine.controllers.view import View
 from simkit.logic.workloads import revisions as history
 from simkit.logic.workloads.pods import owner_reference

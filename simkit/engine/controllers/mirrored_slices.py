@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from typing import Any, Final
 
+from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import ENDPOINTS, SERVICES, SLICES
-from simkit.engine.controllers.sending import keys_of, remove
 from simkit.engine.controllers.slices import PORT_FIELDS, Group, Keeper, slices_of
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.engine.controllers.client_requests import expect, keys_of, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import NAMESPACES
-from simkit.engine.controllers.sending import expect, keys_of, path_to
 from simkit.engine.controllers.view import View, going
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import with_condition

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from simkit.engine.controllers.client_requests import expect, keys_of, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NODES
-from simkit.engine.controllers.sending import expect, keys_of, merge
 from simkit.engine.controllers.view import View
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from simkit.engine.controllers.account_tokens import ACCOUNT, TOKEN_TYPE
+from simkit.engine.controllers.client_requests import delete, expect, keys_of, merge, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
-from simkit.engine.controllers.sending import delete, expect, keys_of, merge, path_to
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

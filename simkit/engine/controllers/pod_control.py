@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from simkit.engine.controllers.client_requests import create, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import PODS
-from simkit.engine.controllers.sending import create, remove
 from simkit.meta.objects import Object, name_of, namespace_of
 
 

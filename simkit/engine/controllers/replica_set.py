@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from simkit.engine.controllers.claiming import Wanted, claim, owners_concerned, selector_of
+from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.sending import keys_of, replace_status
 from simkit.engine.controllers.view import View, controller_of, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

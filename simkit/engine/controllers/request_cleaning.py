@@ -6,9 +6,9 @@ import base64
 from collections.abc import Iterable
 from typing import Final
 
+from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
-from simkit.engine.controllers.sending import keys_of, remove
 from simkit.engine.controllers.view import View
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

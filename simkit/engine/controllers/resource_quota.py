@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import QUOTAS
-from simkit.engine.controllers.sending import keys_of, replace_status
 from simkit.engine.controllers.view import View
 from simkit.engine.seams import Change
 from simkit.logic.quota.amounts import amounts_of, texts

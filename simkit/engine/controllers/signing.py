@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.controllers.authority import Authority, Wish
+from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
-from simkit.engine.controllers.sending import expect, keys_of, replace
 from simkit.engine.controllers.view import View
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

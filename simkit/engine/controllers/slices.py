@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from simkit.engine.controllers.client_requests import create, expect, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SLICES
-from simkit.engine.controllers.sending import create, expect, remove, replace
 from simkit.engine.controllers.view import View, going
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.pods import by_age

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from simkit.engine.controllers.client_requests import create, expect, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS
 from simkit.engine.controllers.ownership import owners_of
-from simkit.engine.controllers.sending import create, expect, replace
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of, with_metadata

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 from simkit.engine.controllers import history
 from simkit.engine.controllers.claiming import owners_concerned, selector_of
+from simkit.engine.controllers.client_requests import create, expect, keys_of, remove, replace, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
-from simkit.engine.controllers.sending import create, expect, keys_of, remove, replace, replace_status
 from simkit.engine.controllers.stateful_claims import StatefulClaims, own_volumes, stale
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.sending import keys_of
 from simkit.engine.controllers.view import View
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from math import isinf
 from typing import Any
 
+from simkit.engine.controllers.client_requests import expect, keys_of, merge, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import NODES, PODS
-from simkit.engine.controllers.sending import expect, keys_of, merge, remove
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
