@@ -16,7 +16,7 @@ from simkit.engine.admission.webhook_hooks import HookIndex
 from simkit.engine.aggregation.forward import Forwarder, Proxy
 from simkit.engine.controllers.apiservices import Availability, CustomRegistration
 from simkit.engine.controllers.controller_manager import Controller
-from simkit.engine.controllers.served import as_served
+from simkit.engine.controllers.served import with_served_version
 from simkit.engine.outside.conversion import Conversions
 from simkit.engine.outside.gateway import Gateway
 from simkit.engine.pipeline.engine import Engine
@@ -132,7 +132,7 @@ def performing(engine: Engine, *, as_one: bool = False) -> Callable[[Request, Id
     """
 
     def perform(request: Request, identity: Identity) -> Response:
-        request = as_served(request, engine.catalogue)
+        request = with_served_version(request, engine.catalogue)
         if identity.user == SERVER.user:
             return travel(engine, request, SERVER)
         return travel(engine, request, MANAGER if as_one else identity)

@@ -13,7 +13,7 @@ from simkit.meta.names import GroupResource, GroupVersion, GroupVersionResource
 from simkit.schema.catalogue import Catalogue
 
 
-def as_served(request: Request, catalogue: Catalogue) -> Request:
+def with_served_version(request: Request, catalogue: Catalogue) -> Request:
     """The same request for the version of its resource that is served, if that is not the one it names.
 
     Examples
