@@ -16,7 +16,7 @@ from simkit.engine.admission.webhook_hooks import HookIndex
 from simkit.engine.aggregation.forward import Forwarder, Proxy
 from simkit.engine.controllers.apiservices import Availability, CustomRegistration
 from simkit.engine.controllers.controller_manager import Controller
-from simkit.engine.controllers.served import with_served_version
+from simkit.engine.controllers.served_version import with_served_version
 from simkit.engine.outside.conversion import Conversions
 from simkit.engine.outside.gateway import Gateway
 from simkit.engine.pipeline.engine import Engine
