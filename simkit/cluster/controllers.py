@@ -34,7 +34,7 @@ from simkit.engine.controllers.replica_set import ReplicaSetController
 from simkit.engine.controllers.request_cleaning import RequestCleaning
 from simkit.engine.controllers.resource_quota import ResourceQuotaController
 from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
-from simkit.engine.controllers.service_accounts import DefaultAccounts
+from simkit.engine.controllers.service_accounts import ServiceAccountsController
 from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSets
 from simkit.engine.controllers.storage_migration import StorageMigrations
@@ -78,7 +78,7 @@ def _jobs(means: Means) -> Reconciler:
 KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "serviceaccount-token-controller": (True, _account_tokens),
     "legacy-serviceaccount-token-cleaner-controller": (True, lambda means: OldTokens(means.clock)),
-    "serviceaccount-controller": (True, lambda _: DefaultAccounts()),
+    "serviceaccount-controller": (True, lambda _: ServiceAccountsController()),
     "root-ca-certificate-publisher-controller": (
         True,
         lambda means: RootCACertPublisher(lambda: means.authority.bundle),

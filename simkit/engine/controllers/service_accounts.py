@@ -16,7 +16,7 @@ from simkit.meta.names import Key
 _DEFAULT: Final = "default"
 
 
-class DefaultAccounts(Watching):
+class ServiceAccountsController(Watching):
     """Makes the account where it is missing, also after somebody deleted it."""
 
     name = "serviceaccount-controller"
