@@ -34,7 +34,7 @@ from simkit.engine.controllers.replica_set import ReplicaSetController
 from simkit.engine.controllers.request_cleaning import RequestCleaning
 from simkit.engine.controllers.resource_quota import ResourceQuotaController
 from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
-from simkit.engine.controllers.service_accounts import ServiceAccountsController
+from simkit.engine.controllers.service_account import ServiceAccountsController
 from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSets
 from simkit.engine.controllers.storage_migration import StorageMigrations
