@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.endpoints import services_of
 from simkit.engine.controllers.kinds import NODES, PODS, SERVICES, SLICES
-from simkit.engine.controllers.slices import Group, Keeper, slices_of
+from simkit.engine.controllers.slices import Group, SliceReconciler, slices_of
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
@@ -57,7 +57,7 @@ class ServiceSlices(Watching):
             return  # slices of a service that is gone go with it, as its dependents
         if at(service, "spec", "type") == "ExternalName":
             return
-        keeper = Keeper(
+        keeper = SliceReconciler(
             client,
             key.namespace,
             key.name,

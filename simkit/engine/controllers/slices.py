@@ -30,7 +30,7 @@ def slices_of(view: View, namespace: str, service: str, manager: str) -> list[Ob
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
+class SliceReconciler:
     """Writes the slices of one owner; all have these in common."""
 
     client: Client
