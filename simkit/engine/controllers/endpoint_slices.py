@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.endpoints import services_of
 from simkit.engine.controllers.kinds import NODES, PODS, SERVICES, SLICES
-from simkit.engine.controllers.slices import Group, SliceReconciler, slices_of
+from simkit.engine.controllers.slice_reconciler import Group, SliceReconciler, slices_of
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change

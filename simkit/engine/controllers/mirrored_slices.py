@@ -9,7 +9,7 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import ENDPOINTS, SERVICES, SLICES
-from simkit.engine.controllers.slices import PORT_FIELDS, Group, SliceReconciler, slices_of
+from simkit.engine.controllers.slice_reconciler import PORT_FIELDS, Group, SliceReconciler, slices_of
 from simkit.engine.controllers.view import View, going
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
