@@ -18,7 +18,7 @@ from simkit.meta.objects import Draft, Object, at, name_of, namespace_of, with_m
 _POLICY: Final = ("spec", "persistentVolumeClaimRetentionPolicy")
 
 
-class StatefulClaims:
+class StatefulSetClaims:
     """What a stateful set does to the claims of one pod at a time."""
 
     def __init__(self, events: Events) -> None:

@@ -14,7 +14,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
-from simkit.engine.controllers.stateful_claims import StatefulClaims, own_volumes, stale
+from simkit.engine.controllers.stateful_claims import StatefulSetClaims, own_volumes, stale
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
@@ -74,7 +74,7 @@ class StatefulSets(Watching):
         super().__init__(STATEFUL_SETS, PODS, REVISIONS, CLAIMS)
         self._clock = clock
         self._events = Events(clock, self.name)
-        self._claims = StatefulClaims(self._events)
+        self._claims = StatefulSetClaims(self._events)
 
     def concerns(self, change: Change) -> bool:
         return super().concerns(change) and (change.entry.key.resource != CLAIMS or change.type == "DELETED")
