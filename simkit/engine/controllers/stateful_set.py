@@ -14,7 +14,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
-from simkit.engine.controllers.stateful_claims import StatefulSetClaims, own_volumes, stale
+from simkit.engine.controllers.stateful_set_claims import StatefulSetClaims, own_volumes, stale
 from simkit.engine.controllers.view import View, going, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
