@@ -36,7 +36,7 @@ from simkit.engine.controllers.resource_quota import ResourceQuotaController
 from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
 from simkit.engine.controllers.service_account import ServiceAccountsController
 from simkit.engine.controllers.signing import Signing
-from simkit.engine.controllers.stateful_set import StatefulSets
+from simkit.engine.controllers.stateful_set import StatefulSetController
 from simkit.engine.controllers.storage_migration import StorageMigrations
 from simkit.engine.controllers.storage_protection import ClaimProtection, VolumeProtection
 from simkit.engine.controllers.taint_eviction import TaintEviction
@@ -90,7 +90,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "replicationcontroller-controller": (True, lambda means: ReplicaSetController.controllers(means.clock)),
     "replicaset-controller": (True, lambda means: ReplicaSetController.sets(means.clock)),
     "deployment-controller": (True, lambda means: Deployments(means.clock)),
-    "statefulset-controller": (True, lambda means: StatefulSets(means.clock)),
+    "statefulset-controller": (True, lambda means: StatefulSetController(means.clock)),
     "daemonset-controller": (True, lambda means: DaemonSets(means.clock)),
     "job-controller": (True, _jobs),
     "cronjob-controller": (True, lambda means: CronJobs(means.clock)),

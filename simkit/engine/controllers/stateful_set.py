@@ -65,7 +65,7 @@ class _Scene:
         return found
 
 
-class StatefulSets(Watching):
+class StatefulSetController(Watching):
     """One step at a time where pods are in order, all at once where they are parallel."""
 
     name = account = "statefulset-controller"
