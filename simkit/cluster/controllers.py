@@ -37,7 +37,7 @@ from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
 from simkit.engine.controllers.service_account import ServiceAccountsController
 from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSetController
-from simkit.engine.controllers.storage_migration import StorageMigrations
+from simkit.engine.controllers.storage_migration import StorageVersionMigrator
 from simkit.engine.controllers.storage_protection import ClaimProtection, VolumeProtection
 from simkit.engine.controllers.taint_eviction import TaintEviction
 from simkit.engine.controllers.validating_admission_policy_status import PolicyStatusController
@@ -109,7 +109,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "certificatesigningrequest-approving-controller": (True, lambda _: Approving()),
     "certificatesigningrequest-signing-controller": (True, lambda means: Signing(means.authority, means.clock)),
     "certificatesigningrequest-cleaner-controller": (True, lambda means: RequestCleaning(means.clock)),
-    "storage-version-migrator-controller": (True, lambda means: StorageMigrations(means.catalogue, means.clock)),
+    "storage-version-migrator-controller": (True, lambda means: StorageVersionMigrator(means.catalogue, means.clock)),
     "bootstrap-signer-controller": (False, lambda means: InfoSigning(means.clock)),
     "token-cleaner-controller": (False, lambda means: TokenCleaning(means.clock)),
 }

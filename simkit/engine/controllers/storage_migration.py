@@ -25,7 +25,7 @@ _MOVED_ON: Final = (404, 409)
 _OVER: Final = ("Succeeded", "Failed")
 
 
-class StorageMigrations(Watching):
+class StorageVersionMigrator(Watching):
     """Writes every object as it is, which makes the server store it in the version that it stores now."""
 
     name = account = "storage-version-migrator-controller"
