@@ -37,8 +37,8 @@ from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
 from simkit.engine.controllers.service_account import ServiceAccountsController
 from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSetController
-from simkit.engine.controllers.storage_migration import StorageVersionMigrator
 from simkit.engine.controllers.storage_protection import ClaimProtection, VolumeProtection
+from simkit.engine.controllers.storage_version_migrator import StorageVersionMigrator
 from simkit.engine.controllers.taint_eviction import TaintEviction
 from simkit.engine.controllers.validating_admission_policy_status import PolicyStatusController
 from simkit.engine.controllers.volume_binder import VolumeBinder
