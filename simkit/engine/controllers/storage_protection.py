@@ -20,7 +20,7 @@ _CLAIM: Final = label("pvc-protection")
 _VOLUME: Final = label("pv-protection")
 
 
-class ClaimProtection(Watching):
+class PVCProtectionController(Watching):
     """A claim is used by pods that are on a node and have not ended."""
 
     name = "persistentvolumeclaim-protection-controller"
