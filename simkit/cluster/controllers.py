@@ -37,7 +37,7 @@ from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
 from simkit.engine.controllers.service_account import ServiceAccountsController
 from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSetController
-from simkit.engine.controllers.storage_protection import PVCProtectionController, VolumeProtection
+from simkit.engine.controllers.storage_protection import PVCProtectionController, PVProtectionController
 from simkit.engine.controllers.storage_version_migrator import StorageVersionMigrator
 from simkit.engine.controllers.taint_eviction import TaintEviction
 from simkit.engine.controllers.validating_admission_policy_status import PolicyStatusController
@@ -105,7 +105,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "ephemeral-volume-controller": (True, lambda means: EphemeralVolumes(means.clock)),
     "disruption-controller": (True, lambda means: Disruptions(means.clock, means.catalogue)),
     "persistentvolumeclaim-protection-controller": (True, lambda _: PVCProtectionController()),
-    "persistentvolume-protection-controller": (True, lambda _: VolumeProtection()),
+    "persistentvolume-protection-controller": (True, lambda _: PVProtectionController()),
     "certificatesigningrequest-approving-controller": (True, lambda _: Approving()),
     "certificatesigningrequest-signing-controller": (True, lambda means: Signing(means.authority, means.clock)),
     "certificatesigningrequest-cleaner-controller": (True, lambda means: RequestCleaning(means.clock)),

@@ -47,7 +47,7 @@ class PVCProtectionController(Watching):
         _keep(client, CLAIMS, claim, _CLAIM, held=used or not going(claim))
 
 
-class VolumeProtection(Watching):
+class PVProtectionController(Watching):
     """A volume is used as long as it is bound to a claim."""
 
     name = "persistentvolume-protection-controller"
