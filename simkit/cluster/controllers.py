@@ -39,7 +39,7 @@ from simkit.engine.controllers.signing import Signing
 from simkit.engine.controllers.stateful_set import StatefulSetController
 from simkit.engine.controllers.storage_protection import PVCProtectionController, PVProtectionController
 from simkit.engine.controllers.storage_version_migrator import StorageVersionMigrator
-from simkit.engine.controllers.taint_eviction import TaintEviction
+from simkit.engine.controllers.taint_eviction import TaintEvictionController
 from simkit.engine.controllers.validating_admission_policy_status import PolicyStatusController
 from simkit.engine.controllers.volume_binder import VolumeBinder
 from simkit.meta.clock import Clock
@@ -99,7 +99,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "resourcequota-controller": (True, lambda means: ResourceQuotaController(means.catalogue, means.clock)),
     "horizontal-pod-autoscaler-controller": (True, lambda means: Autoscalers(means.clock, means.catalogue)),
     "node-lifecycle-controller": (True, lambda means: NodeLifecycle(means.clock)),
-    "taint-eviction-controller": (True, lambda means: TaintEviction(means.clock)),
+    "taint-eviction-controller": (True, lambda means: TaintEvictionController(means.clock)),
     "ttl-controller": (True, lambda _: NodeTimes()),
     "persistentvolume-binder-controller": (True, lambda means: VolumeBinder(means.clock)),
     "ephemeral-volume-controller": (True, lambda means: EphemeralVolumes(means.clock)),

@@ -22,7 +22,7 @@ from simkit.meta.objects import Object, at, name_of, namespace_of
 _REASON = "DeletionByTaintManager"
 
 
-class TaintEviction(Watching):
+class TaintEvictionController(Watching):
     """Looks at a pod when it or the taints of its node change, and when the time that it endures them is over."""
 
     name = "taint-eviction-controller"
