@@ -14,7 +14,7 @@ import orjson
 from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, SECRETS
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock
@@ -110,7 +110,11 @@ class InfoSigning(Watching):
         now, ends, signatures = self._clock.now(), list[float](), dict[str, str]()
         for secret in filter(_is_token, view.scan(SECRETS, SYSTEM_NAMESPACE)):
             end, name = _expires(secret), _field(secret, "token-id")
-            if going(secret) or _field(secret, "usage-bootstrap-signing") != "true" or (end is not None and end <= now):
+            if (
+                is_terminating(secret)
+                or _field(secret, "usage-bootstrap-signing") != "true"
+                or (end is not None and end <= now)
+            ):
                 continue
             signatures[_SIGNATURE + name] = detached(content, name, _field(secret, "token-secret"))
             ends += [end] if end is not None else []

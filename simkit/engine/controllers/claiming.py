@@ -9,7 +9,7 @@ from typing import Any
 from simkit.engine.controllers.client_requests import expect, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.ownership import owners_of
-from simkit.engine.controllers.view import View, controller_of, going, uid_of
+from simkit.engine.controllers.view import View, controller_of, is_terminating, uid_of
 from simkit.engine.seams import Change
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
@@ -51,13 +51,13 @@ def claim(
     for obj in filter(wanted.looks_at, view.controlled(resource, namespace, uid_of(owner))):
         if wanted.takes(obj):
             held.append(obj)
-        elif not going(owner):
+        elif not is_terminating(owner):
             left = [dict(each) for each in metadata(obj)["ownerReferences"] if each.get("uid") != uid_of(owner)]
             _set_owners(client, resource, obj, left, [each for each in _finalizers(obj) if each != wanted.finalizer])
             changed = True
-    if not going(owner) and wanted.selector:
+    if not is_terminating(owner) and wanted.selector:
         for obj in filter(wanted.looks_at, view.controlled(resource, namespace, "")):
-            if wanted.takes(obj) and not going(obj):
+            if wanted.takes(obj) and not is_terminating(obj):
                 owners = [*owners_of(obj), dict(reference)]
                 added = [wanted.finalizer] if wanted.finalizer else []
                 _set_owners(client, resource, obj, owners, list(dict.fromkeys([*_finalizers(obj), *added])))

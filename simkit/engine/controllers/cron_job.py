@@ -13,7 +13,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CRON_JOBS, JOBS
-from simkit.engine.controllers.view import View, going, uid_of
+from simkit.engine.controllers.view import View, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.kinds.parts.cron import BadSchedule
@@ -60,7 +60,7 @@ class CronJobs(Watching):
         self._announce_ends(client, owner, made)
         self._clean(client, owner, made)
         again: float | None = None
-        if not going(owner) and not at(owner, "spec", "suspend"):
+        if not is_terminating(owner) and not at(owner, "spec", "suspend"):
             again = self._fire(client, owner, made, status)
         replace_status(client, CRON_JOBS, owner, status)
         return again
@@ -139,7 +139,7 @@ class CronJobs(Watching):
 
     def _clean(self, client: Client, owner: Object, made: Sequence[Object]) -> None:
         """Forget finished jobs beyond those that are kept."""
-        finished = [job for job in made if is_finished(job) and not going(job)]
+        finished = [job for job in made if is_finished(job) and not is_terminating(job)]
         good = [job for job in finished if is_true(at(job, "status", "conditions"), "Complete")]
         bad = [job for job in finished if job not in good]
         for jobs, field in ((good, "successfulJobsHistoryLimit"), (bad, "failedJobsHistoryLimit")):

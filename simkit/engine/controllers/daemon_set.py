@@ -14,7 +14,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DAEMON_SETS, NODES, PODS, REVISIONS
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import fits, tolerates
@@ -73,7 +73,7 @@ class DaemonSets(Watching):
 
     def reconcile(self, client: Client, view: View, key: Key) -> float | None:
         owner = view.get(key)
-        if owner is None or going(owner):
+        if owner is None or is_terminating(owner):
             return None
         held = history.held(client, view, owner, "DaemonSet", lambda _: True) if selector_of(owner) else None
         if held is None:
@@ -81,7 +81,7 @@ class DaemonSets(Watching):
         reference, revisions, pods, update = held
         on_nodes: dict[str, list[Object]] = {}
         for pod in sorted(by_age(pods), key=lambda pod: not at(pod, "spec", "nodeName")):
-            if not (going(pod) and has_ended(pod)):
+            if not (is_terminating(pod) and has_ended(pod)):
                 on_nodes.setdefault(_node_of(pod), []).append(pod)
         nodes = {name_of(node): node for node in view.scan(NODES)}
         scene = _Scene(owner, reference, on_nodes, nodes, update)
@@ -101,7 +101,7 @@ class DaemonSets(Watching):
         surplus, lacking = [], []
         for name in sorted({*scene.nodes, *scene.pods}):
             present, node = scene.pods.get(name, ()), scene.nodes.get(name)
-            live = [pod for pod in present if not going(pod)]
+            live = [pod for pod in present if not is_terminating(pod)]
             if node is None:
                 surplus += [pod for pod in live if not at(pod, "spec", "nodeName")]
                 continue
@@ -155,7 +155,7 @@ class DaemonSets(Watching):
         old: list[Object] = []
         surplus: list[Object] = []
         for name in sorted(scene.pods):
-            live = [pod for pod in scene.pods[name] if not going(pod)]
+            live = [pod for pod in scene.pods[name] if not is_terminating(pod)]
             if len(live) != 1 or (self._is_new(scene, live[0]) and not self._available(scene, live[0])):
                 most -= 1
             elif not self._is_new(scene, live[0]):
@@ -176,7 +176,7 @@ class DaemonSets(Watching):
         lacking: list[str] = []
         waiting: list[str] = []
         for name in sorted(scene.pods):
-            live = [pod for pod in scene.pods[name] if not going(pod)]
+            live = [pod for pod in scene.pods[name] if not is_terminating(pod)]
             new = [pod for pod in live if self._is_new(scene, pod)]
             old = [pod for pod in live if not self._is_new(scene, pod)]
             available += any(self._available(scene, pod) for pod in (old or new)[:1])
@@ -195,7 +195,7 @@ class DaemonSets(Watching):
             else:
                 surplus.append(old[0])
         gone = strays[: max(0, available - wanted)]
-        surplus += [pod for name in gone for pod in scene.pods[name] if not going(pod)]
+        surplus += [pod for name in gone for pod in scene.pods[name] if not is_terminating(pod)]
         made = [*lacking, *waiting[: max(0, most)]]
         for pod in surplus:
             self._pods.remove(client, scene.owner, pod)

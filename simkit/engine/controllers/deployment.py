@@ -11,7 +11,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
-from simkit.engine.controllers.view import View, going, uid_of
+from simkit.engine.controllers.view import View, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import rollout
@@ -64,7 +64,7 @@ class Deployments(Watching):
         if sets is None:
             return None
         new = rollout.newest(deployment, sets)
-        if going(deployment):
+        if is_terminating(deployment):
             return self._tell(client, deployment, sets, new, rolling=False)
         paused = pause_conditions(deployment, self._clock.now())
         if paused is not None:

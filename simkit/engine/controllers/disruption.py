@@ -10,7 +10,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.expected_pods import SCALED, ExpectedPods, Unknowable
 from simkit.engine.controllers.kinds import BUDGETS, PODS
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.kinds.parts.selector_text import selector_structure
@@ -74,7 +74,7 @@ class Disruptions(Watching):
             self._give_up(client, budget, str(failure))
             return None
         disrupted, again = self._disrupted(budget, pods)
-        healthy = sum(is_ready(pod) and not going(pod) and name_of(pod) not in disrupted for pod in pods)
+        healthy = sum(is_ready(pod) and not is_terminating(pod) and name_of(pod) not in disrupted for pod in pods)
         allowed = max(0, healthy - desired) if expected > 0 else 0
         generation = metadata(budget).get("generation") or 0
         now = timestamp(self._clock.now())
@@ -119,7 +119,7 @@ class Disruptions(Watching):
         for name, since in (at(budget, "status", "disruptedPods") or {}).items():
             pod = named.get(name)
             end = moment(since) + _PATIENCE if since else 0.0
-            if pod is not None and not going(pod) and end > self._clock.now():
+            if pod is not None and not is_terminating(pod) and end > self._clock.now():
                 left[name] = since
                 until.append(end)
         return left, min(until, default=None)

@@ -10,7 +10,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.endpoints import services_of
 from simkit.engine.controllers.kinds import NODES, PODS, SERVICES, SLICES
 from simkit.engine.controllers.slice_reconciler import Group, SliceReconciler, slices_of
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
@@ -53,7 +53,7 @@ class ServiceSlices(Watching):
 
     def reconcile(self, client: Client, view: View, key: Key) -> None:
         service = view.get(key)
-        if service is None or going(service) or not at(service, "spec", "selector"):
+        if service is None or is_terminating(service) or not at(service, "spec", "selector"):
             return  # slices of a service that is gone go with it, as its dependents
         if at(service, "spec", "type") == "ExternalName":
             return

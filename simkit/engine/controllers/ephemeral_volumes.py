@@ -8,7 +8,7 @@ from simkit.engine.controllers.client_requests import create, expect, keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import CLAIMS, PODS
-from simkit.engine.controllers.view import View, controller_of, going, uid_of
+from simkit.engine.controllers.view import View, controller_of, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import owner_reference
@@ -39,7 +39,7 @@ class EphemeralVolumes(Watching):
 
     def reconcile(self, client: Client, view: View, key: Key) -> None:
         pod = view.get(key)
-        if pod is None or going(pod):
+        if pod is None or is_terminating(pod):
             return
         for volume in at(pod, "spec", "volumes") or ():
             if _template(volume):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import JOBS
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.jobs import finished_at
@@ -34,7 +34,7 @@ class FinishedJobs(Watching):
     def reconcile(self, client: Client, view: View, key: Key) -> float | None:
         job = view.get(key)
         seconds = at(job, "spec", "ttlSecondsAfterFinished")
-        if job is None or seconds is None or going(job):
+        if job is None or seconds is None or is_terminating(job):
             return None
         finished = finished_at(job)
         if finished is None:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from simkit.engine.controllers.client_requests import delete
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.ownership import Ownership, owners_of
-from simkit.engine.controllers.view import going, uid_of
+from simkit.engine.controllers.view import is_terminating, uid_of
 from simkit.engine.seams import Change
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
@@ -91,7 +91,7 @@ class GarbageCollector:
             else:
                 known.note(key, obj)
                 keys.add(key)
-                if going(obj):
+                if is_terminating(obj):
                     keys |= known.dependents(uid_of(obj))
                     keys |= known.holding_back(obj)
                 elif change.previous is not None:
@@ -103,11 +103,11 @@ class GarbageCollector:
     def _one(self, client: Client, snapshot: Snapshot, known: Ownership, key: Key, obj: Object) -> bool:
         """Do what an object needs; False if it has to be tried again."""
         finalizers = metadata(obj).get("finalizers") or ()
-        if going(obj) and ORPHAN in finalizers:
+        if is_terminating(obj) and ORPHAN in finalizers:
             return self._orphan(client, snapshot, known, key, obj)
-        if going(obj) and FOREGROUND in finalizers:
+        if is_terminating(obj) and FOREGROUND in finalizers:
             return self._finish_foreground(client, snapshot, known, key, obj)
-        return True if going(obj) else self._judge(client, snapshot, known, key, obj)
+        return True if is_terminating(obj) else self._judge(client, snapshot, known, key, obj)
 
     def _orphan(self, client: Client, snapshot: Snapshot, known: Ownership, key: Key, obj: Object) -> bool:
         """Cut the ties of dependents, then let the owner go."""
@@ -144,7 +144,7 @@ class GarbageCollector:
     def _break_circles(self, client: Client, dependents: Sequence[tuple[Key, Object]], obj: Object) -> None:
         """A dependent that waits for its own dependents must not be waited for."""
         for key, found in dependents:
-            if going(found) and FOREGROUND in (metadata(found).get("finalizers") or ()):
+            if is_terminating(found) and FOREGROUND in (metadata(found).get("finalizers") or ()):
                 unblocked = [{**owner, "blockOwnerDeletion": False} for owner in owners_of(found)]
                 self._patch(client, key, found, {"ownerReferences": unblocked})
                 return
@@ -160,7 +160,7 @@ class GarbageCollector:
             found = snapshot.get(where.resource, where.name, where.namespace)
             if found is None or uid_of(found) != uid:
                 absent.add(uid)
-            elif going(found) and FOREGROUND in (metadata(found).get("finalizers") or ()):
+            elif is_terminating(found) and FOREGROUND in (metadata(found).get("finalizers") or ()):
                 waiting.add(uid)
             else:
                 solid.add(uid)

@@ -12,7 +12,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import JOBS, PODS
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.view import View, controller_of, going
+from simkit.engine.controllers.view import View, controller_of, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import indexes, jobs
@@ -55,7 +55,7 @@ class Jobs(Watching):
         pods = claim(client, view, PODS, job, reference, wanted)
         if pods is None:
             return None
-        if jobs.is_finished(job) or going(job):
+        if jobs.is_finished(job) or is_terminating(job):
             self._untrack(client, pods)
             return None
         return self._work(client, job, reference, pods)
@@ -251,7 +251,7 @@ def _is_over(pod: Object, counted: set[str], progress: Progress) -> bool:
     if jobs.uid_of(pod) in counted:
         return True
     ended = has_ended(pod)
-    return ended or (going(pod) and at(progress.job, "spec", "podReplacementPolicy") != "Failed")
+    return ended or (is_terminating(pod) and at(progress.job, "spec", "podReplacementPolicy") != "Failed")
 
 
 def _totals(progress: Progress) -> dict[str, Any]:

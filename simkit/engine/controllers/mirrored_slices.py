@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import ENDPOINTS, SERVICES, SLICES
 from simkit.engine.controllers.slice_reconciler import PORT_FIELDS, Group, SliceReconciler, slices_of
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
@@ -48,7 +48,7 @@ class MirroredSlices(Watching):
     def reconcile(self, client: Client, view: View, key: Key) -> None:
         endpoints, service = view.get(key), view.get(Key(SERVICES, key.namespace, key.name))
         present = slices_of(view, key.namespace, key.name, MANAGER)
-        if endpoints is None or going(endpoints) or not _is_mirrored(endpoints) or not _is_open(service):
+        if endpoints is None or is_terminating(endpoints) or not _is_mirrored(endpoints) or not _is_open(service):
             for each in present:
                 remove(client, SLICES, each)
             return

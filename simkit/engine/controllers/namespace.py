@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import NAMESPACES
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp
@@ -54,7 +54,7 @@ class NamespaceEmptying:
         key = change.entry.key
         if key.resource != NAMESPACES:
             return key.namespace in self._going
-        if change.type != "DELETED" and going(change.entry.object):
+        if change.type != "DELETED" and is_terminating(change.entry.object):
             self._going.add(key.name)
             return True
         self._going.discard(key.name)
@@ -68,13 +68,13 @@ class NamespaceEmptying:
         return [Key(NAMESPACES, "", key.namespace or key.name)]
 
     def everything(self, view: View) -> Iterable[Key]:
-        found = [namespace for namespace in view.scan(NAMESPACES) if going(namespace)]
+        found = [namespace for namespace in view.scan(NAMESPACES) if is_terminating(namespace)]
         self._going = {name_of(namespace) for namespace in found}
         return keys_of(NAMESPACES, found)
 
     def reconcile(self, client: Client, view: View, key: Key) -> None:
         namespace = view.get(key)
-        if namespace is None or not going(namespace) or not at(namespace, "spec", "finalizers"):
+        if namespace is None or not is_terminating(namespace) or not at(namespace, "spec", "finalizers"):
             return
         contents = self._contents(view, key.name)
         failures, sent = self._empty(client, key.name, contents)
@@ -96,14 +96,14 @@ class NamespaceEmptying:
         failures: list[str] = []
         sent = False
         for resource, objects in contents.items():
-            if all(map(going, objects)):
+            if all(map(is_terminating, objects)):
                 continue
             sent = True
             path = f"{resource.path}/namespaces/{namespace}/{resource.resource}"
             if "deletecollection" in resource.verbs:
                 paths = [path]
             else:
-                paths = [f"{path}/{name_of(obj)}" for obj in objects if not going(obj)]
+                paths = [f"{path}/{name_of(obj)}" for obj in objects if not is_terminating(obj)]
             for each in paths:
                 response = client.perform(Request.of("DELETE", each))
                 if not response.succeeded and response.status not in (404, 409):

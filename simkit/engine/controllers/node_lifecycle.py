@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import NODES, PODS
-from simkit.engine.controllers.view import View, going, uid_of
+from simkit.engine.controllers.view import View, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import conditional_taints, is_conditional
@@ -63,7 +63,7 @@ class NodeLifecycle(Watching):
     def reconcile(self, client: Client, view: View, key: Key) -> None:
         node = view.get(key)
         self._announce(client, key)
-        if node is None or going(node):
+        if node is None or is_terminating(node):
             return
         self._label(client, node)
         self._taint(client, node)

@@ -10,7 +10,7 @@ from simkit.engine.controllers.account_tokens import ACCOUNT, TOKEN_TYPE
 from simkit.engine.controllers.client_requests import delete, expect, keys_of, merge, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock, moment, timestamp
@@ -50,7 +50,7 @@ class OldTokens(Watching):
 
     def reconcile(self, client: Client, view: View, key: Key) -> float | None:
         secret = view.get(key)
-        if secret is None or going(secret):
+        if secret is None or is_terminating(secret):
             return None
         if self._is_old(view, secret) and _is_own(view, secret) and not _is_mounted(view, secret):
             self._age(client, secret)

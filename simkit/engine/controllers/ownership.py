@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.engine.controllers.view import going
+from simkit.engine.controllers.view import is_terminating
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, metadata
 
@@ -55,7 +55,7 @@ class Ownership:
         """An object is as it is now."""
         meta = obj["metadata"]
         self._set(key, tuple(owner.get("uid", "") for owner in meta.get("ownerReferences") or ()))
-        if going(obj) and meta.get("finalizers"):
+        if is_terminating(obj) and meta.get("finalizers"):
             self._waiting[meta.get("uid", "")] = key
 
     def forget(self, key: Key, uid: str) -> None:

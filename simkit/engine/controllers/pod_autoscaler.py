@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, scale_pat
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import AUTOSCALERS
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import Condition, with_condition
@@ -59,7 +59,7 @@ class Autoscalers(Watching):
 
     def reconcile(self, client: Client, view: View, key: Key) -> float | None:
         scaler = view.get(key)
-        if scaler is None or going(scaler):
+        if scaler is None or is_terminating(scaler):
             return None
         _Turn(client, self._events, self._clock, scaler).take(self._scale_path(scaler))
         return self._clock.now() + _PERIOD

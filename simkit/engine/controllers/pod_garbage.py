@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import expect, keys_of, merge, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NODES, PODS
-from simkit.engine.controllers.view import View, going, uid_of
+from simkit.engine.controllers.view import View, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
@@ -57,7 +57,7 @@ class PodGarbage(Watching):
             return None
         node = at(pod, "spec", "nodeName") or ""
         if not node:
-            if going(pod):
+            if is_terminating(pod):
                 self._remove(client, pod)
             return None
         if view.get(Key(NODES, "", node)) is not None:

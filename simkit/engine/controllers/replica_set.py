@@ -13,7 +13,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.view import View, controller_of, going, uid_of
+from simkit.engine.controllers.view import View, controller_of, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, is_active, is_ready, owner_reference, pod_of, removal_rank
@@ -65,7 +65,7 @@ class ReplicaSetController(Watching):
         if pods is None:
             return None
         missing = (at(owner, "spec", "replicas") or 0) - len(pods)
-        if missing and not going(owner):
+        if missing and not is_terminating(owner):
             failure = self._adjust(client, view, owner, reference, pods, missing)
             if not failure:
                 return None  # the pods that come or go bring us back here

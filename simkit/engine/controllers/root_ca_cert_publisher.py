@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.controllers.client_requests import create, expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, NAMESPACES
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.domain import label
@@ -47,7 +47,7 @@ class RootCACertPublisher(Watching):
 
     def reconcile(self, client: Client, view: View, key: Key) -> None:
         namespace = view.get(key)
-        if namespace is None or going(namespace):
+        if namespace is None or is_terminating(namespace):
             return
         data, present = {"ca.crt": self._bundle()}, view.get(Key(CONFIG_MAPS, key.name, _NAME))
         if present is None:

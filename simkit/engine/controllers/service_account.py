@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.controllers.client_requests import create, expect, keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NAMESPACES, SERVICE_ACCOUNTS
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.names import Key
@@ -37,7 +37,7 @@ class ServiceAccountsController(Watching):
 
     def reconcile(self, client: Client, view: View, key: Key) -> None:
         namespace = view.get(key)
-        if namespace is None or going(namespace):
+        if namespace is None or is_terminating(namespace):
             return
         if view.get(Key(SERVICE_ACCOUNTS, key.name, _DEFAULT)) is None:
             account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _DEFAULT}}

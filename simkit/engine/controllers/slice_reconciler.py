@@ -9,7 +9,7 @@ from typing import Any
 from simkit.engine.controllers.client_requests import create, expect, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SLICES
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.pods import by_age
 from simkit.meta.objects import Object, annotations_of, labels_of, with_metadata
@@ -25,7 +25,7 @@ def slices_of(view: View, namespace: str, service: str, manager: str) -> list[Ob
         for each in view.scan(SLICES, namespace)
         if labels_of(each).get(behind.SERVICE_NAME) == service
         and labels_of(each).get(behind.MANAGED_BY) == manager
-        and not going(each)
+        and not is_terminating(each)
     ]
 
 

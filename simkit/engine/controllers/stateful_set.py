@@ -15,7 +15,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from simkit.engine.controllers.stateful_set_claims import StatefulSetClaims, own_volumes, stale
-from simkit.engine.controllers.view import View, going, uid_of
+from simkit.engine.controllers.view import View, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod_of
@@ -94,7 +94,7 @@ class StatefulSetController(Watching):
         owner = view.get(key)
         if owner is None:
             return None
-        if going(owner):
+        if is_terminating(owner):
             return self._tell(client, _last_scene(view, owner))
         held = history.held(client, view, owner, "StatefulSet", partial(_is_named, owner))
         if held is None:
@@ -137,14 +137,14 @@ class StatefulSetController(Watching):
             self._create(client, view, scene, number)
             return True
         if has_ended(pod):
-            if going(pod):
+            if is_terminating(pod):
                 return None
             self._recreate(client, scene, pod)
             return True
         if at(pod, "status", "phase") == "Pending":
             self._claims.make(client, view, scene.owner, number)
             self._claims.follow(client, view, scene.owner, pod, beyond=False)
-        if scene.in_order and (going(pod) or not self._serves(scene, pod)):
+        if scene.in_order and (is_terminating(pod) or not self._serves(scene, pod)):
             return None
         self._correct(client, view, scene, number, pod)
         return False
@@ -178,10 +178,10 @@ class StatefulSetController(Watching):
         sick = min((each for each in scene.beyond if not _is_healthy(scene.pods[each])), default=None)
         for number in scene.beyond:
             pod = scene.pods[number]
-            waits = going(pod) or not (number == sick or self._serves(scene, pod))
+            waits = is_terminating(pod) or not (number == sick or self._serves(scene, pod))
             if scene.in_order and waits:
                 return acted
-            if not going(pod):
+            if not is_terminating(pod):
                 self._remove(client, scene, pod)
                 acted = True
             if scene.in_order:
@@ -197,7 +197,7 @@ class StatefulSetController(Watching):
             pod = scene.pods.get(number)
             if pod is None or number < least:
                 return False
-            if _revision_of(pod) != name_of(scene.update) and not going(pod):
+            if _revision_of(pod) != name_of(scene.update) and not is_terminating(pod):
                 self._remove(client, scene, pod)
                 return True
             if not _is_healthy(pod):
@@ -249,7 +249,7 @@ class StatefulSetController(Watching):
         now, wait = self._clock.now(), at(scene.owner, "spec", "minReadySeconds") or 0
         pods = list(scene.pods.values())
         starts = [start for start in (available_from(pod, wait) for pod in pods) if start is not None]
-        live = [pod for pod in pods if not going(pod)]
+        live = [pod for pod in pods if not is_terminating(pod)]
         current = name_of(scene.current)
         counts = {
             "observedGeneration": metadata(scene.owner).get("generation") or 0,
@@ -324,4 +324,4 @@ def _is_running(pod: Object) -> bool:
 
 
 def _is_healthy(pod: Object) -> bool:
-    return _is_running(pod) and is_ready(pod) and not going(pod)
+    return _is_running(pod) and is_ready(pod) and not is_terminating(pod)

@@ -11,7 +11,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS
 from simkit.engine.controllers.ownership import owners_of
-from simkit.engine.controllers.view import View, going, uid_of
+from simkit.engine.controllers.view import View, is_terminating, uid_of
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of, with_metadata
 
@@ -31,7 +31,7 @@ class StatefulSetClaims:
             name = wanted["metadata"]["name"]
             found = view.get(Key(CLAIMS, namespace_of(owner), name))
             if found is not None:
-                failures += [f"pvc {name} is being deleted"] if going(found) else []
+                failures += [f"pvc {name} is being deleted"] if is_terminating(found) else []
                 continue
             response = create(client, CLAIMS, namespace_of(owner), wanted)
             pod, place = f"Pod {name_of(owner)}-{number}", f"in StatefulSet {name_of(owner)}"

@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CLAIMS, PODS, VOLUMES
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
@@ -42,9 +42,9 @@ class PVCProtectionController(Watching):
         claim = view.get(key)
         if claim is None:
             return
-        pods = view.scan(PODS, key.namespace) if going(claim) else ()
+        pods = view.scan(PODS, key.namespace) if is_terminating(claim) else ()
         used = any(_uses(pod, key.name) for pod in pods)
-        _keep(client, CLAIMS, claim, _CLAIM, held=used or not going(claim))
+        _keep(client, CLAIMS, claim, _CLAIM, held=used or not is_terminating(claim))
 
 
 class PVProtectionController(Watching):
@@ -65,7 +65,7 @@ class PVProtectionController(Watching):
     def reconcile(self, client: Client, view: View, key: Key) -> None:
         volume = view.get(key)
         if volume is not None:
-            held = at(volume, "status", "phase") == "Bound" or not going(volume)
+            held = at(volume, "status", "phase") == "Bound" or not is_terminating(volume)
             _keep(client, VOLUMES, volume, _VOLUME, held=held)
 
 
@@ -87,7 +87,7 @@ def _uses(pod: Object, claim: str) -> bool:
 def _keep(client: Client, resource: GroupResource, obj: Object, finalizer: str, *, held: bool) -> None:
     """Set or take away the finalizer. An object that is going already gets none any more."""
     present = list(metadata(obj).get("finalizers") or ())
-    if held == (finalizer in present) or (held and going(obj)):
+    if held == (finalizer in present) or (held and is_terminating(obj)):
         return
     wanted = [*present, finalizer] if held else [name for name in present if name != finalizer]
     expect(replace(client, resource, with_metadata(obj, finalizers=wanted)), 404, 409)

@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, merge, re
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import NODES, PODS
-from simkit.engine.controllers.view import View, going
+from simkit.engine.controllers.view import View, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import endured
@@ -53,7 +53,7 @@ class TaintEvictionController(Watching):
     def reconcile(self, client: Client, view: View, key: Key) -> float | None:
         pod = view.get(key)
         node = view.get(Key(NODES, "", at(pod, "spec", "nodeName") or "")) if pod is not None else None
-        if pod is None or node is None or going(pod):
+        if pod is None or node is None or is_terminating(pod):
             self._since.pop(key, None)
             return None
         taints = [each for each in at(node, "spec", "taints") or () if each.get("effect") == "NoExecute"]

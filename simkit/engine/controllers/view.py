@@ -50,6 +50,6 @@ def uid_of(obj: Object) -> str:
     return metadata(obj).get("uid") or ""
 
 
-def going(obj: Object) -> bool:
+def is_terminating(obj: Object) -> bool:
     """Whether an object is under deletion."""
     return bool(metadata(obj).get("deletionTimestamp"))

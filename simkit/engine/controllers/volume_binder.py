@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, remove, r
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import CLAIMS, PODS, STORAGE_CLASSES, VOLUMES
-from simkit.engine.controllers.view import View, going, uid_of
+from simkit.engine.controllers.view import View, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.volumes import best, class_of, is_for, is_of_others, mismatch, undeletable
@@ -134,7 +134,7 @@ class VolumeBinder(Watching):
             if volume is not None:
                 self._take(client, claim, volume)
             return
-        if going(claim):
+        if is_terminating(claim):
             return
         volumes = view.scan(VOLUMES)
         kept = any(is_for(each, claim) for each in volumes)
