@@ -10,7 +10,7 @@ from simkit.engine.authn.claims import legacy_claims
 from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SECRETS, SERVICE_ACCOUNTS
-from simkit.engine.controllers.view import View, uid_of
+from simkit.engine.controllers.view import Lister, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.domain import label
@@ -36,17 +36,17 @@ class AccountTokens(Watching):
         resource = change.entry.key.resource
         return resource == SERVICE_ACCOUNTS or (resource == SECRETS and _is_token(change.entry.object))
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == SECRETS:
             return [key]
         own = [each for each in view.scan(SECRETS, key.namespace) if annotations_of(each).get(ACCOUNT) == key.name]
         return keys_of(SECRETS, own)
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(SECRETS, view.scan(SECRETS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         secret = view.get(key)
         if secret is None:
             self._forget(client, view, key)
@@ -62,7 +62,7 @@ class AccountTokens(Watching):
         if filled is not None:
             expect(replace(client, SECRETS, filled), 404, 409)
 
-    def _forget(self, client: Client, view: View, key: Key) -> None:
+    def _forget(self, client: Client, view: Lister, key: Key) -> None:
         """Accounts do not name a token that is gone."""
         for account in view.scan(SERVICE_ACCOUNTS, key.namespace):
             named = account.get("secrets") or ()

@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
 from simkit.engine.controllers.signing import KUBELET_CLIENT, common_name, kubelet_client, parsed_request
-from simkit.engine.controllers.view import View
+from simkit.engine.controllers.view import Lister
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.domain import AUTHORIZATION_GROUP, CERTIFICATES_GROUP
@@ -31,13 +31,13 @@ class Approving(Watching):
     def __init__(self) -> None:
         super().__init__(SIGNING_REQUESTS)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(SIGNING_REQUESTS, view.scan(SIGNING_REQUESTS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         request = view.get(key)
         if request is None or at(request, "spec", "signerName") != KUBELET_CLIENT:
             return

@@ -14,7 +14,7 @@ import orjson
 from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, SECRETS
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock
@@ -63,13 +63,13 @@ class TokenCleaning(Watching):
         key = change.entry.key
         return key.resource == SECRETS and key.namespace == SYSTEM_NAMESPACE and _is_token(change.entry.object)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(SECRETS, list(filter(_is_token, view.scan(SECRETS, SYSTEM_NAMESPACE))))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         secret = view.get(key)
         end = _expires(secret) if secret is not None and _is_token(secret) else None
         if secret is None or end is None:
@@ -96,13 +96,13 @@ class InfoSigning(Watching):
             return True
         return key.resource == SECRETS and key.namespace == SYSTEM_NAMESPACE and _is_token(change.entry.object)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return [_INFO]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return [_INFO]
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         info = view.get(key)
         content = ((info or {}).get("data") or {}).get("kubeconfig")
         if info is None or content is None:

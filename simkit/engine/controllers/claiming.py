@@ -9,7 +9,7 @@ from typing import Any
 from simkit.engine.controllers.client_requests import expect, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.ownership import owners_of
-from simkit.engine.controllers.view import View, controller_of, is_terminating, uid_of
+from simkit.engine.controllers.view import Lister, controller_of, is_terminating, uid_of
 from simkit.engine.seams import Change
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key
@@ -39,7 +39,7 @@ class Wanted:
 
 def claim(
     client: Client,
-    view: View,
+    view: Lister,
     resource: GroupResource,
     owner: Object,
     reference: Mapping[str, Any],
@@ -80,7 +80,7 @@ def _set_owners(
 
 def owners_concerned(
     change: Change,
-    view: View,
+    view: Lister,
     owners: GroupResource,
     kind: str,
     claimed: GroupResource,

@@ -13,7 +13,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CRON_JOBS, JOBS
-from simkit.engine.controllers.view import View, is_terminating, uid_of
+from simkit.engine.controllers.view import Lister, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.kinds.parts.cron import BadSchedule
@@ -42,16 +42,16 @@ class CronJobs(Watching):
         self._clock = clock
         self._events = Events(clock, self.name)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == CRON_JOBS:
             return [key]
         return [Key(CRON_JOBS, key.namespace, name) for name in owner_names(change.entry.object, "CronJob")]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(CRON_JOBS, view.scan(CRON_JOBS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         owner = view.get(key)
         if owner is None:
             return None

@@ -14,7 +14,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DAEMON_SETS, NODES, PODS, REVISIONS
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import fits, tolerates
@@ -63,15 +63,15 @@ class DaemonSets(Watching):
         self._events = Events(clock, self.name)
         self._pods = PodControl(self._events)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         if change.entry.key.resource == NODES:
             return self.everything(view) if _node_differs(change) else ()
         return owners_concerned(change, view, DAEMON_SETS, "DaemonSet", PODS, selector_of)
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(DAEMON_SETS, view.scan(DAEMON_SETS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         owner = view.get(key)
         if owner is None or is_terminating(owner):
             return None

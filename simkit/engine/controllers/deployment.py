@@ -11,7 +11,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
-from simkit.engine.controllers.view import View, is_terminating, uid_of
+from simkit.engine.controllers.view import Lister, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import rollout
@@ -44,7 +44,7 @@ class Deployments(Watching):
         resource = change.entry.key.resource
         return resource in self.watches and (resource != PODS or change.type == "DELETED")
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
         if key.resource != PODS:
             return owners_concerned(change, view, DEPLOYMENTS, "Deployment", REPLICA_SETS, selector_of)
@@ -52,10 +52,10 @@ class Deployments(Watching):
         names = {name for each in sets if each is not None for name in owner_names(each, "Deployment")}
         return [Key(DEPLOYMENTS, key.namespace, name) for name in names]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(DEPLOYMENTS, view.scan(DEPLOYMENTS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         deployment = view.get(key)
         if deployment is None:
             return None
@@ -83,7 +83,7 @@ class Deployments(Watching):
     def _act(
         self,
         client: Client,
-        view: View,
+        view: Lister,
         deployment: Object,
         reference: Mapping[str, Any],
         sets: Sequence[Object],
@@ -111,13 +111,13 @@ class Deployments(Watching):
                 return True
         return self._clean(client, deployment, old)
 
-    def _empty_first(self, client: Client, view: View, deployment: Object, old: Sequence[Object]) -> bool:
+    def _empty_first(self, client: Client, view: Lister, deployment: Object, old: Sequence[Object]) -> bool:
         sized = [each for each in old if rollout.wanted_replicas(each)]
         for each in sized:
             self._resize(client, deployment, each, 0)
         return bool(sized)
 
-    def _old_pods_run(self, view: View, old: Sequence[Object]) -> bool:
+    def _old_pods_run(self, view: Lister, old: Sequence[Object]) -> bool:
         pods = (pod for each in old for pod in view.controlled(PODS, namespace_of(each), uid_of(each)))
         return any(not has_ended(pod) for pod in pods)
 

@@ -10,7 +10,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.expected_pods import SCALED, ExpectedPods, Unknowable
 from simkit.engine.controllers.kinds import BUDGETS, PODS
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.kinds.parts.selector_text import selector_structure
@@ -42,7 +42,7 @@ class Disruptions(Watching):
         self._expected = ExpectedPods(catalogue)
         self._events = Events(clock, "controllermanager")
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
         if key.resource == BUDGETS:
             return [key]
@@ -57,10 +57,10 @@ class Disruptions(Watching):
             found.update(name_of(each) for each in guarding(budgets, change.previous.object))
         return [Key(BUDGETS, key.namespace, name) for name in found]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(BUDGETS, view.scan(BUDGETS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         budget = view.get(key)
         if budget is None:
             return None
@@ -91,7 +91,7 @@ class Disruptions(Watching):
         replace_status(client, BUDGETS, budget, status)
         return again
 
-    def _numbers(self, client: Client, view: View, budget: Object, pods: Sequence[Object]) -> tuple[int, int]:
+    def _numbers(self, client: Client, view: Lister, budget: Object, pods: Sequence[Object]) -> tuple[int, int]:
         """How many pods there should be, and how many of them have to be healthy."""
         least, most = at(budget, "spec", "minAvailable"), at(budget, "spec", "maxUnavailable")
         if most is None and not isinstance(least, str):

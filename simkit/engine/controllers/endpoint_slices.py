@@ -10,7 +10,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.endpoints import services_of
 from simkit.engine.controllers.kinds import NODES, PODS, SERVICES, SLICES
 from simkit.engine.controllers.slice_reconciler import Group, SliceReconciler, slices_of
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
@@ -32,7 +32,7 @@ class ServiceSlices(Watching):
     def __init__(self) -> None:
         super().__init__(SERVICES, PODS, SLICES, NODES)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
         if key.resource == NODES:
             return self._on_node(key.name, view) if change.type == "ADDED" else ()
@@ -42,16 +42,16 @@ class ServiceSlices(Watching):
             return [Key(SERVICES, key.namespace, name)] if name and own else ()
         return services_of(change, view)
 
-    def _on_node(self, node: str, view: View) -> Iterable[Key]:
+    def _on_node(self, node: str, view: Lister) -> Iterable[Key]:
         pods = [pod for pod in view.scan(PODS) if at(pod, "spec", "nodeName") == node]
         spaces = {pod["metadata"]["namespace"] for pod in pods}
         services = [each for space in spaces for each in view.scan(SERVICES, space)]
         return keys_of(SERVICES, [each for each in services if any(behind.selects(each, pod) for pod in pods)])
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(SERVICES, view.scan(SERVICES))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         service = view.get(key)
         if service is None or is_terminating(service) or not at(service, "spec", "selector"):
             return  # slices of a service that is gone go with it, as its dependents
@@ -68,7 +68,7 @@ class ServiceSlices(Watching):
         )
         keeper.keep(self._wanted(view, service), slices_of(view, key.namespace, key.name, MANAGER))
 
-    def _wanted(self, view: View, service: Object) -> dict[Group, list[dict[str, Any]]]:
+    def _wanted(self, view: Lister, service: Object) -> dict[Group, list[dict[str, Any]]]:
         """The endpoints by what slices have in common; a family without any has one empty group."""
         nodes = {name_of(node): node for node in view.scan(NODES)}
         wanted: dict[Group, list[dict[str, Any]]] = {}

@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import create, expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import ENDPOINTS, PODS, SERVICES
-from simkit.engine.controllers.view import View
+from simkit.engine.controllers.view import Lister
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
@@ -28,13 +28,13 @@ class ServiceEndpoints(Watching):
     def __init__(self) -> None:
         super().__init__(SERVICES, PODS, ENDPOINTS)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return services_of(change, view)
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(SERVICES, view.scan(SERVICES))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         service, present = view.get(key), view.get(Key(ENDPOINTS, key.namespace, key.name))
         if service is None:
             if present is not None:
@@ -66,7 +66,7 @@ class ServiceEndpoints(Watching):
         return {**notes, behind.OVER_CAPACITY: "truncated"} if len(found) > _MOST else notes
 
 
-def services_of(change: Change, view: View) -> Iterable[Key]:
+def services_of(change: Change, view: Lister) -> Iterable[Key]:
     """The services that a change concerns: those that lead or led to a pod, or that an object is named after."""
     key, states = change.entry.key, [change.entry.object]
     if key.resource == SERVICES:

@@ -8,7 +8,7 @@ from simkit.engine.controllers.client_requests import create, expect, keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import CLAIMS, PODS
-from simkit.engine.controllers.view import View, controller_of, is_terminating, uid_of
+from simkit.engine.controllers.view import Lister, controller_of, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import owner_reference
@@ -26,7 +26,7 @@ class EphemeralVolumes(Watching):
         super().__init__(PODS, CLAIMS)
         self._events = Events(clock, "ephemeral_volume")
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
         if key.resource == PODS:
             return [key] if any(_template(each) for each in at(obj, "spec", "volumes") or ()) else ()
@@ -34,10 +34,10 @@ class EphemeralVolumes(Watching):
         gone = change.type == "DELETED" and owner is not None and owner.get("kind") == "Pod"
         return [Key(PODS, key.namespace, owner["name"])] if gone and owner is not None else ()
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(PODS, view.scan(PODS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         pod = view.get(key)
         if pod is None or is_terminating(pod):
             return
@@ -45,7 +45,7 @@ class EphemeralVolumes(Watching):
             if _template(volume):
                 self._claim(client, view, pod, volume)
 
-    def _claim(self, client: Client, view: View, pod: Object, volume: Object) -> None:
+    def _claim(self, client: Client, view: Lister, pod: Object, volume: Object) -> None:
         name, namespace = f"{name_of(pod)}-{volume['name']}", pod["metadata"]["namespace"]
         present = view.get(Key(CLAIMS, namespace, name))
         if present is not None:

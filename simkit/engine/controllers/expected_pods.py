@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import scale_path
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
-from simkit.engine.controllers.view import View, controller_of, uid_of
+from simkit.engine.controllers.view import Lister, controller_of, uid_of
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
@@ -35,7 +35,7 @@ class ExpectedPods:
     def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
         self._catalogue = catalogue
 
-    def count(self, client: Client, view: View, pods: Sequence[Object]) -> tuple[int, bool]:
+    def count(self, client: Client, view: Lister, pods: Sequence[Object]) -> tuple[int, bool]:
         """How many pods the controllers of these want together, and whether there are pods without a controller.
 
         Raises Unknowable for a controller that has no size.
@@ -53,7 +53,7 @@ class ExpectedPods:
                 sizes[uid] = size
         return sum(sizes.values()), unmanaged
 
-    def _size(self, client: Client, view: View, pod: Object, reference: Reference) -> tuple[str, int]:
+    def _size(self, client: Client, view: Lister, pod: Object, reference: Reference) -> tuple[str, int]:
         found = _known(view, namespace_of(pod), reference)
         if found is not None:
             above = _known(view, namespace_of(pod), controller_of(found)) or found
@@ -79,7 +79,7 @@ class ExpectedPods:
         return resource
 
 
-def _known(view: View, namespace: str, reference: Reference | None) -> Object | None:
+def _known(view: Lister, namespace: str, reference: Reference | None) -> Object | None:
     resource: GroupResource | None = SCALED.get((reference or {}).get("kind", ""))
     if resource is None or reference is None:
         return None

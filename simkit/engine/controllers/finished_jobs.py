@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import JOBS
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.jobs import finished_at
@@ -25,13 +25,13 @@ class FinishedJobs(Watching):
         super().__init__(JOBS)
         self._clock = clock
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(JOBS, view.scan(JOBS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         job = view.get(key)
         seconds = at(job, "spec", "ttlSecondsAfterFinished")
         if job is None or seconds is None or is_terminating(job):

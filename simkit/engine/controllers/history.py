@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import create, expect, remove, re
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import PODS, REVISIONS
-from simkit.engine.controllers.view import View
+from simkit.engine.controllers.view import Lister
 from simkit.logic.workloads import revisions as history
 from simkit.logic.workloads.pods import owner_reference
 from simkit.meta.objects import Object, at, metadata, name_of
@@ -29,7 +29,7 @@ class Held(NamedTuple):
     """The revision of its template."""
 
 
-def held(client: Client, view: View, owner: Object, kind: str, member: Callable[[Object], bool]) -> Held | None:
+def held(client: Client, view: Lister, owner: Object, kind: str, member: Callable[[Object], bool]) -> Held | None:
     """What belongs to a workload whose pods have to be something besides selected.
 
     None: something was taken in, let go or made just now, and is to be seen first.

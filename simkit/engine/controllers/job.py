@@ -12,7 +12,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import JOBS, PODS
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.view import View, controller_of, is_terminating
+from simkit.engine.controllers.view import Lister, controller_of, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import indexes, jobs
@@ -40,13 +40,13 @@ class Jobs(Watching):
         self._events = Events(clock, self.name)
         self._pods = PodControl(self._events)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return owners_concerned(change, view, JOBS, "Job", PODS, selector_of)
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(JOBS, view.scan(JOBS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         job = view.get(key)
         if job is None:
             self._free_orphans(client, view, key)
@@ -150,7 +150,7 @@ class Jobs(Watching):
             if jobs.is_tracked(pod):
                 self._let_go(client, pod)
 
-    def _free_orphans(self, client: Client, view: View, key: Key) -> None:
+    def _free_orphans(self, client: Client, view: Lister, key: Key) -> None:
         """Let go of pods whose job is gone."""
         for pod in view.scan(PODS, key.namespace):
             owner = controller_of(pod)

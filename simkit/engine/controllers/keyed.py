@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol
 
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.view import View
+from simkit.engine.controllers.view import Lister
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key
@@ -46,15 +46,15 @@ class Reconciler(Protocol):
         """Know what another one of the same kind knows in the store that this one's forks."""
         ...
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         """The objects to look at because of a change; they need not exist."""
         ...
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         """All objects that it looks after."""
         ...
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         """Bring one object in order; gives back when to look again although nothing changed, or None.
 
         Raises Unfinished for what could not be done.
@@ -88,7 +88,7 @@ class Keyed:
         self._times, self._failures = dict(other._times), dict(other._failures)
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:
-        view, now = View(snapshot), self._clock.now()
+        view, now = Lister(snapshot), self._clock.now()
         keys = {key for key, when in self._times.items() if when <= now}
         if changes is None:
             keys.update(self.reconciler.everything(view))
@@ -98,7 +98,7 @@ class Keyed:
             self._times.pop(key, None)
             self._one(client, view, key)
 
-    def _one(self, client: Client, view: View, key: Key) -> None:
+    def _one(self, client: Client, view: Lister, key: Key) -> None:
         try:
             again = self.reconciler.reconcile(client, view, key)
         except Unfinished:

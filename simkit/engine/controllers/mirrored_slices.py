@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import ENDPOINTS, SERVICES, SLICES
 from simkit.engine.controllers.slice_reconciler import PORT_FIELDS, Group, SliceReconciler, slices_of
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
@@ -35,17 +35,17 @@ class MirroredSlices(Watching):
     def __init__(self) -> None:
         super().__init__(ENDPOINTS, SERVICES, SLICES)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
         if key.resource != SLICES:
             return [Key(ENDPOINTS, key.namespace, key.name)]
         own = labels_of(obj).get(behind.MANAGED_BY) == MANAGER
         return [Key(ENDPOINTS, key.namespace, labels_of(obj).get(behind.SERVICE_NAME, ""))] if own else ()
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(ENDPOINTS, view.scan(ENDPOINTS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         endpoints, service = view.get(key), view.get(Key(SERVICES, key.namespace, key.name))
         present = slices_of(view, key.namespace, key.name, MANAGER)
         if endpoints is None or is_terminating(endpoints) or not _is_mirrored(endpoints) or not _is_open(service):

@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import NAMESPACES
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp
@@ -63,16 +63,16 @@ class NamespaceEmptying:
     def adopt(self, other: Any) -> None:
         self._going = set(other._going)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key = change.entry.key
         return [Key(NAMESPACES, "", key.namespace or key.name)]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         found = [namespace for namespace in view.scan(NAMESPACES) if is_terminating(namespace)]
         self._going = {name_of(namespace) for namespace in found}
         return keys_of(NAMESPACES, found)
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         namespace = view.get(key)
         if namespace is None or not is_terminating(namespace) or not at(namespace, "spec", "finalizers"):
             return
@@ -86,7 +86,7 @@ class NamespaceEmptying:
         if not contents:
             self._finish(client, namespace)
 
-    def _contents(self, view: View, namespace: str) -> Contents:
+    def _contents(self, view: Lister, namespace: str) -> Contents:
         resources = [each for each in self._catalogue().stored() if each.namespaced and "delete" in each.verbs]
         found = {resource: view.scan(resource.storage, namespace) for resource in resources}
         return {resource: objects for resource, objects in found.items() if objects}

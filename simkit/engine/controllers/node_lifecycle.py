@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import NODES, PODS
-from simkit.engine.controllers.view import View, is_terminating, uid_of
+from simkit.engine.controllers.view import Lister, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import conditional_taints, is_conditional
@@ -51,16 +51,16 @@ class NodeLifecycle(Watching):
     def concerns(self, change: Change) -> bool:
         return change.entry.key.resource == NODES
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key, told = change.entry.key, _COMING_AND_GOING.get(change.type)
         if told is not None:
             self._news[key] = (*told, change.entry.object)
         return [key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(NODES, view.scan(NODES))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         node = view.get(key)
         self._announce(client, key)
         if node is None or is_terminating(node):
@@ -97,7 +97,7 @@ class NodeLifecycle(Watching):
                 merge(client, NODES, node, {"metadata": change, "spec": {"taints": [*kept, *new] or None}}), 404, 409
             )
 
-    def _unready_pods(self, client: Client, view: View, node: str) -> None:
+    def _unready_pods(self, client: Client, view: Lister, node: str) -> None:
         now = timestamp(self._clock.now())
         for pod in view.scan(PODS):
             conditions = at(pod, "status", "conditions") or ()

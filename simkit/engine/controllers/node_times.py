@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.controllers.client_requests import expect, keys_of, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NODES
-from simkit.engine.controllers.view import View
+from simkit.engine.controllers.view import Lister
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.domain import label
@@ -29,13 +29,13 @@ class NodeTimes(Watching):
     def __init__(self) -> None:
         super().__init__(NODES)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return self.everything(view) if change.type != "MODIFIED" else [change.entry.key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(NODES, view.scan(NODES))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         node = view.get(key)
         if node is None:
             return

@@ -10,7 +10,7 @@ from simkit.engine.controllers.account_tokens import ACCOUNT, TOKEN_TYPE
 from simkit.engine.controllers.client_requests import delete, expect, keys_of, merge, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock, moment, timestamp
@@ -42,13 +42,13 @@ class OldTokens(Watching):
         key = change.entry.key
         return key.resource == SECRETS and change.entry.object.get("type") == TOKEN_TYPE
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(SECRETS, [each for each in view.scan(SECRETS) if each.get("type") == TOKEN_TYPE])
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         secret = view.get(key)
         if secret is None or is_terminating(secret):
             return None
@@ -56,7 +56,7 @@ class OldTokens(Watching):
             self._age(client, secret)
         return self._clock.now() + _DAY
 
-    def _is_old(self, view: View, secret: Object) -> bool:
+    def _is_old(self, view: Lister, secret: Object) -> bool:
         """Whether it would be known if somebody had used the token for a year."""
         now, tracking = self._clock.now(), view.get(_TRACKING)
         since = at(tracking, "data", "since") or ""
@@ -80,14 +80,14 @@ class OldTokens(Watching):
         return timestamp(seconds)[:10]
 
 
-def _is_own(view: View, secret: Object) -> bool:
+def _is_own(view: Lister, secret: Object) -> bool:
     """Whether the account names the secret: that is how tokens were made once without being asked for."""
     owner = annotations_of(secret).get(ACCOUNT, "")
     account = view.get(Key(SERVICE_ACCOUNTS, metadata(secret)["namespace"], owner)) if owner else None
     return name_of(secret) in [each.get("name") for each in at(account, "secrets") or ()]
 
 
-def _is_mounted(view: View, secret: Object) -> bool:
+def _is_mounted(view: Lister, secret: Object) -> bool:
     name = name_of(secret)
     return any(
         at(volume, "secret", "secretName") == name

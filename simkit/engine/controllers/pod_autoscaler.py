@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, scale_pat
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import AUTOSCALERS
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import Condition, with_condition
@@ -48,16 +48,16 @@ class Autoscalers(Watching):
         self._clock, self._catalogue = clock, catalogue
         self._events = Events(clock, self.account)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         before = change.previous.object if change.previous is not None else None
         if before is not None and before.get("spec") == change.entry.object.get("spec"):
             return ()  # its own words about it
         return [change.entry.key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(AUTOSCALERS, view.scan(AUTOSCALERS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         scaler = view.get(key)
         if scaler is None or is_terminating(scaler):
             return None

@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import expect, keys_of, merge, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NODES, PODS
-from simkit.engine.controllers.view import View, is_terminating, uid_of
+from simkit.engine.controllers.view import Lister, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
@@ -40,7 +40,7 @@ class PodGarbage(Watching):
         self._missing: dict[str, float] = {}
         """Since when nodes have been missing."""
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == PODS:
             return [key] if change.type != "DELETED" else ()
@@ -48,10 +48,10 @@ class PodGarbage(Watching):
             return ()
         return keys_of(PODS, [pod for pod in view.scan(PODS) if at(pod, "spec", "nodeName") == key.name])
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(PODS, view.scan(PODS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         pod = view.get(key)
         if pod is None:
             return None

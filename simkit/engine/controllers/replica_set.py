@@ -13,7 +13,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.view import View, controller_of, is_terminating, uid_of
+from simkit.engine.controllers.view import Lister, controller_of, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, is_active, is_ready, owner_reference, pod_of, removal_rank
@@ -43,10 +43,10 @@ class ReplicaSetController(Watching):
         name, account = "replicationcontroller-controller", "replication-controller"
         return cls(clock, REPLICATION_CONTROLLERS, "ReplicationController", name, account)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return owners_concerned(change, view, self._resource, self._kind, PODS, self._selector)
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(self._resource, view.scan(self._resource))
 
     def _selector(self, owner: Object) -> LabelSelector:
@@ -54,7 +54,7 @@ class ReplicaSetController(Watching):
             return selector_of(owner)
         return of_object({"matchLabels": at(owner, "spec", "selector") or {}})
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         owner = view.get(key)
         if owner is None:
             return None
@@ -77,7 +77,7 @@ class ReplicaSetController(Watching):
     def _adjust(
         self,
         client: Client,
-        view: View,
+        view: Lister,
         owner: Object,
         reference: Mapping[str, Any],
         pods: Sequence[Object],
@@ -96,7 +96,7 @@ class ReplicaSetController(Watching):
             self._pods.remove(client, owner, each)
         return ""
 
-    def _crowds(self, view: View, owner: Object) -> Mapping[str, int]:
+    def _crowds(self, view: Lister, owner: Object) -> Mapping[str, int]:
         """How many pods of the workload that an owner belongs to each node has."""
         whole = controller_of(owner)
         alike = view.controlled(self._resource, namespace_of(owner), whole["uid"]) if whole is not None else ()

@@ -9,7 +9,7 @@ from typing import Final
 from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
-from simkit.engine.controllers.view import View
+from simkit.engine.controllers.view import Lister
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import find
@@ -31,13 +31,13 @@ class RequestCleaning(Watching):
         super().__init__(SIGNING_REQUESTS)
         self._clock = clock
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(SIGNING_REQUESTS, view.scan(SIGNING_REQUESTS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         request = view.get(key)
         end = _end(request) if request is not None else None
         if request is None or end is None:

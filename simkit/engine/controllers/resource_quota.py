@@ -8,7 +8,7 @@ from typing import Any
 from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import QUOTAS
-from simkit.engine.controllers.view import View
+from simkit.engine.controllers.view import Lister
 from simkit.engine.seams import Change
 from simkit.logic.quota.amounts import amounts_of, texts
 from simkit.logic.quota.calculate import counted, used
@@ -37,7 +37,7 @@ class ResourceQuotaController:
     def adopt(self, other: Any) -> None:
         self._limited = set(other._limited)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == QUOTAS and change.type == "MODIFIED":
             return [key]
@@ -47,12 +47,12 @@ class ResourceQuotaController:
         counting = [each for each in quotas if key.resource in counted(at(each, "spec", "hard") or ())]
         return [*keys_of(QUOTAS, counting), *([key] if key.resource == QUOTAS else [])]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         found = view.scan(QUOTAS)
         self._limited = set(map(namespace_of, found))
         return keys_of(QUOTAS, found)
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         quota = view.get(key)
         if quota is None:
             return

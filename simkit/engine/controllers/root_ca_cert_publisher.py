@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.controllers.client_requests import create, expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, NAMESPACES
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.domain import label
@@ -38,14 +38,14 @@ class RootCACertPublisher(Watching):
         key = change.entry.key
         return key.resource == NAMESPACES or (key.resource == CONFIG_MAPS and key.name == _NAME)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key = change.entry.key
         return [Key(NAMESPACES, "", key.namespace or key.name)]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(NAMESPACES, view.scan(NAMESPACES))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         namespace = view.get(key)
         if namespace is None or is_terminating(namespace):
             return

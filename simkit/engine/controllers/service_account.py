@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.controllers.client_requests import create, expect, keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NAMESPACES, SERVICE_ACCOUNTS
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.names import Key
@@ -25,17 +25,17 @@ class ServiceAccountsController(Watching):
     def __init__(self) -> None:
         super().__init__(NAMESPACES, SERVICE_ACCOUNTS)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == NAMESPACES:
             return [key]
         gone = change.type == "DELETED" and key.name == _DEFAULT
         return [Key(NAMESPACES, "", key.namespace)] if gone else []
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(NAMESPACES, view.scan(NAMESPACES))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         namespace = view.get(key)
         if namespace is None or is_terminating(namespace):
             return

@@ -10,7 +10,7 @@ from simkit.engine.controllers.authority import Authority, Wish
 from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
-from simkit.engine.controllers.view import View
+from simkit.engine.controllers.view import Lister
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import is_true
@@ -44,13 +44,13 @@ class Signing(Watching):
         super().__init__(SIGNING_REQUESTS)
         self._authority, self._clock = authority, clock
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(SIGNING_REQUESTS, view.scan(SIGNING_REQUESTS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         request = view.get(key)
         if request is None or at(request, "status", "certificate"):
             return

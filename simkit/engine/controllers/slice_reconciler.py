@@ -9,7 +9,7 @@ from typing import Any
 from simkit.engine.controllers.client_requests import create, expect, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SLICES
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.pods import by_age
 from simkit.meta.objects import Object, annotations_of, labels_of, with_metadata
@@ -18,7 +18,7 @@ Group = tuple[str, tuple[Any, ...]]
 """An address family and a set of ports: what all endpoints of a slice share."""
 
 
-def slices_of(view: View, namespace: str, service: str, manager: str) -> list[Object]:
+def slices_of(view: Lister, namespace: str, service: str, manager: str) -> list[Object]:
     """The slices of a service that a manager keeps."""
     return [
         each

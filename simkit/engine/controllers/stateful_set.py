@@ -15,7 +15,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from simkit.engine.controllers.stateful_set_claims import StatefulSetClaims, own_volumes, stale
-from simkit.engine.controllers.view import View, is_terminating, uid_of
+from simkit.engine.controllers.view import Lister, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod_of
@@ -79,7 +79,7 @@ class StatefulSetController(Watching):
     def concerns(self, change: Change) -> bool:
         return super().concerns(change) and (change.entry.key.resource != CLAIMS or change.type == "DELETED")
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource != CLAIMS:
             return owners_concerned(change, view, STATEFUL_SETS, "StatefulSet", PODS, selector_of)
@@ -87,10 +87,10 @@ class StatefulSetController(Watching):
         owners = view.scan(STATEFUL_SETS, key.namespace) if number.isdigit() else ()
         return keys_of(STATEFUL_SETS, [each for each in owners if rest.endswith(f"-{name_of(each)}")])
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(STATEFUL_SETS, view.scan(STATEFUL_SETS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         owner = view.get(key)
         if owner is None:
             return None
@@ -116,7 +116,7 @@ class StatefulSetController(Watching):
 
     # What to do
 
-    def _act(self, client: Client, view: View, scene: _Scene) -> bool:
+    def _act(self, client: Client, view: Lister, scene: _Scene) -> bool:
         """Make, remove or replace pods; False when there is nothing to do for now."""
         acted = False
         for number in scene.wanted:
@@ -128,7 +128,7 @@ class StatefulSetController(Watching):
             self._claims.follow(client, view, scene.owner, scene.pods[number], beyond=True)
         return self._shrink(client, scene) or acted or self._update(client, scene)
 
-    def _tend(self, client: Client, view: View, scene: _Scene, number: int) -> bool | None:
+    def _tend(self, client: Client, view: Lister, scene: _Scene, number: int) -> bool | None:
         """Whether something was done about a wanted pod. None: it is not far enough for the next one."""
         pod = scene.pods.get(number)
         if pod is None:
@@ -149,7 +149,7 @@ class StatefulSetController(Watching):
         self._correct(client, view, scene, number, pod)
         return False
 
-    def _correct(self, client: Client, view: View, scene: _Scene, number: int, pod: Object) -> None:
+    def _correct(self, client: Client, view: Lister, scene: _Scene, number: int, pod: Object) -> None:
         """Bring back what makes a pod one of the set: its label, its volumes, and the owners of its claims."""
         owner, own = scene.owner, own_volumes(scene.owner, name_of(pod))
         wanted = pod
@@ -206,7 +206,7 @@ class StatefulSetController(Watching):
 
     # Pods
 
-    def _create(self, client: Client, view: View, scene: _Scene, number: int) -> None:
+    def _create(self, client: Client, view: Lister, scene: _Scene, number: int) -> None:
         owner, name = scene.owner, f"{name_of(scene.owner)}-{number}"
         try:
             self._claims.make(client, view, owner, number)
@@ -278,7 +278,7 @@ def _numbered(owner: Object, pods: Sequence[Object]) -> dict[int, Object]:
     return {int(name_of(pod).rpartition("-")[2]): pod for pod in pods if _is_named(owner, pod)}
 
 
-def _last_scene(view: View, owner: Object) -> _Scene:
+def _last_scene(view: Lister, owner: Object) -> _Scene:
     """A set that goes: it makes and takes in nothing any more, but says which pods are left."""
     pods = view.controlled(PODS, namespace_of(owner), uid_of(owner))
     status = owner.get("status") or {}

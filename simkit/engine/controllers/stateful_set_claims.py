@@ -11,7 +11,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS
 from simkit.engine.controllers.ownership import owners_of
-from simkit.engine.controllers.view import View, is_terminating, uid_of
+from simkit.engine.controllers.view import Lister, is_terminating, uid_of
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of, with_metadata
 
@@ -24,7 +24,7 @@ class StatefulSetClaims:
     def __init__(self, events: Events) -> None:
         self._events = events
 
-    def make(self, client: Client, view: View, owner: Object, number: int) -> None:
+    def make(self, client: Client, view: Lister, owner: Object, number: int) -> None:
         """Make the claims that a pod misses. Raises Unfinished where one cannot be had."""
         failures = []
         for wanted in wanted_claims(owner, number):
@@ -46,7 +46,7 @@ class StatefulSetClaims:
         if failures:
             raise Unfinished(failures[0] if len(failures) == 1 else f"[{', '.join(dict.fromkeys(failures))}]")
 
-    def follow(self, client: Client, view: View, owner: Object, pod: Object, *, beyond: bool) -> bool:
+    def follow(self, client: Client, view: Lister, owner: Object, pod: Object, *, beyond: bool) -> bool:
         """Have a pod's claims owned as the policy says, where the pod is ``beyond`` the wanted ones or not."""
         changed = False
         number = int(name_of(pod).rpartition("-")[2])
@@ -59,7 +59,7 @@ class StatefulSetClaims:
         return changed
 
 
-def stale(view: View, owner: Object, number: int) -> bool:
+def stale(view: Lister, owner: Object, number: int) -> bool:
     """Whether a claim still goes with an earlier pod of a number."""
     if (at(owner, *_POLICY, "whenScaled") or "Retain") == "Retain":
         return False
@@ -87,7 +87,7 @@ def own_volumes(owner: Object, name: str) -> list[Draft]:
     return [{"name": each, "persistentVolumeClaim": {"claimName": f"{each}-{name}"}} for each in templates]
 
 
-def _present(view: View, owner: Object, number: int) -> Iterator[Object]:
+def _present(view: Lister, owner: Object, number: int) -> Iterator[Object]:
     for wanted in wanted_claims(owner, number):
         found = view.get(Key(CLAIMS, namespace_of(owner), wanted["metadata"]["name"]))
         if found is not None:

@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CLAIMS, PODS, VOLUMES
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
@@ -29,16 +29,16 @@ class PVCProtectionController(Watching):
     def __init__(self) -> None:
         super().__init__(CLAIMS, PODS)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == CLAIMS:
             return [key]
         return [Key(CLAIMS, key.namespace, name) for name in _claims_of(change.entry.object)]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(CLAIMS, view.scan(CLAIMS))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         claim = view.get(key)
         if claim is None:
             return
@@ -56,13 +56,13 @@ class PVProtectionController(Watching):
     def __init__(self) -> None:
         super().__init__(VOLUMES)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(VOLUMES, view.scan(VOLUMES))
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         volume = view.get(key)
         if volume is not None:
             held = at(volume, "status", "phase") == "Bound" or not is_terminating(volume)

@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.view import View
+from simkit.engine.controllers.view import Lister
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock, timestamp
@@ -34,14 +34,14 @@ class StorageVersionMigrator(Watching):
         super().__init__(MIGRATIONS)
         self._catalogue, self._clock = catalogue, clock
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         served = self._catalogue().preferred(MIGRATIONS)
         return keys_of(MIGRATIONS, view.scan(MIGRATIONS)) if served is not None else ()
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         served = self._catalogue().preferred(MIGRATIONS)
         migration = view.get(key) if served is not None else None
         if served is None or migration is None or any(_holds(migration, condition) for condition in _OVER):

@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, merge, re
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import NODES, PODS
-from simkit.engine.controllers.view import View, is_terminating
+from simkit.engine.controllers.view import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import endured
@@ -38,7 +38,7 @@ class TaintEvictionController(Watching):
     def adopt(self, other: Any) -> None:
         self._since = dict(other._since)
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == PODS:
             return [key] if at(change.entry.object, "spec", "nodeName") else ()
@@ -47,10 +47,10 @@ class TaintEvictionController(Watching):
             return ()
         return keys_of(PODS, [pod for pod in view.scan(PODS) if at(pod, "spec", "nodeName") == key.name])
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return keys_of(PODS, [pod for pod in view.scan(PODS) if at(pod, "spec", "nodeName")])
 
-    def reconcile(self, client: Client, view: View, key: Key) -> float | None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
         pod = view.get(key)
         node = view.get(Key(NODES, "", at(pod, "spec", "nodeName") or "")) if pod is not None else None
         if pod is None or node is None or is_terminating(pod):

@@ -10,7 +10,7 @@ from simkit.meta.objects import Object, metadata
 from simkit.snapshot.protocol import Snapshot
 
 
-class View:
+class Lister:
     """A snapshot that remembers what was asked of it."""
 
     def __init__(self, snapshot: Snapshot) -> None:

@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, remove, r
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import CLAIMS, PODS, STORAGE_CLASSES, VOLUMES
-from simkit.engine.controllers.view import View, is_terminating, uid_of
+from simkit.engine.controllers.view import Lister, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.volumes import best, class_of, is_for, is_of_others, mismatch, undeletable
@@ -51,7 +51,7 @@ class VolumeBinder(Watching):
             return change.type == "ADDED" and any(map(_claim_name, at(change.entry.object, "spec", "volumes") or ()))
         return resource in self.watches
 
-    def affected(self, change: Change, view: View) -> Iterable[Key]:
+    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
         if key.resource == PODS:
             names = filter(None, map(_claim_name, at(obj, "spec", "volumes") or ()))
@@ -67,10 +67,10 @@ class VolumeBinder(Watching):
             concerned += [key, *keys_of(CLAIMS, holders)]
         return concerned
 
-    def everything(self, view: View) -> Iterable[Key]:
+    def everything(self, view: Lister) -> Iterable[Key]:
         return [*keys_of(CLAIMS, view.scan(CLAIMS)), *keys_of(VOLUMES, view.scan(VOLUMES))]
 
-    def reconcile(self, client: Client, view: View, key: Key) -> None:
+    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
         obj = view.get(key)
         if obj is None:
             return
@@ -83,7 +83,7 @@ class VolumeBinder(Watching):
 
     # Volumes
 
-    def _look_at_volume(self, client: Client, view: View, volume: Object) -> None:
+    def _look_at_volume(self, client: Client, view: Lister, volume: Object) -> None:
         reference = at(volume, "spec", "claimRef")
         if not reference:
             _set_phase(client, volume, "Available")
@@ -111,7 +111,7 @@ class VolumeBinder(Watching):
 
     # Claims
 
-    def _look_at_bound(self, client: Client, view: View, claim: Object) -> None:
+    def _look_at_bound(self, client: Client, view: Lister, claim: Object) -> None:
         volume = view.get(Key(VOLUMES, "", at(claim, "spec", "volumeName") or ""))
         if volume is None:
             text = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
@@ -127,7 +127,7 @@ class VolumeBinder(Watching):
             expect(replace(client, CLAIMS, {**claim, "status": {"phase": "Lost"}}, "status"), 404, 409)
             self._events.tell(client, claim, reason, message, warning=True)
 
-    def _look_at_waiting(self, client: Client, view: View, claim: Object) -> None:
+    def _look_at_waiting(self, client: Client, view: Lister, claim: Object) -> None:
         named = at(claim, "spec", "volumeName")
         if named:
             volume = view.get(Key(VOLUMES, "", named))
@@ -161,7 +161,7 @@ class VolumeBinder(Watching):
             text = f'volume "{name_of(volume)}" already bound to a different claim.'
             self._events.tell(client, claim, "FailedBinding", text, warning=True)
 
-    def _wait(self, client: Client, view: View, claim: Object) -> None:
+    def _wait(self, client: Client, view: Lister, claim: Object) -> None:
         """Say what a claim waits for that is bound when a pod that uses it is placed."""
         users = [
             pod
