@@ -10,7 +10,7 @@ from simkit.engine.authn.claims import legacy_claims
 from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SECRETS, SERVICE_ACCOUNTS
-from simkit.engine.controllers.view import Lister, uid_of
+from simkit.engine.controllers.lister import Lister, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.domain import label

@@ -8,8 +8,8 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
+from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.signing import KUBELET_CLIENT, common_name, kubelet_client, parsed_request
-from simkit.engine.controllers.view import Lister
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.domain import AUTHORIZATION_GROUP, CERTIFICATES_GROUP

@@ -14,7 +14,7 @@ import orjson
 from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, SECRETS
-from simkit.engine.controllers.view import Lister, is_terminating
+from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock

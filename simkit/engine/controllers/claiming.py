@@ -8,8 +8,8 @@ from typing import Any
 
 from simkit.engine.controllers.client_requests import expect, merge
 from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
 from simkit.engine.controllers.ownership import owners_of
-from simkit.engine.controllers.view import Lister, controller_of, is_terminating, uid_of
 from simkit.engine.seams import Change
 from simkit.meta.labels import LabelSelector, of_object
 from simkit.meta.names import GroupResource, Key

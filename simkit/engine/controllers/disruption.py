@@ -10,7 +10,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.expected_pods import SCALED, ExpectedPods, Unknowable
 from simkit.engine.controllers.kinds import BUDGETS, PODS
-from simkit.engine.controllers.view import Lister, is_terminating
+from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.kinds.parts.selector_text import selector_structure

@@ -8,7 +8,7 @@ from simkit.engine.controllers.client_requests import create, expect, keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import CLAIMS, PODS
-from simkit.engine.controllers.view import Lister, controller_of, is_terminating, uid_of
+from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import owner_reference

@@ -8,7 +8,7 @@ from typing import Any, Final
 from simkit.engine.controllers.client_requests import scale_path
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
-from simkit.engine.controllers.view import Lister, controller_of, uid_of
+from simkit.engine.controllers.lister import Lister, controller_of, uid_of
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of

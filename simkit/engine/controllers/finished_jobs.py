@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import JOBS
-from simkit.engine.controllers.view import Lister, is_terminating
+from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.jobs import finished_at

@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from simkit.engine.controllers.client_requests import delete
 from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.lister import is_terminating, uid_of
 from simkit.engine.controllers.ownership import Ownership, owners_of
-from simkit.engine.controllers.view import is_terminating, uid_of
 from simkit.engine.seams import Change
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key

@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import create, expect, remove, re
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import PODS, REVISIONS
-from simkit.engine.controllers.view import Lister
+from simkit.engine.controllers.lister import Lister
 from simkit.logic.workloads import revisions as history
 from simkit.logic.workloads.pods import owner_reference
 from simkit.meta.objects import Object, at, metadata, name_of

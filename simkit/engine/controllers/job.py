@@ -11,8 +11,8 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import JOBS, PODS
+from simkit.engine.controllers.lister import Lister, controller_of, is_terminating
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.view import Lister, controller_of, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads import indexes, jobs

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, Protocol
 
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.view import Lister
+from simkit.engine.controllers.lister import Lister
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key

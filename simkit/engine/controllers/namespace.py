@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import NAMESPACES
-from simkit.engine.controllers.view import Lister, is_terminating
+from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp

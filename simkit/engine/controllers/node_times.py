@@ -8,7 +8,7 @@ from typing import Final
 from simkit.engine.controllers.client_requests import expect, keys_of, merge
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NODES
-from simkit.engine.controllers.view import Lister
+from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.domain import label

@@ -10,7 +10,7 @@ from simkit.engine.controllers.account_tokens import ACCOUNT, TOKEN_TYPE
 from simkit.engine.controllers.client_requests import delete, expect, keys_of, merge, path_to
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
-from simkit.engine.controllers.view import Lister, is_terminating
+from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock, moment, timestamp

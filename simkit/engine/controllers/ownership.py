@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.engine.controllers.view import is_terminating
+from simkit.engine.controllers.lister import is_terminating
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, metadata
 

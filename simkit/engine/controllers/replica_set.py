@@ -12,8 +12,8 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
+from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.view import Lister, controller_of, is_terminating, uid_of
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, is_active, is_ready, owner_reference, pod_of, removal_rank

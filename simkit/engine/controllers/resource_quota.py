@@ -8,7 +8,7 @@ from typing import Any
 from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import QUOTAS
-from simkit.engine.controllers.view import Lister
+from simkit.engine.controllers.lister import Lister
 from simkit.engine.seams import Change
 from simkit.logic.quota.amounts import amounts_of, texts
 from simkit.logic.quota.calculate import counted, used

@@ -10,7 +10,7 @@ from simkit.engine.controllers.authority import Authority, Wish
 from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
-from simkit.engine.controllers.view import Lister
+from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.watching import Watching
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import is_true

@@ -9,7 +9,7 @@ from typing import Any
 from simkit.engine.controllers.client_requests import create, expect, remove, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SLICES
-from simkit.engine.controllers.view import Lister, is_terminating
+from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.pods import by_age
 from simkit.meta.objects import Object, annotations_of, labels_of, with_metadata

@@ -10,8 +10,8 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS
+from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.ownership import owners_of
-from simkit.engine.controllers.view import Lister, is_terminating, uid_of
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of, with_metadata
 
