@@ -41,7 +41,7 @@ from simkit.engine.controllers.storage_protection import PVCProtectionController
 from simkit.engine.controllers.storage_version_migrator import StorageVersionMigrator
 from simkit.engine.controllers.taint_eviction import TaintEvictionController
 from simkit.engine.controllers.validating_admission_policy_status import PolicyStatusController
-from simkit.engine.controllers.volume_binder import VolumeBinder
+from simkit.engine.controllers.volume_binder import PersistentVolumeController
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.schema.catalogue import Catalogue
@@ -101,7 +101,7 @@ KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "node-lifecycle-controller": (True, lambda means: NodeLifecycle(means.clock)),
     "taint-eviction-controller": (True, lambda means: TaintEvictionController(means.clock)),
     "ttl-controller": (True, lambda _: NodeTimes()),
-    "persistentvolume-binder-controller": (True, lambda means: VolumeBinder(means.clock)),
+    "persistentvolume-binder-controller": (True, lambda means: PersistentVolumeController(means.clock)),
     "ephemeral-volume-controller": (True, lambda means: EphemeralVolumes(means.clock)),
     "disruption-controller": (True, lambda means: Disruptions(means.clock, means.catalogue)),
     "persistentvolumeclaim-protection-controller": (True, lambda _: PVCProtectionController()),

@@ -36,7 +36,7 @@ _WAITING: Final = (
 )
 
 
-class VolumeBinder(Watching):
+class PersistentVolumeController(Watching):
     """Looks at claims, and at the volumes that they name or that name them. Nothing is provisioned."""
 
     name, account = _NAME, _ACCOUNT
