@@ -28,6 +28,7 @@ from simkit.engine.controllers.namespace import NamespaceEmptying
 from simkit.engine.controllers.node_lifecycle import NodeLifecycle
 from simkit.engine.controllers.node_times import NodeTimes
 from simkit.engine.controllers.old_tokens import OldTokens
+from simkit.engine.controllers.persistent_volume_binder import PersistentVolumeController
 from simkit.engine.controllers.pod_autoscaler import Autoscalers
 from simkit.engine.controllers.pod_garbage import PodGarbage
 from simkit.engine.controllers.replica_set import ReplicaSetController
@@ -41,7 +42,6 @@ from simkit.engine.controllers.storage_protection import PVCProtectionController
 from simkit.engine.controllers.storage_version_migrator import StorageVersionMigrator
 from simkit.engine.controllers.taint_eviction import TaintEvictionController
 from simkit.engine.controllers.validating_admission_policy_status import PolicyStatusController
-from simkit.engine.controllers.volume_binder import PersistentVolumeController
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.schema.catalogue import Catalogue
