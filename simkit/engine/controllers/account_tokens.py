@@ -11,7 +11,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, remove, r
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SECRETS, SERVICE_ACCOUNTS
 from simkit.engine.controllers.lister import Lister, uid_of
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.domain import label
 from simkit.meta.names import Key
@@ -22,7 +22,7 @@ ACCOUNT: Final = label("service-account.name")
 _UID: Final = label("service-account.uid")
 
 
-class AccountTokens(Watching):
+class AccountTokens(ResourceWatcher):
     """Fills such secrets, and removes those whose account is gone or another one."""
 
     name = "serviceaccount-token-controller"

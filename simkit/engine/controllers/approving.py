@@ -10,7 +10,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.signing import KUBELET_CLIENT, common_name, kubelet_client, parsed_request
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.domain import AUTHORIZATION_GROUP, CERTIFICATES_GROUP
 from simkit.meta.message import Request
@@ -22,7 +22,7 @@ _SELF: Final = "Auto approving self kubelet client certificate after SubjectAcce
 _OTHER: Final = "Auto approving kubelet client certificate after SubjectAccessReview."
 
 
-class Approving(Watching):
+class Approving(ResourceWatcher):
     """Looks at requests that nobody has judged yet."""
 
     name = "certificatesigningrequest-approving-controller"

@@ -15,7 +15,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, remove, r
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, SECRETS
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock
 from simkit.meta.domain import LABEL_DOMAIN, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
@@ -49,7 +49,7 @@ def _expires(secret: Object) -> float | None:
         return 0.0
 
 
-class TokenCleaning(Watching):
+class TokenCleaning(ResourceWatcher):
     """Waits for the end of each token."""
 
     name = "token-cleaner-controller"
@@ -80,7 +80,7 @@ class TokenCleaning(Watching):
         return None
 
 
-class InfoSigning(Watching):
+class InfoSigning(ResourceWatcher):
     """Keeps a signature of the public client configuration for each token that may sign."""
 
     name = "bootstrap-signer-controller"

@@ -14,7 +14,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CRON_JOBS, JOBS
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.kinds.parts.cron import BadSchedule
 from simkit.logic.workloads.jobs import finished_at, is_finished
@@ -32,7 +32,7 @@ _MANY: Final = 100
 _TOO_MANY: Final = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
 
 
-class CronJobs(Watching):
+class CronJobs(ResourceWatcher):
     """Looks again whenever a schedule is to fire next. Of several missed times only the last one counts."""
 
     name = account = "cronjob-controller"

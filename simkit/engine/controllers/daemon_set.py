@@ -15,7 +15,7 @@ from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DAEMON_SETS, NODES, PODS, REVISIONS
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import fits, tolerates
 from simkit.logic.workloads.pods import available_from, by_age, has_ended, integer_or_percent, is_ready, pod_of
@@ -51,7 +51,7 @@ class _Scene:
     update: Object
 
 
-class DaemonSets(Watching):
+class DaemonSets(ResourceWatcher):
     """Looks at every set again when a node changes what sets look at."""
 
     name = "daemonset-controller"

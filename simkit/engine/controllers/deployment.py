@@ -12,7 +12,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads import rollout
 from simkit.logic.workloads.deployment_status import (
@@ -30,7 +30,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of, with_metadata
 
 
-class Deployments(Watching):
+class Deployments(ResourceWatcher):
     """Looks at a deployment when it, one of its replica sets, or (for Recreate) one of their pods changes."""
 
     name = account = "deployment-controller"

@@ -11,7 +11,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.expected_pods import SCALED, ExpectedPods, Unknowable
 from simkit.engine.controllers.kinds import BUDGETS, PODS
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.kinds.parts.selector_text import selector_structure
 from simkit.logic.workloads.budgets import guarding, with_allowed, with_failure
@@ -31,7 +31,7 @@ _UNMANAGED: Final = (
 )
 
 
-class Disruptions(Watching):
+class Disruptions(ResourceWatcher):
     """Counts the pods of each budget again when one of them or of their owners changes."""
 
     name = account = "disruption-controller"

@@ -11,7 +11,7 @@ from simkit.engine.controllers.endpoints import services_of
 from simkit.engine.controllers.kinds import NODES, PODS, SERVICES, SLICES
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.slice_reconciler import Group, SliceReconciler, slices_of
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.backends import Backend
@@ -24,7 +24,7 @@ MANAGER: Final = f"endpointslice-controller.{API_DOMAIN}"
 _MOST: Final = 100
 
 
-class ServiceSlices(Watching):
+class ServiceSlices(ResourceWatcher):
     """Keeps as few slices as will do, and leaves those alone in which nothing changes."""
 
     name = account = "endpointslice-controller"

@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import create, expect, keys_of, r
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import ENDPOINTS, PODS, SERVICES
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.backends import Backend
@@ -19,7 +19,7 @@ from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of, 
 _MOST: Final = 1000
 
 
-class ServiceEndpoints(Watching):
+class ServiceEndpoints(ResourceWatcher):
     """Keeps one object of the service's name. Services without a selector are left to others."""
 
     name = "endpoints-controller"

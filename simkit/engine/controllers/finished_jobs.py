@@ -8,7 +8,7 @@ from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import JOBS
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.jobs import finished_at
 from simkit.meta.clock import Clock
@@ -16,7 +16,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import at
 
 
-class FinishedJobs(Watching):
+class FinishedJobs(ResourceWatcher):
     """Waits for each job that has a time to live; its pods go with it."""
 
     name = account = "ttl-after-finished-controller"

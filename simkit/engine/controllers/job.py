@@ -13,7 +13,7 @@ from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import JOBS, PODS
 from simkit.engine.controllers.lister import Lister, controller_of, is_terminating
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads import indexes, jobs
 from simkit.logic.workloads.jobs import Progress
@@ -26,7 +26,7 @@ from simkit.meta.objects import Object, annotations_of, at, metadata, name_of
 _TOO_MANY: Final = "Too many succeeded pods running after completion count reached"
 
 
-class Jobs(Watching):
+class Jobs(ResourceWatcher):
     """Counts every pod once: a finalizer keeps it until it stands in the job's status.
 
     Releases whose jobs have no place for that do without: they count the pods that are there, each time.

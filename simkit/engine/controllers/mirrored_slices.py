@@ -11,7 +11,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import ENDPOINTS, SERVICES, SLICES
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.slice_reconciler import PORT_FIELDS, Group, SliceReconciler, slices_of
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.pods import owner_reference
@@ -26,7 +26,7 @@ _LEADER: Final = label("leader", "control-plane.alpha")
 _NOT_COPIED: Final = (behind.CHANGED, label("last-applied-configuration", "kubectl"))
 
 
-class MirroredSlices(Watching):
+class MirroredSlices(ResourceWatcher):
     """Looks at Endpoints whose service has no selector, unless they say that they are not to be mirrored."""
 
     name = "endpointslice-mirroring-controller"

@@ -10,7 +10,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import NODES, PODS
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import conditional_taints, is_conditional
 from simkit.logic.workloads.status_conditions import find
@@ -27,7 +27,7 @@ _COMING_AND_GOING: Final = {
 }
 
 
-class NodeLifecycle(Watching):
+class NodeLifecycle(ResourceWatcher):
     """Looks at a node when it changes.
 
     Notes

@@ -10,7 +10,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import CLAIMS, PODS, STORAGE_CLASSES, VOLUMES
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.volumes import best, class_of, is_for, is_of_others, mismatch, undeletable
 from simkit.meta.clock import Clock
@@ -36,7 +36,7 @@ _WAITING: Final = (
 )
 
 
-class PersistentVolumeController(Watching):
+class PersistentVolumeController(ResourceWatcher):
     """Looks at claims, and at the volumes that they name or that name them. Nothing is provisioned."""
 
     name, account = _NAME, _ACCOUNT

@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, merge, pa
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NODES, PODS
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import Condition, with_condition
@@ -28,7 +28,7 @@ _ORPHANED: Final = {
 }
 
 
-class PodGarbage(Watching):
+class PodGarbage(ResourceWatcher):
     """Waits a while for a missing node, then removes its pods at once."""
 
     name = "pod-garbage-collector-controller"

@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import Clock, moment
@@ -21,7 +21,7 @@ _HOUR: Final = 3600.0
 _DAY: Final = 24 * _HOUR
 
 
-class RequestCleaning(Watching):
+class RequestCleaning(ResourceWatcher):
     """An hour after a request was issued, denied or failed; a day after it was made if nobody judged it."""
 
     name = "certificatesigningrequest-cleaner-controller"

@@ -9,14 +9,14 @@ from simkit.engine.controllers.client_requests import create, expect, keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.names import Key
 
 _DEFAULT: Final = "default"
 
 
-class ServiceAccountsController(Watching):
+class ServiceAccountsController(ResourceWatcher):
     """Makes the account where it is missing, also after somebody deleted it."""
 
     name = "serviceaccount-controller"

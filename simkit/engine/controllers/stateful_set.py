@@ -16,7 +16,7 @@ from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.stateful_set_claims import StatefulSetClaims, own_volumes, stale
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, template_of
@@ -65,7 +65,7 @@ class _Scene:
         return found
 
 
-class StatefulSetController(Watching):
+class StatefulSetController(ResourceWatcher):
     """One step at a time where pods are in order, all at once where they are parallel."""
 
     name = account = "statefulset-controller"

@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CLAIMS, PODS, VOLUMES
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.domain import label
@@ -20,7 +20,7 @@ _CLAIM: Final = label("pvc-protection")
 _VOLUME: Final = label("pv-protection")
 
 
-class PVCProtectionController(Watching):
+class PVCProtectionController(ResourceWatcher):
     """A claim is used by pods that are on a node and have not ended."""
 
     name = "persistentvolumeclaim-protection-controller"
@@ -47,7 +47,7 @@ class PVCProtectionController(Watching):
         _keep(client, CLAIMS, claim, _CLAIM, held=used or not is_terminating(claim))
 
 
-class PVProtectionController(Watching):
+class PVProtectionController(ResourceWatcher):
     """A volume is used as long as it is bound to a claim."""
 
     name = "persistentvolume-protection-controller"

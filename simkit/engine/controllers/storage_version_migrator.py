@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import api_group
@@ -25,7 +25,7 @@ _MOVED_ON: Final = (404, 409)
 _OVER: Final = ("Succeeded", "Failed")
 
 
-class StorageVersionMigrator(Watching):
+class StorageVersionMigrator(ResourceWatcher):
     """Writes every object as it is, which makes the server store it in the version that it stores now."""
 
     name = account = "storage-version-migrator-controller"

@@ -11,7 +11,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import NODES, PODS
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import Watching
+from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import endured
 from simkit.logic.workloads.status_conditions import with_condition
@@ -22,7 +22,7 @@ from simkit.meta.objects import Object, at, name_of, namespace_of
 _REASON = "DeletionByTaintManager"
 
 
-class TaintEvictionController(Watching):
+class TaintEvictionController(ResourceWatcher):
     """Looks at a pod when it or the taints of its node change, and when the time that it endures them is over."""
 
     name = "taint-eviction-controller"

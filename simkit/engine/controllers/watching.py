@@ -8,7 +8,7 @@ from simkit.engine.seams import Change
 from simkit.meta.names import GroupResource
 
 
-class Watching:
+class ResourceWatcher:
     """Concerned by changes of some resources."""
 
     def __init__(self, *resources: GroupResource) -> None:
