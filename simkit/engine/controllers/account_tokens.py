@@ -11,7 +11,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, remove, r
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SECRETS, SERVICE_ACCOUNTS
 from simkit.engine.controllers.lister import Lister, uid_of
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.domain import label
 from simkit.meta.names import Key

@@ -9,8 +9,8 @@ from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
 from simkit.engine.controllers.lister import Lister
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.signing import KUBELET_CLIENT, common_name, kubelet_client, parsed_request
-from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.domain import AUTHORIZATION_GROUP, CERTIFICATES_GROUP
 from simkit.meta.message import Request

@@ -15,7 +15,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, remove, r
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, SECRETS
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock
 from simkit.meta.domain import LABEL_DOMAIN, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE

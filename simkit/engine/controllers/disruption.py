@@ -11,7 +11,7 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.expected_pods import SCALED, ExpectedPods, Unknowable
 from simkit.engine.controllers.kinds import BUDGETS, PODS
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.kinds.parts.selector_text import selector_structure
 from simkit.logic.workloads.budgets import guarding, with_allowed, with_failure

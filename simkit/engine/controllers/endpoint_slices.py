@@ -10,8 +10,8 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.endpoints import services_of
 from simkit.engine.controllers.kinds import NODES, PODS, SERVICES, SLICES
 from simkit.engine.controllers.lister import Lister, is_terminating
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.slice_reconciler import Group, SliceReconciler, slices_of
-from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.backends import Backend

@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import create, expect, keys_of, r
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import ENDPOINTS, PODS, SERVICES
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.backends import Backend

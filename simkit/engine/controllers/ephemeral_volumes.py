@@ -9,7 +9,7 @@ from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.kinds import CLAIMS, PODS
 from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import owner_reference
 from simkit.meta.clock import Clock

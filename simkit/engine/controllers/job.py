@@ -13,7 +13,7 @@ from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import JOBS, PODS
 from simkit.engine.controllers.lister import Lister, controller_of, is_terminating
 from simkit.engine.controllers.pod_control import PodControl
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads import indexes, jobs
 from simkit.logic.workloads.jobs import Progress

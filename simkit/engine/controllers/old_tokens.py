@@ -11,7 +11,7 @@ from simkit.engine.controllers.client_requests import delete, expect, keys_of, m
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.domain import SYSTEM_NAMESPACE, label

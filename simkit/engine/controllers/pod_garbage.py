@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import expect, keys_of, merge, pa
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NODES, PODS
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
 from simkit.logic.workloads.status_conditions import Condition, with_condition

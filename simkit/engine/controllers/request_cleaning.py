@@ -10,7 +10,7 @@ from simkit.engine.controllers.client_requests import keys_of, remove
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import SIGNING_REQUESTS
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import find
 from simkit.meta.clock import Clock, moment

@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import create, expect, keys_of, r
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import CONFIG_MAPS, NAMESPACES
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.domain import label
 from simkit.meta.names import Key

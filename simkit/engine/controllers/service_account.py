@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import create, expect, keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.engine.controllers.lister import Lister, is_terminating
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.names import Key
 

@@ -15,8 +15,8 @@ from simkit.engine.controllers.events import Events
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.stateful_set_claims import StatefulSetClaims, own_volumes, stale
-from simkit.engine.controllers.watching import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod_of
 from simkit.logic.workloads.revisions import POD_HASH, template_of

@@ -9,7 +9,7 @@ from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
 from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.lister import Lister
-from simkit.engine.controllers.watching import ResourceWatcher
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock, timestamp
 from simkit.meta.domain import api_group
