@@ -46,9 +46,9 @@ from simkit.engine.admission.storage_object_in_use_protection import StorageObje
 from simkit.engine.admission.taint_nodes_by_condition import TaintNodesByCondition
 from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, ValidatingAdmissionWebhook
 from simkit.engine.admission.webhook_call import Caller
-from simkit.engine.outside.call import Caller as EndpointCaller
-from simkit.engine.outside.call import CallFailed, Poster
-from simkit.engine.outside.gateway import Gateway
+from simkit.engine.egress.call import Caller as EndpointCaller
+from simkit.engine.egress.call import CallFailed, Poster
+from simkit.engine.egress.gateway import Gateway
 from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError

@@ -67,8 +67,8 @@ def test_stores_are_private_from_the_beginning(tmp_path: Path) -> None:
 def test_credentials_show_in_no_repr() -> None:
     """What holds a secret does not print it."""
     from simkit.engine.aggregation.forward import Proxy
-    from simkit.engine.outside.address import Peer
-    from simkit.engine.outside.clientfile import Endpoint
+    from simkit.engine.egress.address import Peer
+    from simkit.engine.egress.clientfile import Endpoint
 
     things: list[object] = [
         Endpoint("https://x", key=HIDDEN.encode(), token=HIDDEN, password=HIDDEN),

@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.asked import PODS, WRITES, refusal, written
-from simkit.engine.outside.call import CallFailed, Poster, insist, review_status
+from simkit.engine.egress.call import CallFailed, Poster, insist, review_status
 from simkit.engine.seams import Operation, Review
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group

@@ -15,9 +15,9 @@ from simkit.engine.admission.webhook_review import (
     request_of,
     version_for,
 )
-from simkit.engine.outside.address import Unreachable
-from simkit.engine.outside.gateway import Function, Gateway, Uncalled
-from simkit.engine.outside.webhook import BadReview, address, check_types, post, review
+from simkit.engine.egress.address import Unreachable
+from simkit.engine.egress.gateway import Function, Gateway, Uncalled
+from simkit.engine.egress.webhook import BadReview, address, check_types, post, review
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupResource

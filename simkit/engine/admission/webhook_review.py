@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.webhook_hooks import Hook
-from simkit.engine.outside.webhook import Fields
+from simkit.engine.egress.webhook import Fields
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError

@@ -12,8 +12,8 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from simkit.engine.aggregation.stream import RemoteStream
-from simkit.engine.outside.address import Peer, Unreachable
-from simkit.engine.outside.gateway import Gateway, Uncalled
+from simkit.engine.egress.address import Peer, Unreachable
+from simkit.engine.egress.gateway import Gateway, Uncalled
 from simkit.engine.pipeline.api_services import Registration
 from simkit.engine.pipeline.request_context import RequestContext as Asked
 from simkit.meta.errors import PlainError
@@ -22,7 +22,7 @@ from simkit.meta.message import Request, Response
 from simkit.meta.objects import at
 
 if TYPE_CHECKING:
-    from simkit.engine.outside.peer import Exchange
+    from simkit.engine.egress.peer import Exchange
 
 AGGREGATOR: Final = Identity("system:kube-aggregator", (MASTERS,))
 """Who asks for what a backing server says of itself."""
@@ -122,7 +122,7 @@ class Forwarder:
         return _response(answer)
 
     def _send(self, peer: Peer, exchange: Asked) -> Exchange:
-        from simkit.engine.outside.peer import send
+        from simkit.engine.egress.peer import send
 
         request = exchange.request
         headers = [("Host", peer.name), *_passed(request), *_identity(exchange.actor())]
@@ -149,7 +149,7 @@ class Forwarder:
         return ""
 
     def _asked(self, peer: Peer, path: str, *, accept: str = "application/json") -> tuple[int, bytes, str]:
-        from simkit.engine.outside.peer import fetch
+        from simkit.engine.egress.peer import fetch
 
         headers = {"Host": peer.name, "Accept": accept, **dict(_identity(AGGREGATOR))}
         return fetch(peer, "GET", path, headers, timeout=_PROBING)
@@ -258,7 +258,7 @@ def _response(exchange: Exchange) -> Response:
         raise PlainError(502, _REDIRECTED, _PLAIN)
     if answer.length is None or answer.length > _WHOLE:
         return Response(answer.status, b"", media, headers, RemoteStream(exchange))
-    from simkit.engine.outside.peer import whole
+    from simkit.engine.egress.peer import whole
 
     try:
         content = whole(exchange, timeout=_PATIENCE, most=_WHOLE)

@@ -7,10 +7,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.outside.address import Unreachable
+from simkit.engine.egress.address import Unreachable
 
 if TYPE_CHECKING:
-    from simkit.engine.outside.peer import Exchange
+    from simkit.engine.egress.peer import Exchange
 
 CHUNK: Final = 64 * 1024
 MOST_WAITING: Final = 64

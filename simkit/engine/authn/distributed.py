@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from simkit.engine.authn.claimmapping import Unacceptable
-from simkit.engine.outside.call import CallFailed
+from simkit.engine.egress.call import CallFailed
 
 NAMES, SOURCES = "_claim_names", "_claim_sources"
 _LARGEST: Final = 1024 * 1024

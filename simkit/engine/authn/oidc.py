@@ -11,8 +11,8 @@ import orjson
 
 from simkit.engine.authn.claimmapping import ClaimMapping, Unacceptable
 from simkit.engine.authn.distributed import Ask, Distributed
-from simkit.engine.outside.call import Caller, CallFailed
-from simkit.engine.outside.clientfile import Endpoint
+from simkit.engine.egress.call import Caller, CallFailed
+from simkit.engine.egress.clientfile import Endpoint
 from simkit.meta.clock import Clock
 from simkit.meta.errors import unauthorized
 from simkit.meta.identity import Identity

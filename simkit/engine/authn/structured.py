@@ -14,8 +14,8 @@ from simkit.engine.authn.claimexpressions import BadExpression, Expression
 from simkit.engine.authn.claimmapping import ClaimMapping, ClaimRule, Source, UserRule
 from simkit.engine.authn.jwk import ALGORITHMS
 from simkit.engine.authn.oidc import Provider, ProviderTokens, over_https
-from simkit.engine.outside import configfile
-from simkit.engine.outside.watchedfile import Counters, WatchedFile
+from simkit.engine.egress import configfile
+from simkit.engine.egress.watchedfile import Counters, WatchedFile
 from simkit.meta.clock import Clock
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
 from simkit.meta.errors import StatusError

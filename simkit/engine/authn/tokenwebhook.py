@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import orjson
 
 from simkit.engine.authn.verified import Verified
-from simkit.engine.outside.call import CallFailed, Poster, insist, review_status
+from simkit.engine.egress.call import CallFailed, Poster, insist, review_status
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.errors import unauthorized

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from simkit.engine.authz.conditions import MatchConditions, compiled
-from simkit.engine.outside import configfile
+from simkit.engine.egress import configfile
 from simkit.meta.duration import seconds, written
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported

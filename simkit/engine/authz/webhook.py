@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol
 import orjson
 
 from simkit.engine.authz.conditions import ConditionsFailed
-from simkit.engine.outside.call import CallFailed, Poster, insist, review_status
+from simkit.engine.egress.call import CallFailed, Poster, insist, review_status
 from simkit.engine.seams import RuleList
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
 from simkit.meta.clock import Clock

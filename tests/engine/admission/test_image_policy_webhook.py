@@ -11,7 +11,7 @@ import pytest
 
 import simkit
 from simkit.engine.admission.image_policy_webhook import ImagePolicy, ImagePolicyWebhook
-from simkit.engine.outside.call import CallFailed
+from simkit.engine.egress.call import CallFailed
 from simkit.meta.errors import SimkitError, StatusError
 from tests.engine.admission.objects import container, obj, pod, refusal
 from tests.engine.outside.service import Service, serving

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from simkit.engine.authn.jwk import ALGORITHMS, BadKeySet, read_key_set
 from simkit.engine.authn.oidc import Provider, over_https
 from simkit.engine.authn.oidcflags import Flags, tokens_by_flags
-from simkit.engine.outside.call import CallFailed
+from simkit.engine.egress.call import CallFailed
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from tests.engine.authn.providers import CURVE_KEY, RSA_KEY, Issuer, published, who

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
+from simkit.engine.egress.call import Caller, CallFailed
+from simkit.engine.egress.clientfile import read
 from simkit.engine.http.signing import make_authority
-from simkit.engine.outside.call import Caller, CallFailed
-from simkit.engine.outside.clientfile import read
 from simkit.meta.errors import SimkitError
 from tests.engine.outside.service import SPAN, serving
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from simkit.engine.egress.address import Peer, Unreachable
+from simkit.engine.egress.gateway import Gateway, Uncalled
+from simkit.engine.egress.peer import fetch, send, whole
 from simkit.engine.http.signing import make_authority
-from simkit.engine.outside.address import Peer, Unreachable
-from simkit.engine.outside.gateway import Gateway, Uncalled
-from simkit.engine.outside.peer import fetch, send, whole
 from simkit.meta.errors import SimkitError
 from tests.engine.outside.service import SPAN, serving
 

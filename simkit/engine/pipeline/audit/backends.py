@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 import orjson
 
-from simkit.engine.outside.call import Caller, CallFailed
+from simkit.engine.egress.call import Caller, CallFailed
 from simkit.engine.pipeline.audit.event_format import LINES, Event, fitted
 from simkit.engine.pipeline.audit.policy import AUDIT_GROUP
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from simkit.engine.outside.address import Peer, Unreachable
+from simkit.engine.egress.address import Peer, Unreachable
 
 _UNKNOWN_AUTHORITY: Final = frozenset({2, 18, 19, 20, 21})
 """OpenSSL's numbers for chains that lead to no trusted authority."""

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from simkit.engine.outside.clientfile import Endpoint
+from simkit.engine.egress.clientfile import Endpoint
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
@@ -120,14 +120,14 @@ class Caller:
         return content
 
     def _connection(self) -> HTTPConnection:
-        from simkit.engine.outside.connection import connection
+        from simkit.engine.egress.connection import connection
 
         return connection(self._parts, self._context, self.endpoint.server_name, self.timeout)
 
     @cached_property
     def _context(self) -> SSLContext | None:
         """Trust in the endpoint's authorities, or in the machine's; made at the first call."""
-        from simkit.engine.outside.connection import trusting
+        from simkit.engine.egress.connection import trusting
 
         return trusting(self.endpoint) if self._parts.scheme == "https" else None
 

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from simkit.engine.outside.address import Peer, Unreachable
-from simkit.engine.outside.gateway import Gateway
+from simkit.engine.egress.address import Peer, Unreachable
+from simkit.engine.egress.gateway import Gateway
 from simkit.meta.jsonread import go_kind
 
 _HEADERS: Final = {
@@ -66,7 +66,7 @@ def post(gateway: Gateway, client: Mapping[str, Any], body: bytes, seconds: int,
     Unreachable
         Where there is no answer, or one that is no success; redirects are not followed.
     """
-    from simkit.engine.outside.peer import fetch
+    from simkit.engine.egress.peer import fetch
 
     url = f"{address(client)}?timeout={seconds}s"
     parts = urlsplit(url)
