@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simkit.cluster.admit import Admitted
     from simkit.cluster.history import History
     from simkit.cluster.trial import Trial
-    from simkit.engine.egress.gateway import Converting, Function, Gateway
+    from simkit.engine.egress.policy import Converting, Function, Gateway
     from simkit.engine.http.server import Server
     from simkit.snapshot.dump import Dump
     from simkit.snapshot.sources import Source

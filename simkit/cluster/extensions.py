@@ -18,7 +18,7 @@ from simkit.engine.controllers.apiservices import Availability, CustomRegistrati
 from simkit.engine.controllers.controller_manager import Controller
 from simkit.engine.controllers.served_version import with_served_version
 from simkit.engine.egress.conversion import Conversions
-from simkit.engine.egress.gateway import Gateway
+from simkit.engine.egress.policy import Gateway
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import travel
 from simkit.engine.pipeline.request_info import parse_request_info

@@ -48,7 +48,7 @@ from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, V
 from simkit.engine.admission.webhook_call import Caller
 from simkit.engine.egress.call import Caller as EndpointCaller
 from simkit.engine.egress.call import CallFailed, Poster
-from simkit.engine.egress.gateway import Gateway
+from simkit.engine.egress.policy import Gateway
 from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError

@@ -16,7 +16,7 @@ from simkit.engine.admission.webhook_review import (
     version_for,
 )
 from simkit.engine.egress.address import Unreachable
-from simkit.engine.egress.gateway import Function, Gateway, Uncalled
+from simkit.engine.egress.policy import Function, Gateway, Uncalled
 from simkit.engine.egress.webhook import BadReview, address, check_types, post, review
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.errors import bad_request

@@ -13,7 +13,7 @@ import orjson
 
 from simkit.engine.aggregation.stream import RemoteStream
 from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.gateway import Gateway, Uncalled
+from simkit.engine.egress.policy import Gateway, Uncalled
 from simkit.engine.pipeline.api_services import Registration
 from simkit.engine.pipeline.request_context import RequestContext as Asked
 from simkit.meta.errors import PlainError

@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.egress.address import Unreachable
-from simkit.engine.egress.gateway import Converting, Gateway, Uncalled
+from simkit.engine.egress.policy import Converting, Gateway, Uncalled
 from simkit.engine.egress.webhook import BadReview, Fields, IsService, address, check_types, post, review
 from simkit.kinds.apiextensions.converting import ConversionFailed, kind_text
 from simkit.kinds.apiextensions.definition import Definition

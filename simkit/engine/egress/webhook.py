@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.gateway import Gateway
+from simkit.engine.egress.policy import Gateway
 from simkit.meta.jsonread import go_kind
 
 _HEADERS: Final = {

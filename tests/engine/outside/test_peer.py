@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.gateway import Gateway, Uncalled
 from simkit.engine.egress.peer import fetch, send, whole
+from simkit.engine.egress.policy import Gateway, Uncalled
 from simkit.engine.http.signing import make_authority
 from simkit.meta.errors import SimkitError
 from tests.engine.outside.service import SPAN, serving
