@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simkit.cluster.admit import Admitted
     from simkit.cluster.history import History
     from simkit.cluster.trial import Trial
-    from simkit.engine.egress.policy import Converting, Function, Gateway
+    from simkit.engine.egress.policy import Converting, EgressPolicy, Function
     from simkit.engine.http.server import Server
     from simkit.snapshot.dump import Dump
     from simkit.snapshot.sources import Source
@@ -243,7 +243,7 @@ class Cluster(Questions):
     # What is outside: webhooks, and servers behind registered group versions
 
     @property
-    def gateway(self) -> Gateway:
+    def gateway(self) -> EgressPolicy:
         """The door to the outside: ``gateway.allowed`` opens it, ``gateway.services`` says where services are."""
         return self._made.extensions.gateway
 

@@ -18,7 +18,7 @@ from simkit.engine.controllers.apiservices import Availability, CustomRegistrati
 from simkit.engine.controllers.controller_manager import Controller
 from simkit.engine.controllers.served_version import with_served_version
 from simkit.engine.egress.conversion import Conversions
-from simkit.engine.egress.policy import Gateway
+from simkit.engine.egress.policy import EgressPolicy
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import travel
 from simkit.engine.pipeline.request_info import parse_request_info
@@ -76,11 +76,11 @@ class Extensions:
         self,
         store: Store,
         *,
-        gateway: Gateway | None = None,
+        gateway: EgressPolicy | None = None,
         policies: PolicyIndex | None = None,
         proxy: ProxyIdentity | None = None,
     ) -> None:
-        self.gateway = gateway or Gateway()
+        self.gateway = gateway or EgressPolicy()
         self.policies = policies or PolicyIndex(store)
         self.hooks = HookIndex(store)
         self.proxy = proxy or ProxyIdentity()
@@ -91,7 +91,7 @@ class Extensions:
     def of(cls, options: Options, store: Store, *, calls: bool = True) -> Extensions:
         """Those of a new server; ``calls`` says whether connections to the outside may be opened."""
         proxy = ProxyIdentity(options.proxy_client_cert_file, options.proxy_client_key_file)
-        return cls(store, gateway=Gateway(allowed=calls, services=options.services), proxy=proxy)
+        return cls(store, gateway=EgressPolicy(allowed=calls, services=options.services), proxy=proxy)
 
     def fork(self, store: Store) -> Extensions:
         """The same over a fork of the store, its door closed."""

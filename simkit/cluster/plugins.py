@@ -48,7 +48,7 @@ from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, V
 from simkit.engine.admission.webhook_call import Caller
 from simkit.engine.egress.call import Caller as EndpointCaller
 from simkit.engine.egress.call import CallFailed, Poster
-from simkit.engine.egress.policy import Gateway
+from simkit.engine.egress.policy import EgressPolicy
 from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
@@ -123,7 +123,7 @@ def _validating_webhooks(needs: Needs) -> Plugin:
 class _Behind:
     """A service behind the door to the outside."""
 
-    def __init__(self, gateway: Gateway, caller: Poster) -> None:
+    def __init__(self, gateway: EgressPolicy, caller: Poster) -> None:
         self._gateway, self._caller = gateway, caller
 
     def post(self, body: bytes) -> bytes:

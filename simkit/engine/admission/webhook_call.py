@@ -16,7 +16,7 @@ from simkit.engine.admission.webhook_review import (
     version_for,
 )
 from simkit.engine.egress.address import Unreachable
-from simkit.engine.egress.policy import Function, Gateway, Uncalled
+from simkit.engine.egress.policy import EgressPolicy, Function, Uncalled
 from simkit.engine.egress.webhook import BadReview, address, check_types, post, review
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.errors import bad_request
@@ -45,7 +45,7 @@ class Caller:
         What is stored, for the objects in the versions that webhooks want, and for services.
     """
 
-    def __init__(self, gateway: Gateway, reader: ClusterReader) -> None:
+    def __init__(self, gateway: EgressPolicy, reader: ClusterReader) -> None:
         self._gateway, self._reader = gateway, reader
 
     def ask(

@@ -13,7 +13,7 @@ import orjson
 
 from simkit.engine.aggregation.stream import RemoteStream
 from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.policy import Gateway, Uncalled
+from simkit.engine.egress.policy import EgressPolicy, Uncalled
 from simkit.engine.pipeline.api_services import Registration
 from simkit.engine.pipeline.request_context import RequestContext as Asked
 from simkit.meta.errors import PlainError
@@ -83,7 +83,7 @@ class Forwarder:
         Gives the certificate to prove who is calling; asked when the first call is made.
     """
 
-    def __init__(self, gateway: Gateway, proxy: Callable[[], Proxy]) -> None:
+    def __init__(self, gateway: EgressPolicy, proxy: Callable[[], Proxy]) -> None:
         self._gateway, self._proxy = gateway, proxy
         self._remembered: dict[tuple[str, str], tuple[float, Any]] = {}
 

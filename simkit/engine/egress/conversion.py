@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.egress.address import Unreachable
-from simkit.engine.egress.policy import Converting, Gateway, Uncalled
+from simkit.engine.egress.policy import Converting, EgressPolicy, Uncalled
 from simkit.engine.egress.webhook import BadReview, Fields, IsService, address, check_types, post, review
 from simkit.kinds.apiextensions.converting import ConversionFailed, kind_text
 from simkit.kinds.apiextensions.definition import Definition
@@ -41,7 +41,7 @@ class Conversions:
         Makes the uid of a review.
     """
 
-    def __init__(self, gateway: Gateway, is_service: IsService, uid: Callable[[], str]) -> None:
+    def __init__(self, gateway: EgressPolicy, is_service: IsService, uid: Callable[[], str]) -> None:
         self._gateway, self._is_service, self._uid = gateway, is_service, uid
 
     def __call__(self, definition: Definition, objects: Sequence[Object], api_version: str) -> Sequence[Any] | None:

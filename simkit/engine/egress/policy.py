@@ -26,7 +26,7 @@ class Uncalled:
     about: str
 
 
-class Gateway:
+class EgressPolicy:
     """The door of one server to what is outside of its process.
 
     Parameters
@@ -63,9 +63,11 @@ class Gateway:
     def __repr__(self) -> str:
         return f"<Gateway, {'open' if self.allowed else 'closed'}, {len(self.uncalled)} calls not made>"
 
-    def fork(self) -> Gateway:
+    def fork(self) -> EgressPolicy:
         """The door of a fork: closed until it is opened."""
-        return Gateway(allowed=False, services=self.services, functions=self.functions, conversions=self.conversions)
+        return EgressPolicy(
+            allowed=False, services=self.services, functions=self.functions, conversions=self.conversions
+        )
 
     def note(self, call: Uncalled) -> None:
         """Keep in mind that a call was not made."""
@@ -77,7 +79,7 @@ class Gateway:
 
         Examples
         --------
-        >>> Gateway(services={"ops/hook": "127.0.0.1:8443"}).address("ops", "hook", 443)
+        >>> EgressPolicy(services={"ops/hook": "127.0.0.1:8443"}).address("ops", "hook", 443)
         ('127.0.0.1', 8443)
         """
         where = f"{namespace}/{name}"

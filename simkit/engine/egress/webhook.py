@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.policy import Gateway
+from simkit.engine.egress.policy import EgressPolicy
 from simkit.meta.jsonread import go_kind
 
 _HEADERS: Final = {
@@ -51,7 +51,7 @@ def address(client: Mapping[str, Any]) -> str:
     return f"https://{where}/{path}" if path else f"https://{where}"
 
 
-def post(gateway: Gateway, client: Mapping[str, Any], body: bytes, seconds: int, is_service: IsService) -> bytes:
+def post(gateway: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds: int, is_service: IsService) -> bytes:
     """What a webhook answers to a review.
 
     Parameters
@@ -82,7 +82,7 @@ def post(gateway: Gateway, client: Mapping[str, Any], body: bytes, seconds: int,
     return content
 
 
-def _peer(gateway: Gateway, client: Mapping[str, Any], is_service: IsService) -> Peer:
+def _peer(gateway: EgressPolicy, client: Mapping[str, Any], is_service: IsService) -> Peer:
     authorities = _decoded(client.get("caBundle") or "")
     service = client.get("service")
     if service is None:

@@ -13,7 +13,7 @@ import pytest
 
 from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.peer import fetch, send, whole
-from simkit.engine.egress.policy import Gateway, Uncalled
+from simkit.engine.egress.policy import EgressPolicy, Uncalled
 from simkit.engine.http.signing import make_authority
 from simkit.meta.errors import SimkitError
 from tests.engine.outside.service import SPAN, serving
@@ -128,12 +128,12 @@ def _promise(listener: socket.socket, context: ssl.SSLContext) -> None:
 def test_addresses_that_are_none(address: str) -> None:
     """An address needs a host and a port."""
     with pytest.raises(SimkitError, match="is no host:port"):
-        Gateway(services={"a/b": address}).address("a", "b", 443)
+        EgressPolicy(services={"a/b": address}).address("a", "b", 443)
 
 
 def test_a_port_may_have_an_address_of_its_own() -> None:
     """The entry with the port wins over the one without."""
-    gateway = Gateway(services={"a/b": "one:1", "a/b:8443": "https://two:2"})
+    gateway = EgressPolicy(services={"a/b": "one:1", "a/b:8443": "https://two:2"})
     assert gateway.address("a", "b", 443) == ("one", 1)
     assert gateway.address("a", "b", 8443) == ("two", 2)
     assert gateway.address("a", "c", 443) is None
@@ -141,7 +141,7 @@ def test_a_port_may_have_an_address_of_its_own() -> None:
 
 def test_a_fork_starts_closed_and_with_a_clean_slate() -> None:
     """Functions and addresses are taken over, notes are not."""
-    gateway = Gateway(services={"a/b": "one:1"}, functions={"w": lambda _: None})
+    gateway = EgressPolicy(services={"a/b": "one:1"}, functions={"w": lambda _: None})
     gateway.note(Uncalled("webhook", "w", "https://x", "CREATE pods a/b"))
     fork = gateway.fork()
     assert (fork.allowed, fork.uncalled, fork.services, list(fork.functions)) == (False, [], gateway.services, ["w"])
