@@ -243,9 +243,9 @@ class Cluster(Questions):
     # What is outside: webhooks, and servers behind registered group versions
 
     @property
-    def gateway(self) -> EgressPolicy:
-        """The door to the outside: ``gateway.allowed`` opens it, ``gateway.services`` says where services are."""
-        return self._made.extensions.gateway
+    def egress(self) -> EgressPolicy:
+        """The door to the outside: ``egress.allowed`` opens it, ``egress.services`` says where services are."""
+        return self._made.extensions.egress
 
     @property
     def proxy_authority(self) -> bytes:
@@ -258,7 +258,7 @@ class Cluster(Questions):
         It gets a copy of the admission request. None or True let the write pass, False or a text refuse it; a mapping
         is a response as webhooks give it, or the changed object.
         """
-        self.gateway.functions[name] = function
+        self.egress.functions[name] = function
 
     def conversion(self, definition: str, function: Converting) -> None:
         """Let a function of this process stand in for the conversion webhook of a CustomResourceDefinition.
@@ -266,13 +266,13 @@ class Cluster(Questions):
         It gets a copy of an object and the apiVersion that is wanted (``example.com/v2``), and gives back the object
         in that version; a text says why it cannot. It is called in this cluster and its forks.
         """
-        self.gateway.conversions[definition] = function
+        self.egress.conversions[definition] = function
 
     def uncalled_webhooks(self) -> DataFrame:
         """Calls to webhooks and backing servers that were not made because the door is closed."""
         from simkit.analysis.policies import uncalled
 
-        return uncalled(self.gateway.uncalled)
+        return uncalled(self.egress.uncalled)
 
     @contextmanager
     def what_if(self) -> Iterator[Trial]:

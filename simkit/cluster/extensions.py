@@ -62,7 +62,7 @@ class Extensions:
 
     Attributes
     ----------
-    gateway
+    egress
         The door to what is outside of the process.
     policies
         The compiled admission policies.
@@ -76,38 +76,38 @@ class Extensions:
         self,
         store: Store,
         *,
-        gateway: EgressPolicy | None = None,
+        egress: EgressPolicy | None = None,
         policies: PolicyIndex | None = None,
         proxy: ProxyIdentity | None = None,
     ) -> None:
-        self.gateway = gateway or EgressPolicy()
+        self.egress = egress or EgressPolicy()
         self.policies = policies or PolicyIndex(store)
         self.hooks = HookIndex(store)
         self.proxy = proxy or ProxyIdentity()
-        self.forwarder = Forwarder(self.gateway, lambda: self.proxy.made)
+        self.forwarder = Forwarder(self.egress, lambda: self.proxy.made)
         self._store = store
 
     @classmethod
     def of(cls, options: Options, store: Store, *, calls: bool = True) -> Extensions:
         """Those of a new server; ``calls`` says whether connections to the outside may be opened."""
         proxy = ProxyIdentity(options.proxy_client_cert_file, options.proxy_client_key_file)
-        return cls(store, gateway=EgressPolicy(allowed=calls, services=options.services), proxy=proxy)
+        return cls(store, egress=EgressPolicy(allowed=calls, services=options.services), proxy=proxy)
 
     def fork(self, store: Store) -> Extensions:
         """The same over a fork of the store, its door closed."""
-        return Extensions(store, gateway=self.gateway.fork(), policies=self.policies.fork(store), proxy=self.proxy)
+        return Extensions(store, egress=self.egress.fork(), policies=self.policies.fork(store), proxy=self.proxy)
 
     def conversions(self, chance: NameSource) -> Conversions:
         """Asks the webhooks that convert custom resources."""
         return Conversions(
-            self.gateway,
+            self.egress,
             lambda namespace, name: self._store.get(Key(_SERVICES, namespace, name)) is not None,
             chance.uid,
         )
 
     def calls_webhooks(self, request: Request, reader: LiveClusterReader) -> bool:
         """Whether a write may have to wait for a webhook outside of this process."""
-        if not self.gateway.allowed or not self.hooks.any():
+        if not self.egress.allowed or not self.hooks.any():
             return False
         target = parse_request_info(request.method, request.path, request.query)
         resource = GroupVersionResource(target.group, target.version, target.resource)
@@ -115,11 +115,11 @@ class Extensions:
 
     def upkeep(self, catalogue: Callable[[], Catalogue], clock: Clock) -> list[Controller]:
         """The controllers that belong to the server itself: no flag turns them off."""
-        gateway = self.gateway
+        egress = self.egress
         availability = Availability(
             self.forwarder.probe,
-            lambda found: found.service is not None and gateway.address(*found.service) is not None,
-            lambda: gateway.allowed,
+            lambda found: found.service is not None and egress.address(*found.service) is not None,
+            lambda: egress.allowed,
             clock,
         )
         return [CustomRegistration(catalogue), availability]

@@ -111,20 +111,20 @@ def _owner_references(needs: Needs) -> Plugin:
 
 
 def _mutating_webhooks(needs: Needs) -> Plugin:
-    caller = Caller(needs.extensions.gateway, needs.reader)
+    caller = Caller(needs.extensions.egress, needs.reader)
     return MutatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.chance, needs.restore)
 
 
 def _validating_webhooks(needs: Needs) -> Plugin:
-    caller = Caller(needs.extensions.gateway, needs.reader)
+    caller = Caller(needs.extensions.egress, needs.reader)
     return ValidatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.chance)
 
 
 class _Behind:
     """A service behind the door to the outside."""
 
-    def __init__(self, gateway: EgressPolicy, caller: Poster) -> None:
-        self._gateway, self._caller = gateway, caller
+    def __init__(self, egress: EgressPolicy, caller: Poster) -> None:
+        self._gateway, self._caller = egress, caller
 
     def post(self, body: bytes) -> bytes:
         if not self._gateway.allowed:
@@ -134,7 +134,7 @@ class _Behind:
 
 def _image_policy(needs: Needs) -> Plugin:
     endpoint, policy = read.image_policy(needs.of("ImagePolicyWebhook"), needs.folder)
-    return ImagePolicyWebhook(_Behind(needs.extensions.gateway, EndpointCaller(endpoint)), policy, needs.clock)
+    return ImagePolicyWebhook(_Behind(needs.extensions.egress, EndpointCaller(endpoint)), policy, needs.clock)
 
 
 PLUGINS: Final[Mapping[str, Maker]] = {

@@ -28,7 +28,7 @@ class Front:
         self.service: Service
 
     def register(self) -> None:
-        self.cluster.gateway.services["default/s"] = self.service.url.removeprefix("https://")
+        self.cluster.egress.services["default/s"] = self.service.url.removeprefix("https://")
         self.cluster.create(
             {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 443}]}}
         )

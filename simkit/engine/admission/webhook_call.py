@@ -39,14 +39,14 @@ class Caller:
 
     Parameters
     ----------
-    gateway
+    egress
         Whether they may be called, where services are, which functions stand in.
     reader
         What is stored, for the objects in the versions that webhooks want, and for services.
     """
 
-    def __init__(self, gateway: EgressPolicy, reader: ClusterReader) -> None:
-        self._gateway, self._reader = gateway, reader
+    def __init__(self, egress: EgressPolicy, reader: ClusterReader) -> None:
+        self._gateway, self._reader = egress, reader
 
     def ask(
         self, hook: Hook, attributes: AdmissionAttributes, matched: Resource, uid: str, *, mutating: bool

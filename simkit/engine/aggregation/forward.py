@@ -77,14 +77,14 @@ class Forwarder:
 
     Parameters
     ----------
-    gateway
+    egress
         Where services are, and whether they may be called at all.
     proxy
         Gives the certificate to prove who is calling; asked when the first call is made.
     """
 
-    def __init__(self, gateway: EgressPolicy, proxy: Callable[[], Proxy]) -> None:
-        self._gateway, self._proxy = gateway, proxy
+    def __init__(self, egress: EgressPolicy, proxy: Callable[[], Proxy]) -> None:
+        self._gateway, self._proxy = egress, proxy
         self._remembered: dict[tuple[str, str], tuple[float, Any]] = {}
 
     def peer(self, registration: Registration) -> Peer:

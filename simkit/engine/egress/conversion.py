@@ -33,7 +33,7 @@ class Conversions:
 
     Parameters
     ----------
-    gateway
+    egress
         Whether they may be called, where services are, which functions stand in.
     is_service
         Whether there is such a service, for the error where nobody said where it is.
@@ -41,8 +41,8 @@ class Conversions:
         Makes the uid of a review.
     """
 
-    def __init__(self, gateway: EgressPolicy, is_service: IsService, uid: Callable[[], str]) -> None:
-        self._gateway, self._is_service, self._uid = gateway, is_service, uid
+    def __init__(self, egress: EgressPolicy, is_service: IsService, uid: Callable[[], str]) -> None:
+        self._gateway, self._is_service, self._uid = egress, is_service, uid
 
     def __call__(self, definition: Definition, objects: Sequence[Object], api_version: str) -> Sequence[Any] | None:
         """The objects as the webhook converts them, unchecked; None where no call may leave the process.

@@ -51,7 +51,7 @@ def address(client: Mapping[str, Any]) -> str:
     return f"https://{where}/{path}" if path else f"https://{where}"
 
 
-def post(gateway: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds: int, is_service: IsService) -> bytes:
+def post(egress: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds: int, is_service: IsService) -> bytes:
     """What a webhook answers to a review.
 
     Parameters
@@ -73,7 +73,7 @@ def post(gateway: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds:
     headers = {**_HEADERS, "Host": parts.netloc, "Content-Length": str(len(body))}
     target = f"{parts.path or '/'}?{parts.query}"
     try:
-        peer = _peer(gateway, client, is_service)
+        peer = _peer(egress, client, is_service)
         status, content, media = fetch(peer, "POST", target, headers, body, timeout=float(seconds))
     except Unreachable as error:
         raise Unreachable(f'Post "{url}": {error}') from None
@@ -82,7 +82,7 @@ def post(gateway: EgressPolicy, client: Mapping[str, Any], body: bytes, seconds:
     return content
 
 
-def _peer(gateway: EgressPolicy, client: Mapping[str, Any], is_service: IsService) -> Peer:
+def _peer(egress: EgressPolicy, client: Mapping[str, Any], is_service: IsService) -> Peer:
     authorities = _decoded(client.get("caBundle") or "")
     service = client.get("service")
     if service is None:
@@ -90,7 +90,7 @@ def _peer(gateway: EgressPolicy, client: Mapping[str, Any], is_service: IsServic
         host = parts.hostname or ""
         return Peer(host, parts.port or 443, host, authorities)
     namespace, name, port = service.get("namespace") or "", service.get("name") or "", service.get("port") or 443
-    found = gateway.address(namespace, name, port)
+    found = egress.address(namespace, name, port)
     if found is None:
         missing = f'no endpoints available for service "{name}"'
         raise Unreachable(missing if is_service(namespace, name) else f'service "{name}" not found')

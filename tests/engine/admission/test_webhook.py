@@ -192,7 +192,7 @@ def test_certificates_are_verified(tmp_path: Path) -> None:
         cluster = made(configuration(hook(clientConfig=named)))
         missing = refusal(cluster, config_map()).message
         assert missing.endswith('Post "https://hook.ops.svc:443?timeout=2s": service "hook" not found')
-        cluster.gateway.services["ops/hook"] = service.url
+        cluster.egress.services["ops/hook"] = service.url
         assert "tls: failed to verify certificate: x509: hostname mismatch" in refusal(cluster, config_map()).message
 
 
@@ -202,7 +202,7 @@ def test_services_are_found_by_the_map(tmp_path: Path) -> None:
         client = {"service": {"namespace": "ops", "name": "hook", "path": "/a"}}
         client |= {"caBundle": hook(service)["clientConfig"]["caBundle"]}
         cluster = made(configuration(hook(clientConfig=client)))
-        cluster.gateway.services["ops/hook:443"] = service.url
+        cluster.egress.services["ops/hook:443"] = service.url
         cluster.create(config_map())
     path, headers, _ = service.requests[0]
     assert (path, headers["host"]) == ("/a?timeout=2s", "hook.ops.svc:443")
@@ -226,7 +226,7 @@ def test_the_door_of_a_fork_is_closed() -> None:
     fork.create(config_map("a"))
     calls = fork.uncalled_webhooks()
     assert list(calls.loc[0]) == ["webhook", "w.example.com", "https://127.0.0.1:1/x", "CREATE configmaps default/a"]
-    fork.gateway.allowed = True
+    fork.egress.allowed = True
     assert refusal(fork, config_map("b")).code == 500
     assert cluster.uncalled_webhooks().empty
 

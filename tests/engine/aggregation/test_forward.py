@@ -83,8 +83,8 @@ def pair(backing: tuple[Cluster, Cluster, Server, bytes]) -> Pair:
     """Forks in front of the served cluster, with their doors open."""
     front, back, server, authority = backing
     fork = front.fork()
-    fork.gateway.allowed = True
-    fork.gateway.services["default/kubernetes"] = server.url
+    fork.egress.allowed = True
+    fork.egress.services["default/kubernetes"] = server.url
     return Pair(fork, back, server, authority)
 
 
@@ -171,7 +171,7 @@ _PLAIN = "text/plain; charset=utf-8"
 def test_the_others_go_on_when_one_fails(pair: Pair) -> None:
     """A server behind that is gone is 503, discovery still lists its group, and all else is answered."""
     pair.register()
-    pair.front.gateway.services["default/kubernetes"] = "127.0.0.1:1"
+    pair.front.egress.services["default/kubernetes"] = "127.0.0.1:1"
     answer = pair.send("GET", THINGS)
     assert (answer.status, b"error trying to reach service: dial tcp" in answer.body) == (503, True)
     pair.front.settle()
@@ -243,7 +243,7 @@ def test_garbage_about_itself_spoils_nothing_else(tmp_path: Path, garbage: Any) 
     """Whatever a server behind says of its resources and types, discovery and descriptions of all else are answered."""
     with serving(tmp_path, lambda *_: (200, garbage), names=("s.default.svc",)) as service:
         front = Cluster(seed=1)
-        front.gateway.services["default/s"] = service.url.removeprefix("https://")
+        front.egress.services["default/s"] = service.url.removeprefix("https://")
         front.create(
             {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 443}]}}
         )

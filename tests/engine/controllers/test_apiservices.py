@@ -74,7 +74,7 @@ def test_why_a_service_cannot_be_used() -> None:
     cluster.apply({**header, "kind": "Endpoints", "subsets": subsets})
     cluster.settle()
     assert condition(cluster) == ("FailedDiscoveryCheck", 'no address is known for service/back in "ops"')
-    cluster.gateway.services["ops/back"] = "127.0.0.1:1"
+    cluster.egress.services["ops/back"] = "127.0.0.1:1"
     cluster.settle()
     assert condition(cluster)[1].endswith("dial tcp 127.0.0.1:1: connect: connection refused")
 

@@ -128,7 +128,7 @@ def test_a_service_is_found_by_its_address(tmp_path: Path) -> None:
         cluster.create(definition({**client(service), "url": None, **reference}))
         cluster.create(widget(size=3))
         lost = ask(cluster, "GET", f"{V2}/w")
-        cluster.gateway.services["ops/hook"] = service.url.removeprefix("https://")
+        cluster.egress.services["ops/hook"] = service.url.removeprefix("https://")
         assert ask(cluster, "GET", f"{V2}/w").object["spec"]["width"] == 3
     assert (lost.status, lost.object.get("reason")) == (500, None)
     assert lost.object["message"] == (

@@ -133,15 +133,15 @@ def test_addresses_that_are_none(address: str) -> None:
 
 def test_a_port_may_have_an_address_of_its_own() -> None:
     """The entry with the port wins over the one without."""
-    gateway = EgressPolicy(services={"a/b": "one:1", "a/b:8443": "https://two:2"})
-    assert gateway.address("a", "b", 443) == ("one", 1)
-    assert gateway.address("a", "b", 8443) == ("two", 2)
-    assert gateway.address("a", "c", 443) is None
+    egress = EgressPolicy(services={"a/b": "one:1", "a/b:8443": "https://two:2"})
+    assert egress.address("a", "b", 443) == ("one", 1)
+    assert egress.address("a", "b", 8443) == ("two", 2)
+    assert egress.address("a", "c", 443) is None
 
 
 def test_a_fork_starts_closed_and_with_a_clean_slate() -> None:
     """Functions and addresses are taken over, notes are not."""
-    gateway = EgressPolicy(services={"a/b": "one:1"}, functions={"w": lambda _: None})
-    gateway.note(Uncalled("webhook", "w", "https://x", "CREATE pods a/b"))
-    fork = gateway.fork()
-    assert (fork.allowed, fork.uncalled, fork.services, list(fork.functions)) == (False, [], gateway.services, ["w"])
+    egress = EgressPolicy(services={"a/b": "one:1"}, functions={"w": lambda _: None})
+    egress.note(Uncalled("webhook", "w", "https://x", "CREATE pods a/b"))
+    fork = egress.fork()
+    assert (fork.allowed, fork.uncalled, fork.services, list(fork.functions)) == (False, [], egress.services, ["w"])
