@@ -16,7 +16,7 @@ from simkit.engine.admission.webhook_review import (
     version_for,
 )
 from simkit.engine.egress.address import Unreachable
-from simkit.engine.egress.policy import EgressPolicy, Function, Uncalled
+from simkit.engine.egress.policy import EgressPolicy, Function, SkippedCall
 from simkit.engine.egress.webhook import BadReview, address, check_types, post, review
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.errors import bad_request
@@ -61,7 +61,7 @@ class Caller:
         if function is not None:
             return _asked(function, request_of(attributes, matched, self._reader, uid))
         if not self._gateway.allowed:
-            self._gateway.note(Uncalled("webhook", hook.name, address(hook.client), _shown(attributes)))
+            self._gateway.note(SkippedCall("webhook", hook.name, address(hook.client), _shown(attributes)))
             return None
         return self._call(hook, attributes, matched, uid, mutating=mutating)
 

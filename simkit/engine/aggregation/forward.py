@@ -13,7 +13,7 @@ import orjson
 
 from simkit.engine.aggregation.stream import RemoteStream
 from simkit.engine.egress.address import Peer, Unreachable
-from simkit.engine.egress.policy import EgressPolicy, Uncalled
+from simkit.engine.egress.policy import EgressPolicy, SkippedCall
 from simkit.engine.pipeline.api_services import Registration
 from simkit.engine.pipeline.request_context import RequestContext as Asked
 from simkit.meta.errors import PlainError
@@ -109,7 +109,7 @@ class Forwarder:
         if not self._gateway.allowed:
             request = exchange.request
             about = f"{request.method} {request.path}"
-            self._gateway.note(Uncalled("aggregation", registration.name, _shown(registration), about))
+            self._gateway.note(SkippedCall("aggregation", registration.name, _shown(registration), about))
             raise _unavailable()
         if not registration.available:
             raise _unavailable()

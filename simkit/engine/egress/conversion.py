@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.egress.address import Unreachable
-from simkit.engine.egress.policy import Converting, EgressPolicy, Uncalled
+from simkit.engine.egress.policy import Converting, EgressPolicy, SkippedCall
 from simkit.engine.egress.webhook import BadReview, Fields, IsService, address, check_types, post, review
 from simkit.kinds.apiextensions.converting import ConversionFailed, kind_text
 from simkit.kinds.apiextensions.definition import Definition
@@ -56,7 +56,7 @@ class Conversions:
             conversion: Mapping[str, Any] = at(definition.spec, "conversion", "webhook") or {}
             if not self._gateway.allowed:
                 target = address(conversion.get("clientConfig") or {})
-                self._gateway.note(Uncalled("conversion", definition.name, target, _shown(objects, api_version)))
+                self._gateway.note(SkippedCall("conversion", definition.name, target, _shown(objects, api_version)))
                 return None
             return self._call(conversion, objects, api_version)
         except ConversionFailed as error:

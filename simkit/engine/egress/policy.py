@@ -17,7 +17,7 @@ _MOST_NOTES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Uncalled:
+class SkippedCall:
     """A call that a server with open doors would have made: of which kind, to whom, about what."""
 
     kind: str
@@ -58,7 +58,7 @@ class EgressPolicy:
         self.services: dict[str, str] = dict(services or {})
         self.functions: dict[str, Function] = dict(functions or {})
         self.conversions: dict[str, Converting] = dict(conversions or {})
-        self.uncalled: list[Uncalled] = []
+        self.uncalled: list[SkippedCall] = []
 
     def __repr__(self) -> str:
         return f"<Gateway, {'open' if self.allowed else 'closed'}, {len(self.uncalled)} calls not made>"
@@ -69,7 +69,7 @@ class EgressPolicy:
             allowed=False, services=self.services, functions=self.functions, conversions=self.conversions
         )
 
-    def note(self, call: Uncalled) -> None:
+    def note(self, call: SkippedCall) -> None:
         """Keep in mind that a call was not made."""
         if len(self.uncalled) < _MOST_NOTES:
             self.uncalled.append(call)

@@ -13,7 +13,7 @@ import pytest
 
 from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.peer import fetch, send, whole
-from simkit.engine.egress.policy import EgressPolicy, Uncalled
+from simkit.engine.egress.policy import EgressPolicy, SkippedCall
 from simkit.engine.http.signing import make_authority
 from simkit.meta.errors import SimkitError
 from tests.engine.outside.service import SPAN, serving
@@ -142,6 +142,6 @@ def test_a_port_may_have_an_address_of_its_own() -> None:
 def test_a_fork_starts_closed_and_with_a_clean_slate() -> None:
     """Functions and addresses are taken over, notes are not."""
     egress = EgressPolicy(services={"a/b": "one:1"}, functions={"w": lambda _: None})
-    egress.note(Uncalled("webhook", "w", "https://x", "CREATE pods a/b"))
+    egress.note(SkippedCall("webhook", "w", "https://x", "CREATE pods a/b"))
     fork = egress.fork()
     assert (fork.allowed, fork.uncalled, fork.services, list(fork.functions)) == (False, [], egress.services, ["w"])
