@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simkit.cluster.admit import Admitted
     from simkit.cluster.history import History
     from simkit.cluster.trial import Trial
-    from simkit.engine.egress.policy import Converting, EgressPolicy, Function
+    from simkit.engine.egress.policy import Converting, EgressPolicy, WebhookFunction
     from simkit.engine.http.server import Server
     from simkit.snapshot.dump import Dump
     from simkit.snapshot.sources import Source
@@ -252,7 +252,7 @@ class Cluster(Questions):
         """The authority, in PEM form, that backing servers must trust to learn from this one who asks."""
         return self._made.extensions.proxy.made.authority
 
-    def webhook(self, name: str, function: Function) -> None:
+    def webhook(self, name: str, function: WebhookFunction) -> None:
         """Let a function of this process stand in for the webhook of that name, in this cluster and its forks.
 
         It gets a copy of the admission request. None or True let the write pass, False or a text refuse it; a mapping

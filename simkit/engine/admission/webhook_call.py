@@ -16,7 +16,7 @@ from simkit.engine.admission.webhook_review import (
     version_for,
 )
 from simkit.engine.egress.address import Unreachable
-from simkit.engine.egress.policy import EgressPolicy, Function, SkippedCall
+from simkit.engine.egress.policy import EgressPolicy, SkippedCall, WebhookFunction
 from simkit.engine.egress.webhook import BadReview, address, check_types, post, review
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.errors import bad_request
@@ -93,7 +93,7 @@ def _shown(attributes: AdmissionAttributes) -> str:
     return f"{attributes.operation} {resource} {place}{attributes.name}"
 
 
-def _asked(function: Function, request: dict[str, Any]) -> Answer:
+def _asked(function: WebhookFunction, request: dict[str, Any]) -> Answer:
     """What a function says: it gets a copy of the request.
 
     None or True let the write pass, False refuses it, a text refuses it with this message. A mapping with ``allowed``

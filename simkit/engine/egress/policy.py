@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from simkit.meta.errors import SimkitError
 
-Function = Callable[[dict[str, Any]], Any]
+WebhookFunction = Callable[[dict[str, Any]], Any]
 """A function that stands in for a webhook: from an admission request to what it says."""
 Converting = Callable[[dict[str, Any], str], Any]
 """A function that stands in for a conversion webhook: from an object and an apiVersion to the object in it."""
@@ -51,12 +51,12 @@ class EgressPolicy:
         *,
         allowed: bool = True,
         services: Mapping[str, str] | None = None,
-        functions: Mapping[str, Function] | None = None,
+        functions: Mapping[str, WebhookFunction] | None = None,
         conversions: Mapping[str, Converting] | None = None,
     ) -> None:
         self.allowed = allowed
         self.services: dict[str, str] = dict(services or {})
-        self.functions: dict[str, Function] = dict(functions or {})
+        self.functions: dict[str, WebhookFunction] = dict(functions or {})
         self.conversions: dict[str, Converting] = dict(conversions or {})
         self.uncalled: list[SkippedCall] = []
 
