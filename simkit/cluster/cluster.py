@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simkit.cluster.admit import Admitted
     from simkit.cluster.history import History
     from simkit.cluster.trial import Trial
-    from simkit.engine.egress.policy import Converting, EgressPolicy, WebhookFunction
+    from simkit.engine.egress.policy import ConversionFunction, EgressPolicy, WebhookFunction
     from simkit.engine.http.server import Server
     from simkit.snapshot.dump import Dump
     from simkit.snapshot.sources import Source
@@ -260,7 +260,7 @@ class Cluster(Questions):
         """
         self.egress.functions[name] = function
 
-    def conversion(self, definition: str, function: Converting) -> None:
+    def conversion(self, definition: str, function: ConversionFunction) -> None:
         """Let a function of this process stand in for the conversion webhook of a CustomResourceDefinition.
 
         It gets a copy of an object and the apiVersion that is wanted (``example.com/v2``), and gives back the object

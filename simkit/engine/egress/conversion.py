@@ -8,7 +8,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.egress.address import Unreachable
-from simkit.engine.egress.policy import Converting, EgressPolicy, SkippedCall
+from simkit.engine.egress.policy import ConversionFunction, EgressPolicy, SkippedCall
 from simkit.engine.egress.webhook import BadReview, Fields, IsService, address, check_types, post, review
 from simkit.kinds.apiextensions.converting import ConversionFailed, kind_text
 from simkit.kinds.apiextensions.definition import Definition
@@ -121,7 +121,7 @@ def _shown(objects: Sequence[Object], api_version: str) -> str:
     return f"{first.get('kind')} {place}{name_of(first)} to {api_version}"
 
 
-def _asked(function: Converting, objects: Sequence[Object], api_version: str) -> Sequence[Any]:
+def _asked(function: ConversionFunction, objects: Sequence[Object], api_version: str) -> Sequence[Any]:
     """What a function makes of copies of the objects; a text is why it fails."""
     answered = []
     for obj in objects:

@@ -11,7 +11,7 @@ from simkit.meta.errors import SimkitError
 
 WebhookFunction = Callable[[dict[str, Any]], Any]
 """A function that stands in for a webhook: from an admission request to what it says."""
-Converting = Callable[[dict[str, Any], str], Any]
+ConversionFunction = Callable[[dict[str, Any], str], Any]
 """A function that stands in for a conversion webhook: from an object and an apiVersion to the object in it."""
 _MOST_NOTES: Final = 10_000
 
@@ -52,12 +52,12 @@ class EgressPolicy:
         allowed: bool = True,
         services: Mapping[str, str] | None = None,
         functions: Mapping[str, WebhookFunction] | None = None,
-        conversions: Mapping[str, Converting] | None = None,
+        conversions: Mapping[str, ConversionFunction] | None = None,
     ) -> None:
         self.allowed = allowed
         self.services: dict[str, str] = dict(services or {})
         self.functions: dict[str, WebhookFunction] = dict(functions or {})
-        self.conversions: dict[str, Converting] = dict(conversions or {})
+        self.conversions: dict[str, ConversionFunction] = dict(conversions or {})
         self.uncalled: list[SkippedCall] = []
 
     def __repr__(self) -> str:
