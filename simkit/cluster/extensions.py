@@ -17,8 +17,8 @@ from simkit.engine.aggregation.forward import Forwarder, Proxy
 from simkit.engine.controllers.apiservices import Availability, CustomRegistration
 from simkit.engine.controllers.controller_manager import Controller
 from simkit.engine.controllers.served_version import with_served_version
-from simkit.engine.egress.conversion import Conversions
 from simkit.engine.egress.policy import EgressPolicy
+from simkit.engine.egress.webhook_converter import Conversions
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import travel
 from simkit.engine.pipeline.request_info import parse_request_info
