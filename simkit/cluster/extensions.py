@@ -18,7 +18,7 @@ from simkit.engine.controllers.apiservices import Availability, CustomRegistrati
 from simkit.engine.controllers.controller_manager import Controller
 from simkit.engine.controllers.served_version import with_served_version
 from simkit.engine.egress.policy import EgressPolicy
-from simkit.engine.egress.webhook_converter import Conversions
+from simkit.engine.egress.webhook_converter import WebhookConverter
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import travel
 from simkit.engine.pipeline.request_info import parse_request_info
@@ -97,9 +97,9 @@ class Extensions:
         """The same over a fork of the store, its door closed."""
         return Extensions(store, egress=self.egress.fork(), policies=self.policies.fork(store), proxy=self.proxy)
 
-    def conversions(self, chance: NameSource) -> Conversions:
+    def conversions(self, chance: NameSource) -> WebhookConverter:
         """Asks the webhooks that convert custom resources."""
-        return Conversions(
+        return WebhookConverter(
             self.egress,
             lambda namespace, name: self._store.get(Key(_SERVICES, namespace, name)) is not None,
             chance.uid,

@@ -28,7 +28,7 @@ _WHAT: Final = "conversion webhook for /, Kind="
 """What the real server calls the objects that it sends: a list that was not given a kind."""
 
 
-class Conversions:
+class WebhookConverter:
     """Asks the conversion webhooks of one server: a ``Conversion`` of definitions.
 
     Parameters
