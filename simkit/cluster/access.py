@@ -16,7 +16,7 @@ from simkit.engine.authz.nodegraph import NodeGraph
 from simkit.engine.authz.rbac import RoleAuthorizer
 from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, Webhook
 from simkit.engine.egress.call import Caller, CallFailed, Poster
-from simkit.engine.egress.clientfile import Endpoint, read
+from simkit.engine.egress.kubeconfig import Endpoint, read
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Clock

@@ -12,8 +12,8 @@ from simkit.engine.admission.event_rate_limit import Limit
 from simkit.engine.admission.image_policy_webhook import ImagePolicy
 from simkit.engine.admission.pod_security import Exemptions
 from simkit.engine.admission.resource_quota import Limited
-from simkit.engine.egress.clientfile import Endpoint
-from simkit.engine.egress.clientfile import read as read_endpoint
+from simkit.engine.egress.kubeconfig import Endpoint
+from simkit.engine.egress.kubeconfig import read as read_endpoint
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource

@@ -49,7 +49,7 @@ def _policy(given: Policy | str | Path) -> Policy:
 
 def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Sink]:
     from simkit.engine.egress.call import Caller
-    from simkit.engine.egress.clientfile import read
+    from simkit.engine.egress.kubeconfig import read
     from simkit.engine.pipeline.audit.backends import Lines, Posts
     from simkit.engine.pipeline.audit.rotating_file import RotatingFile
 

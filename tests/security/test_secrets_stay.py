@@ -68,7 +68,7 @@ def test_credentials_show_in_no_repr() -> None:
     """What holds a secret does not print it."""
     from simkit.engine.aggregation.forward import Proxy
     from simkit.engine.egress.address import Peer
-    from simkit.engine.egress.clientfile import Endpoint
+    from simkit.engine.egress.kubeconfig import Endpoint
 
     things: list[object] = [
         Endpoint("https://x", key=HIDDEN.encode(), token=HIDDEN, password=HIDDEN),

@@ -12,7 +12,7 @@ import orjson
 from simkit.engine.authn.claimmapping import ClaimMapping, Unacceptable
 from simkit.engine.authn.distributed import Ask, Distributed
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.clientfile import Endpoint
+from simkit.engine.egress.kubeconfig import Endpoint
 from simkit.meta.clock import Clock
 from simkit.meta.errors import unauthorized
 from simkit.meta.identity import Identity

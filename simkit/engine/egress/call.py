@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from simkit.engine.egress.clientfile import Endpoint
+from simkit.engine.egress.kubeconfig import Endpoint
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection

@@ -9,7 +9,7 @@ from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from urllib.parse import SplitResult
 
-from simkit.engine.egress.clientfile import Endpoint
+from simkit.engine.egress.kubeconfig import Endpoint
 from simkit.meta.errors import SimkitError
 
 

@@ -14,7 +14,7 @@ from simkit.engine.authn.review import TokenReviewer
 from simkit.engine.authn.structured import StructuredTokens, parse
 from simkit.engine.authn.tokenwebhook import WebhookTokens
 from simkit.engine.egress.call import Caller
-from simkit.engine.egress.clientfile import read
+from simkit.engine.egress.kubeconfig import read
 from simkit.engine.egress.watchedfile import SERVER_HASH
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.clock import SimulatedClock

@@ -11,7 +11,7 @@ import pytest
 from simkit.engine.authz.conditions import ConditionsFailed, MatchConditions, compiled
 from simkit.engine.authz.webhook import Settings, Webhook, review_of, spec_of
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.clientfile import read
+from simkit.engine.egress.kubeconfig import read
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Verdict
 from simkit.meta.clock import SimulatedClock

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.clientfile import read
+from simkit.engine.egress.kubeconfig import read
 from simkit.engine.http.signing import make_authority
 from simkit.meta.errors import SimkitError
 from tests.engine.outside.service import SPAN, serving

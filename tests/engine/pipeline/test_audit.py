@@ -14,7 +14,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.egress.call import Caller
-from simkit.engine.egress.clientfile import read
+from simkit.engine.egress.kubeconfig import read
 from simkit.engine.pipeline.audit.backends import Batched, Posts
 from simkit.engine.pipeline.audit.policy import parse
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
