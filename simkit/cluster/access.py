@@ -16,7 +16,7 @@ from simkit.engine.authz.nodegraph import NodeGraph
 from simkit.engine.authz.rbac import RoleAuthorizer
 from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, Webhook
 from simkit.engine.egress.call import Caller, CallFailed, Poster
-from simkit.engine.egress.kubeconfig import Endpoint, read
+from simkit.engine.egress.kubeconfig import ClientConfig, read
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Clock
@@ -101,7 +101,7 @@ class Access:
         poster = self._poster(lambda: read(str(options.authorization_webhook_config_file)), 30.0)
         return Webhook(poster, settings, self.clock, counters=self.metrics)
 
-    def _poster(self, endpoint: Callable[[], Endpoint], timeout: float) -> Poster:
+    def _poster(self, endpoint: Callable[[], ClientConfig], timeout: float) -> Poster:
         return _Silent() if self.forked else Caller(endpoint(), timeout)
 
     def _configured(self, content: bytes) -> Sequence[Module]:
@@ -157,7 +157,7 @@ def _check_modes(options: Options) -> None:
         raise SimkitError(f"{'; '.join(errors)} (known modes: {', '.join(MODES)})")
 
 
-def _from_inside(version: str) -> Endpoint:
+def _from_inside(version: str) -> ClientConfig:
     """The review API of the cluster in which this process runs as a pod."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
@@ -169,4 +169,4 @@ def _from_inside(version: str) -> Endpoint:
         raise SimkitError(f"unable to load in-cluster configuration: {error}") from error
     path = f"/apis/{AUTHORIZATION_GROUP}/{version}/subjectaccessreviews"
     address = f"[{host}]" if ":" in host else host
-    return Endpoint(f"https://{address}:{port}{path}", authorities, token=token)
+    return ClientConfig(f"https://{address}:{port}{path}", authorities, token=token)

@@ -12,7 +12,7 @@ from simkit.engine.admission.event_rate_limit import Limit
 from simkit.engine.admission.image_policy_webhook import ImagePolicy
 from simkit.engine.admission.pod_security import Exemptions
 from simkit.engine.admission.resource_quota import Limited
-from simkit.engine.egress.kubeconfig import Endpoint
+from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.engine.egress.kubeconfig import read as read_endpoint
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.errors import SimkitError
@@ -67,7 +67,7 @@ def limited(settings: Settings) -> list[Limited]:
     ]
 
 
-def image_policy(settings: Settings, folder: Path) -> tuple[Endpoint, ImagePolicy]:
+def image_policy(settings: Settings, folder: Path) -> tuple[ClientConfig, ImagePolicy]:
     """Where the service is that judges images, and how it is asked. Raises SimkitError where nothing is said of it."""
     said = settings.get("imagePolicy") or {}
     if not said.get("kubeConfigFile"):

@@ -10,7 +10,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.kubeconfig import Endpoint
+from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.message import Request, Response
 from tests.engine.outside.service import Service, serving
@@ -134,7 +134,7 @@ def test_redirects_are_not_followed(front: Front) -> None:
 def test_calls_follow_no_redirects(front: Front, tmp_path: Path) -> None:
     """Webhooks and identity providers are asked at the address that was given, and at no other."""
     front.status, front.service.location = 307, f"{front.service.url}/elsewhere"
-    caller = Caller(Endpoint(f"{front.service.url}/hook", front.service.authority.certificate_pem()))
+    caller = Caller(ClientConfig(f"{front.service.url}/hook", front.service.authority.certificate_pem()))
     with pytest.raises(CallFailed, match="the answer has status 307"):
         caller.post(b"{}")
     with pytest.raises(CallFailed, match="the answer has status 307"):

@@ -68,10 +68,10 @@ def test_credentials_show_in_no_repr() -> None:
     """What holds a secret does not print it."""
     from simkit.engine.aggregation.forward import Proxy
     from simkit.engine.egress.address import Peer
-    from simkit.engine.egress.kubeconfig import Endpoint
+    from simkit.engine.egress.kubeconfig import ClientConfig
 
     things: list[object] = [
-        Endpoint("https://x", key=HIDDEN.encode(), token=HIDDEN, password=HIDDEN),
+        ClientConfig("https://x", key=HIDDEN.encode(), token=HIDDEN, password=HIDDEN),
         Peer("h", 1, "n", key=HIDDEN.encode()),
         Proxy(key=HIDDEN.encode()),
         StaticTokens({HIDDEN: ANN}),

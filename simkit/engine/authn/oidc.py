@@ -12,7 +12,7 @@ import orjson
 from simkit.engine.authn.claimmapping import ClaimMapping, Unacceptable
 from simkit.engine.authn.distributed import Ask, Distributed
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.kubeconfig import Endpoint
+from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.meta.clock import Clock
 from simkit.meta.errors import unauthorized
 from simkit.meta.identity import Identity
@@ -212,6 +212,6 @@ def over_https(authorities: bytes = b"", timeout: float = 30.0) -> Fetch:
     """Gets documents over HTTPS, trusting these authorities (PEM), or the machine's."""
 
     def fetch(url: str, token: str = "") -> bytes:
-        return Caller(Endpoint(url, authorities, token=token), timeout).get()
+        return Caller(ClientConfig(url, authorities, token=token), timeout).get()
 
     return fetch

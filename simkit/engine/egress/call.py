@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from simkit.engine.egress.kubeconfig import Endpoint
+from simkit.engine.egress.kubeconfig import ClientConfig
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
@@ -80,7 +80,7 @@ class Caller:
         Seconds that connecting, and each wait for bytes, may take.
     """
 
-    def __init__(self, endpoint: Endpoint, timeout: float = 30.0) -> None:
+    def __init__(self, endpoint: ClientConfig, timeout: float = 30.0) -> None:
         self.endpoint, self.timeout = endpoint, timeout
         self._parts = urlsplit(endpoint.url)
 

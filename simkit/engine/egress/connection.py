@@ -9,7 +9,7 @@ from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from urllib.parse import SplitResult
 
-from simkit.engine.egress.kubeconfig import Endpoint
+from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.meta.errors import SimkitError
 
 
@@ -23,7 +23,7 @@ def connection(parts: SplitResult, context: ssl.SSLContext | None, name: str, ti
     return _Renamed(host, port, timeout, context, name)
 
 
-def trusting(endpoint: Endpoint) -> ssl.SSLContext:
+def trusting(endpoint: ClientConfig) -> ssl.SSLContext:
     """The TLS side of a client of an endpoint. Raises SimkitError for certificates that cannot be used."""
     authorities = endpoint.authorities.decode("ascii", "ignore") or None
     try:
@@ -49,7 +49,7 @@ class _Renamed(HTTPSConnection):
         self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._name)
 
 
-def _load_pair(context: ssl.SSLContext, endpoint: Endpoint) -> None:
+def _load_pair(context: ssl.SSLContext, endpoint: ClientConfig) -> None:
     """The ssl module reads certificate and key from files only."""
     handle, name = tempfile.mkstemp(suffix=".pem")
     try:

@@ -16,7 +16,7 @@ from simkit.meta.errors import SimkitError
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ClientConfig:
     """One service: its address, whom to trust, and what to offer. Certificates and keys are PEM texts."""
 
     url: str
@@ -33,7 +33,7 @@ class Endpoint:
         return f"<Endpoint {self.url}>"
 
 
-def read(path: str | Path, *, context: str = "") -> Endpoint:
+def read(path: str | Path, *, context: str = "") -> ClientConfig:
     """The endpoint of a file's current context. Raises SimkitError naming what is wrong and where."""
     try:
         document = yaml.safe_load(Path(path).read_bytes())
@@ -50,7 +50,7 @@ class _Reader:
     def __init__(self, path: Path, document: Mapping[str, Any]) -> None:
         self._path, self._document = path, document
 
-    def endpoint(self, context: str) -> Endpoint:
+    def endpoint(self, context: str) -> ClientConfig:
         current = context or self._document.get("current-context") or ""
         found = self._named("contexts", "context", current)
         cluster = self._named("clusters", "cluster", found.get("cluster") or "")
@@ -61,7 +61,7 @@ class _Reader:
         for unsupported in ("exec", "auth-provider"):
             if user.get(unsupported):
                 raise self._wrong(f"users may not use {unsupported!r} here; give a certificate or a token")
-        return Endpoint(
+        return ClientConfig(
             url,
             self._content(cluster, "certificate-authority"),
             self._content(user, "client-certificate"),
