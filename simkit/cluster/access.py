@@ -16,7 +16,7 @@ from simkit.engine.authz.nodegraph import NodeGraph
 from simkit.engine.authz.rbac import RoleAuthorizer
 from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, Webhook
 from simkit.engine.egress.call import Caller, CallFailed, Poster
-from simkit.engine.egress.kubeconfig import ClientConfig, read
+from simkit.engine.egress.kubeconfig import ClientConfig, load_kubeconfig
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.seams import Authorizer, Store
 from simkit.meta.clock import Clock
@@ -98,7 +98,7 @@ class Access:
             authorized_ttl=options.authorization_webhook_cache_authorized_ttl,
             unauthorized_ttl=options.authorization_webhook_cache_unauthorized_ttl,
         )
-        poster = self._poster(lambda: read(str(options.authorization_webhook_config_file)), 30.0)
+        poster = self._poster(lambda: load_kubeconfig(str(options.authorization_webhook_config_file)), 30.0)
         return Webhook(poster, settings, self.clock, counters=self.metrics)
 
     def _poster(self, endpoint: Callable[[], ClientConfig], timeout: float) -> Poster:
@@ -120,7 +120,9 @@ class Access:
                 cast(FailurePolicy, entry.failure_policy),
             )
             named = entry.connection.file
-            poster = self._poster(lambda: read(named) if named else _from_inside(entry.version), entry.timeout)
+            poster = self._poster(
+                lambda: load_kubeconfig(named) if named else _from_inside(entry.version), entry.timeout
+            )
             return Webhook(poster, settings, self.clock, conditions=each.conditions, counters=self.metrics)
 
         chosen = parse(content, str(self.options.authorization_config))

@@ -13,7 +13,7 @@ from simkit.engine.admission.image_policy_webhook import ImagePolicy
 from simkit.engine.admission.pod_security import Exemptions
 from simkit.engine.admission.resource_quota import Limited
 from simkit.engine.egress.kubeconfig import ClientConfig
-from simkit.engine.egress.kubeconfig import read as read_endpoint
+from simkit.engine.egress.kubeconfig import load_kubeconfig as read_endpoint
 from simkit.logic.podsecurity.policy import PREFIX, Policy, policy_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource

@@ -49,7 +49,7 @@ def _policy(given: Policy | str | Path) -> Policy:
 
 def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Sink]:
     from simkit.engine.egress.call import Caller
-    from simkit.engine.egress.kubeconfig import read
+    from simkit.engine.egress.kubeconfig import load_kubeconfig
     from simkit.engine.pipeline.audit.backends import Lines, Posts
     from simkit.engine.pipeline.audit.rotating_file import RotatingFile
 
@@ -66,7 +66,7 @@ def _outside(options: Options, clock: Clock, metrics: Metrics) -> list[Sink]:
         )
         found.append(_sink("log", Lines(file, log.form), log, metrics))
     if options.audit_webhook_config_file:
-        caller = Caller(read(options.audit_webhook_config_file))
+        caller = Caller(load_kubeconfig(options.audit_webhook_config_file))
         found.append(_sink("webhook", Posts(caller, backoff=webhook.initial_backoff), webhook, metrics))
     return found
 

@@ -33,7 +33,7 @@ class ClientConfig:
         return f"<Endpoint {self.url}>"
 
 
-def read(path: str | Path, *, context: str = "") -> ClientConfig:
+def load_kubeconfig(path: str | Path, *, context: str = "") -> ClientConfig:
     """The endpoint of a file's current context. Raises SimkitError naming what is wrong and where."""
     try:
         document = yaml.safe_load(Path(path).read_bytes())

@@ -14,7 +14,7 @@ from simkit.engine.authn.review import TokenReviewer
 from simkit.engine.authn.structured import StructuredTokens, parse
 from simkit.engine.authn.tokenwebhook import WebhookTokens
 from simkit.engine.egress.call import Caller
-from simkit.engine.egress.kubeconfig import read
+from simkit.engine.egress.kubeconfig import load_kubeconfig
 from simkit.engine.egress.watchedfile import SERVER_HASH
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.clock import SimulatedClock
@@ -221,7 +221,7 @@ def test_a_token_webhook_that_fails(tmp_path: Path) -> None:
     """A service that fails, or garbles, knows nobody, and nothing of that is remembered."""
     answers = iter([(200, b"nonsense"), (200, {"kind": "Pod", "status": {}}), (404, {}), (200, {"status": {}})])
     with serving(tmp_path, lambda path, body: next(answers)) as service:
-        caller = Caller(read(service.kubeconfig(tmp_path / "config")))
+        caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config")))
         tokens = WebhookTokens(caller, SimulatedClock(), version="v1")
         assert [who(tokens, "x") for _ in range(5)] == [401, 401, 401, None, None]
         assert service.requests[0][2]["apiVersion"] == "authentication.k8s.io/v1"
@@ -243,7 +243,7 @@ def test_a_token_webhook_that_answers_another_shape(tmp_path: Path, status: dict
     """What is no text where one belongs makes nobody: it is not guessed what was meant."""
     answer = {"status": {"authenticated": True, **status}}
     with serving(tmp_path, lambda path, body: (200, answer)) as service:
-        caller = Caller(read(service.kubeconfig(tmp_path / "config")))
+        caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config")))
         assert who(WebhookTokens(caller, SimulatedClock()), "x") == 401
 
 
@@ -255,7 +255,7 @@ def test_a_token_webhook_is_asked_for_audiences(tmp_path: Path) -> None:
         return 200, {"status": {"authenticated": True, "user": {"username": "ann"}, "audiences": named}}
 
     with serving(tmp_path, answer) as service:
-        caller = Caller(read(service.kubeconfig(tmp_path / "config")))
+        caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config")))
         tokens = WebhookTokens(caller, SimulatedClock(), audiences=("own",))
         reviewer = TokenReviewer([tokens], None, ("own",))
         assert reviewer.review("badge", ("vault", "own")).audiences == ("vault",)

@@ -11,7 +11,7 @@ import pytest
 from simkit.engine.authz.conditions import ConditionsFailed, MatchConditions, compiled
 from simkit.engine.authz.webhook import Settings, Webhook, review_of, spec_of
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.kubeconfig import read
+from simkit.engine.egress.kubeconfig import load_kubeconfig
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Verdict
 from simkit.meta.clock import SimulatedClock
@@ -209,7 +209,7 @@ def test_over_the_wire(tmp_path: Path) -> None:
         return 200, {**body, "status": {"allowed": allowed, "reason": "I know her" if allowed else ""}}
 
     with serving(tmp_path, reply) as service:
-        caller = Caller(read(service.kubeconfig(tmp_path / "config", token="t")))
+        caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config", token="t")))
         asked = Webhook(caller, Settings(version="v1"), SimulatedClock())
         assert asked.authorize(ASK).reason == "I know her"
         assert not asked.authorize(Attributes(Identity("bob"), "get", resource="pods")).allowed

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from simkit.engine.egress.call import Caller, CallFailed
-from simkit.engine.egress.kubeconfig import read
+from simkit.engine.egress.kubeconfig import load_kubeconfig
 from simkit.engine.http.signing import make_authority
 from simkit.meta.errors import SimkitError
 from tests.engine.outside.service import SPAN, serving
@@ -23,10 +23,10 @@ def echo(path: str, body: Any) -> tuple[int, Any]:
 def test_calls_with_a_token_and_with_a_password(tmp_path: Path) -> None:
     """The service's authority is trusted, the user's credentials are sent."""
     with serving(tmp_path, echo) as service:
-        caller = Caller(read(service.kubeconfig(tmp_path / "config", token="abc")))
+        caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config", token="abc")))
         assert orjson.loads(caller.post(b'{"a": 1}')) == {"path": "/authorize", "body": {"a": 1}}
         assert service.requests[-1][1]["authorization"] == "Bearer abc"
-        caller = Caller(read(service.kubeconfig(tmp_path / "config", username="u", password="p")))
+        caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config", username="u", password="p")))
         caller.post(b"{}")
         assert service.requests[-1][1]["authorization"] == "Basic " + base64.b64encode(b"u:p").decode()
         assert "abc" not in repr(caller) + repr(caller.endpoint)
@@ -40,9 +40,9 @@ def test_calls_with_a_certificate(tmp_path: Path) -> None:
             "client-certificate-data": base64.b64encode(pair.certificate_pem()).decode(),
             "client-key-data": base64.b64encode(pair.key_pem()).decode(),
         }
-        assert Caller(read(service.kubeconfig(tmp_path / "config", **inline))).get()
+        assert Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config", **inline))).get()
         with pytest.raises(CallFailed):
-            Caller(read(service.kubeconfig(tmp_path / "config"))).get()
+            Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config"))).get()
 
 
 def test_failures_are_told_apart(tmp_path: Path) -> None:
@@ -50,13 +50,13 @@ def test_failures_are_told_apart(tmp_path: Path) -> None:
     with serving(tmp_path, echo) as service:
         config = service.kubeconfig(tmp_path / "config", route="/other")
         with pytest.raises(CallFailed, match="status 404") as caught:
-            Caller(read(config)).post(b"{}")
+            Caller(load_kubeconfig(config)).post(b"{}")
         assert (caught.value.status, caught.value.worth_repeating) == (404, False)
         (tmp_path / "ca.pem").write_bytes(make_authority("another", SPAN).certificate_pem())
         with pytest.raises(CallFailed, match="certificate verify failed"):
-            Caller(read(config)).post(b"{}")
+            Caller(load_kubeconfig(config)).post(b"{}")
         config = service.kubeconfig(tmp_path / "config")
-        endpoint = read(config)
+        endpoint = load_kubeconfig(config)
         closed = service.url
     with pytest.raises(CallFailed, match=closed):
         Caller(endpoint).post(b"{}")
@@ -72,10 +72,10 @@ def test_server_name(tmp_path: Path) -> None:
             cluster["tls-server-name"] = name
             config.write_bytes(orjson.dumps(document))
             if good:
-                assert Caller(read(config)).get()
+                assert Caller(load_kubeconfig(config)).get()
             else:
                 with pytest.raises(CallFailed):
-                    Caller(read(config)).get()
+                    Caller(load_kubeconfig(config)).get()
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_broken_configurations(tmp_path: Path, change: dict[str, Any], why: str)
     path = tmp_path / "config"
     path.write_bytes(orjson.dumps(document))
     with pytest.raises(SimkitError, match=why):
-        read(path)
+        load_kubeconfig(path)
     with pytest.raises(SimkitError, match="cannot be read"):
-        read(tmp_path / "absent")
+        load_kubeconfig(tmp_path / "absent")

@@ -14,7 +14,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.tokens import StaticTokens
 from simkit.engine.egress.call import Caller
-from simkit.engine.egress.kubeconfig import read
+from simkit.engine.egress.kubeconfig import load_kubeconfig
 from simkit.engine.pipeline.audit.backends import Batched, Posts
 from simkit.engine.pipeline.audit.policy import parse
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
@@ -258,14 +258,14 @@ def test_webhook(tmp_path: Path) -> None:
         return (200, {}) if path == "/authorize" else (404, {})
 
     with serving(tmp_path, reply) as service:
-        caller = Caller(read(service.kubeconfig(tmp_path / "config")))
+        caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config")))
         sink = Batched("webhook", Posts(caller), Batching(max_size=2, max_wait=0.01), lost.append)
         for number in range(3):
             sink.take({"auditID": str(number)})
         sink.close()
         assert [event["auditID"] for event in taken] == ["0", "1", "2"]
         assert service.requests[0][2]["kind"] == "EventList"
-        no = Posts(Caller(read(service.kubeconfig(tmp_path / "config", route="/no"))))
+        no = Posts(Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config", route="/no"))))
         refusing = Batched("webhook", no, Batching(max_wait=0.01), lost.append)
         refusing.take({"auditID": "x"})
         refusing.close()
@@ -283,7 +283,7 @@ def test_webhook_does_not_wait_for_its_service(tmp_path: Path) -> None:
         return 200, {}
 
     with serving(tmp_path, reply) as service:
-        posts = Posts(Caller(read(service.kubeconfig(tmp_path / "config"))))
+        posts = Posts(Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config"))))
         sink = Batched("webhook", posts, Batching(max_size=1, max_wait=0.01), lambda lost: None)
         for number in range(20):
             sink.take({"auditID": str(number)})
