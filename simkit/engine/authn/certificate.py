@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.egress.watchedfile import WatchedFile
+from simkit.engine.egress.dynamic_file import WatchedFile
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, unauthorized
 from simkit.meta.identity import Identity

@@ -22,8 +22,8 @@ from simkit.engine.authn.tokens import read_tokens
 from simkit.engine.authn.tokenwebhook import ReviewVersion, WebhookTokens
 from simkit.engine.authn.union import Union
 from simkit.engine.egress.call import Caller
+from simkit.engine.egress.dynamic_file import Counters
 from simkit.engine.egress.kubeconfig import load_kubeconfig as read_client
-from simkit.engine.egress.watchedfile import Counters
 from simkit.engine.seams import Authenticator, TokenIssuer
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError

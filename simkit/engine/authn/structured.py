@@ -15,7 +15,7 @@ from simkit.engine.authn.claimmapping import ClaimMapping, ClaimRule, Source, Us
 from simkit.engine.authn.jwk import ALGORITHMS
 from simkit.engine.authn.oidc import Provider, ProviderTokens, over_https
 from simkit.engine.egress import configfile
-from simkit.engine.egress.watchedfile import Counters, WatchedFile
+from simkit.engine.egress.dynamic_file import Counters, WatchedFile
 from simkit.meta.clock import Clock
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
 from simkit.meta.errors import StatusError

@@ -9,7 +9,7 @@ from typing import Final
 
 from simkit.engine.authz.privileged import PrivilegedGroups
 from simkit.engine.authz.union import UnionAuthorizer
-from simkit.engine.egress.watchedfile import Counters, WatchedFile
+from simkit.engine.egress.dynamic_file import Counters, WatchedFile
 from simkit.engine.seams import Authorizer, RuleList
 from simkit.meta.attributes import ALLOW, DENY, Attributes, Decision
 from simkit.meta.clock import Clock

@@ -14,8 +14,8 @@ from simkit.engine.authn.review import TokenReviewer
 from simkit.engine.authn.structured import StructuredTokens, parse
 from simkit.engine.authn.tokenwebhook import WebhookTokens
 from simkit.engine.egress.call import Caller
+from simkit.engine.egress.dynamic_file import SERVER_HASH
 from simkit.engine.egress.kubeconfig import load_kubeconfig
-from simkit.engine.egress.watchedfile import SERVER_HASH
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError

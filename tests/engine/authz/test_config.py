@@ -15,7 +15,7 @@ from simkit.cluster.options import Options
 from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
 from simkit.engine.authz.config import FromFile, Module
 from simkit.engine.authz.files import load, parse
-from simkit.engine.egress.watchedfile import SERVER_HASH
+from simkit.engine.egress.dynamic_file import SERVER_HASH
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import SimulatedClock
