@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.egress.dynamic_file import WatchedFile
+from simkit.engine.egress.dynamic_file import DynamicFile
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError, unauthorized
 from simkit.meta.identity import Identity
@@ -96,7 +96,7 @@ class WatchedAuthorities:
             verifier.trust(content + b"\n" + others)
             return verifier
 
-        self._file = WatchedFile(path, made, clock)
+        self._file = DynamicFile(path, made, clock)
 
     def verify(self, chain: tuple[bytes, ...]) -> Identity | None:
         """What ``ChainVerifier.verify`` says of the authorities as they are now."""

@@ -15,7 +15,7 @@ from simkit.engine.authn.claimmapping import ClaimMapping, ClaimRule, Source, Us
 from simkit.engine.authn.jwk import ALGORITHMS
 from simkit.engine.authn.oidc import Provider, ProviderTokens, over_https
 from simkit.engine.egress import configfile
-from simkit.engine.egress.dynamic_file import Counters, WatchedFile
+from simkit.engine.egress.dynamic_file import Counters, DynamicFile
 from simkit.meta.clock import Clock
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
 from simkit.meta.errors import StatusError
@@ -342,7 +342,7 @@ class StructuredTokens:
         def made(content: bytes) -> tuple[ProviderTokens, ...]:
             return tuple(tokens_of(issuer, mapping, clock) for issuer, mapping in parse(content, disallowed, str(path)))
 
-        self._file = WatchedFile(path, made, clock, counters, _FAMILY)
+        self._file = DynamicFile(path, made, clock, counters, _FAMILY)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
         """The identity behind a token of any issuer. Raises a 401 StatusError where the token's issuer refuses it."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from simkit.engine.authz.privileged import PrivilegedGroups
 from simkit.engine.authz.union import UnionAuthorizer
-from simkit.engine.egress.dynamic_file import Counters, WatchedFile
+from simkit.engine.egress.dynamic_file import Counters, DynamicFile
 from simkit.engine.seams import Authorizer, RuleList
 from simkit.meta.attributes import ALLOW, DENY, Attributes, Decision
 from simkit.meta.clock import Clock
@@ -88,7 +88,7 @@ class FromFile:
         def made(content: bytes) -> Modules:
             return Modules(build(content), counters)
 
-        self._file = WatchedFile(path, made, clock, counters, _FAMILY)
+        self._file = DynamicFile(path, made, clock, counters, _FAMILY)
 
     @property
     def leaves_process(self) -> bool:

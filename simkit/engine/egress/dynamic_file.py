@@ -31,7 +31,7 @@ class Counters(Protocol):
     def set(self, family: str, *labels: str, value: float) -> None: ...
 
 
-class WatchedFile(Generic[T]):
+class DynamicFile(Generic[T]):
     """What a file's content stands for, as it is now.
 
     Parameters
