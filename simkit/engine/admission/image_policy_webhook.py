@@ -13,7 +13,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.asked import PODS, WRITES, refusal, written
-from simkit.engine.egress.call import CallFailed, Poster, insist, review_status
+from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
 from simkit.engine.seams import Operation, Review
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
@@ -89,7 +89,7 @@ class ImagePolicyWebhook:
         head = {"kind": "ImageReview", "apiVersion": f"{_GROUP}/v1alpha1", "metadata": {"creationTimestamp": None}}
         body = orjson.dumps({**head, "spec": spec, "status": {"allowed": False}})
         status = review_status(
-            insist(self._poster, body, backoff=self._policy.backoff, sleep=self._sleep), "ImageReview"
+            with_exponential_backoff(self._poster, body, backoff=self._policy.backoff, sleep=self._sleep), "ImageReview"
         )
         ttl = self._policy.allow_ttl if status.get("allowed") else self._policy.deny_ttl
         with self._lock:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import orjson
 
 from simkit.engine.authn.verified import Verified
-from simkit.engine.egress.call import CallFailed, Poster, insist, review_status
+from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHENTICATION_GROUP
 from simkit.meta.errors import unauthorized
@@ -94,7 +94,9 @@ class WebhookTokens:
         body = orjson.dumps(
             {**head, "metadata": {"creationTimestamp": None}, "spec": spec, "status": {"user": {}}},
         )
-        return review_status(insist(self._poster, body, backoff=self._backoff, sleep=self._sleep), "TokenReview")
+        return review_status(
+            with_exponential_backoff(self._poster, body, backoff=self._backoff, sleep=self._sleep), "TokenReview"
+        )
 
     def _verified(self, status: Mapping[str, Any], wanted: Sequence[str]) -> Verified | None:
         if status.get("authenticated") is not True:

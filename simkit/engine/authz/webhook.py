@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol
 import orjson
 
 from simkit.engine.authz.conditions import ConditionsFailed
-from simkit.engine.egress.call import CallFailed, Poster, insist, review_status
+from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
 from simkit.engine.seams import RuleList
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
 from simkit.meta.clock import Clock
@@ -135,7 +135,9 @@ class Webhook:
 
     def _asked(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         body = orjson.dumps(review_of(spec, self.settings.version))
-        return _status_in(insist(self._poster, body, backoff=self.settings.backoff, sleep=self._sleep))
+        return _status_in(
+            with_exponential_backoff(self._poster, body, backoff=self.settings.backoff, sleep=self._sleep)
+        )
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
         """Nothing: a service cannot be asked for everything that somebody may do."""

@@ -42,7 +42,7 @@ class Poster(Protocol):
 _ATTEMPTS: Final = 5
 
 
-def insist(poster: Poster, body: bytes, *, backoff: float, sleep: Callable[[float], None]) -> bytes:
+def with_exponential_backoff(poster: Poster, body: bytes, *, backoff: float, sleep: Callable[[float], None]) -> bytes:
     """The answer to a document, sent again while the service says that it is only busy; waits are in seconds.
 
     Raises CallFailed for any other failure, and for the last one.
