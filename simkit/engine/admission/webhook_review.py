@@ -11,7 +11,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.webhook_hooks import Hook
-from simkit.engine.egress.webhook import Fields
+from simkit.engine.egress.webhook import ResponseFields
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.domain import api_group
 from simkit.meta.errors import StatusError
@@ -23,7 +23,7 @@ _KIND: Final = "AdmissionReview"
 _JSON_PATCH: Final = "JSONPatch"
 
 
-FIELDS: Final[Fields] = {
+FIELDS: Final[ResponseFields] = {
     "uid": (str, "types.UID"),
     "allowed": (bool, "bool"),
     "status": (dict, "v1.Status"),

@@ -141,11 +141,11 @@ def review(content: bytes) -> Mapping[str, Any]:
     return found
 
 
-Fields = Mapping[str, tuple[type, str]]
+ResponseFields = Mapping[str, tuple[type, str]]
 """Of each field the type that it must have here, and what the real server calls it."""
 
 
-def check_types(found: Mapping[str, Any], struct: str, fields: Fields) -> None:
+def check_types(found: Mapping[str, Any], struct: str, fields: ResponseFields) -> None:
     """Raises BadReview for a response with fields of wrong types, as the real server's decoder does."""
     response = found.get("response")
     if response is None:

@@ -9,7 +9,7 @@ import orjson
 
 from simkit.engine.egress.address import Unreachable
 from simkit.engine.egress.policy import ConversionFunction, EgressPolicy, SkippedCall
-from simkit.engine.egress.webhook import BadReview, Fields, IsService, address, check_types, post, review
+from simkit.engine.egress.webhook import BadReview, IsService, ResponseFields, address, check_types, post, review
 from simkit.kinds.apiextensions.converting import ConversionFailed, kind_text
 from simkit.kinds.apiextensions.definition import Definition
 from simkit.meta.domain import EXTENSIONS_GROUP
@@ -18,7 +18,7 @@ from simkit.meta.objects import Object, at, copied, name_of, namespace_of
 VERSIONS: Final = ("v1", "v1beta1")
 SECONDS: Final = 30
 """How long a webhook may take to convert."""
-_FIELDS: Final[Fields] = {
+_FIELDS: Final[ResponseFields] = {
     "uid": (str, "types.UID"),
     "convertedObjects": (list, "[]runtime.RawExtension"),
     "result": (dict, "v1.Status"),
