@@ -13,7 +13,7 @@ from simkit.engine.egress.call import Caller, CallFailed
 from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.meta.identity import AUTHENTICATED, MASTERS, Identity
 from simkit.meta.message import Request, Response
-from tests.engine.outside.service import Service, serving
+from tests.engine.egress.service import Service, serving
 
 ROOT = Identity("root", (MASTERS, AUTHENTICATED), extra={"acme.com/team": ("blue", "grün")})
 THINGS = "/apis/example.com/v1/namespaces/a/things"

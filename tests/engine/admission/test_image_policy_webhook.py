@@ -14,7 +14,7 @@ from simkit.engine.admission.image_policy_webhook import ImagePolicy, ImagePolic
 from simkit.engine.egress.call import CallFailed
 from simkit.meta.errors import SimkitError, StatusError
 from tests.engine.admission.objects import container, obj, pod, refusal
-from tests.engine.outside.service import Service, serving
+from tests.engine.egress.service import Service, serving
 
 Making = Callable[..., simkit.Cluster]
 _KEY = "who.image-policy.k8s.io/asked"

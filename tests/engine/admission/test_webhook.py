@@ -15,7 +15,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.meta.domain import ADMISSION_GROUP
 from simkit.meta.errors import StatusError
 from tests.engine.admission.policies import RULE, config_map, refusal, sent
-from tests.engine.outside.service import Service, serving
+from tests.engine.egress.service import Service, serving
 
 
 def hook(service: Service | None = None, name: str = "w.example.com", **more: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from simkit.engine.http.server import Server, Serving
 from simkit.meta.clock import SystemClock
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.message import Request, Response
-from tests.engine.outside.service import serving
+from tests.engine.egress.service import serving
 
 THINGS = "/apis/example.com/v1/namespaces/default/things"
 AGGREGATED = {"accept": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.authn.providers import Issuer
-from tests.engine.outside.service import serving
+from tests.engine.egress.service import serving
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
-from tests.engine.outside.service import Service
+from tests.engine.egress.service import Service
 
 RSA_KEY = rsa.generate_private_key(65537, 2048)
 CURVE_KEY = ec.generate_private_key(ec.SECP256R1())

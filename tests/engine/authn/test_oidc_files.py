@@ -21,7 +21,7 @@ from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from tests.engine.authn.providers import Issuer, who
-from tests.engine.outside.service import serving
+from tests.engine.egress.service import serving
 
 
 def entry(of: Issuer | None = None, **changes: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
-from tests.engine.outside.service import serving
+from tests.engine.egress.service import serving
 
 ASK = Attributes(Identity("ann"), "get", resource="pods", namespace="x")
 RELOADS = "apiserver_authorization_config_controller_automatic_reloads_total"

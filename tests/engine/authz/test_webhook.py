@@ -16,7 +16,7 @@ from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Verdict
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
-from tests.engine.outside.service import serving
+from tests.engine.egress.service import serving
 
 ANN = Identity("ann", ("devs",), "7", {"scopes": ("a", "b")})
 ASK = Attributes(ANN, "get", "apps", "v1", "deployments", "scale", "x", "d")

@@ -8,12 +8,12 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.engine.outside.service import SPAN, serving
 
 from simkit.engine.egress.call import Caller, CallFailed
 from simkit.engine.egress.kubeconfig import load_kubeconfig
 from simkit.engine.http.signing import make_authority
 from simkit.meta.errors import SimkitError
+from tests.engine.egress.service import SPAN, serving
 
 
 def echo(path: str, body: Any) -> tuple[int, Any]:

@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 import pytest
-from tests.engine.outside.service import Service, serving
 
 import simkit
 from simkit.cluster.cluster import Cluster
 from simkit.meta.message import Request, Response
+from tests.engine.egress.service import Service, serving
 
 Body = dict[str, Any]
 V1, V2 = (f"/apis/example.com/{version}/namespaces/default/widgets" for version in ("v1", "v2"))

@@ -10,13 +10,13 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.engine.outside.service import SPAN, serving
 
 from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.peer import fetch, send, whole
 from simkit.engine.egress.policy import EgressPolicy, SkippedCall
 from simkit.engine.http.signing import make_authority
 from simkit.meta.errors import SimkitError
+from tests.engine.egress.service import SPAN, serving
 
 
 def peer_of(url: str, authorities: bytes = b"", *, insecure: bool = False) -> Peer:

@@ -24,7 +24,7 @@ from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
-from tests.engine.outside.service import serving
+from tests.engine.egress.service import serving
 
 ANN = Identity("ann", ("devs", "system:authenticated"), "7")
 HEAD = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
