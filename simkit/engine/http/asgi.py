@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from simkit.engine.http import compression
 from simkit.engine.http.delivery import SHORTEST_WATCH, Delivery, Receive, Send, disconnected
-from simkit.engine.http.door import Engine, Waiting
+from simkit.engine.http.handler import Engine, Waiting
 from simkit.engine.http.message import (
     audit_id,
     error_response,

@@ -7,7 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final
 
-from simkit.engine.http.door import Stream
+from simkit.engine.http.handler import Stream
 from simkit.engine.http.waker import Signal, Waker, resolve
 
 Send = Callable[[Any], Awaitable[None]]

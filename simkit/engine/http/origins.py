@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.http.door import Engine, Entered, Waiting
+from simkit.engine.http.handler import Engine, Entered, Waiting
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import Request, Response
 

@@ -18,7 +18,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from simkit.engine.http.asgi import READ_ON, Application
-from simkit.engine.http.door import Entered, Waiting
+from simkit.engine.http.handler import Entered, Waiting
 from simkit.engine.http.message import (
     RawHeaders,
     audit_id,

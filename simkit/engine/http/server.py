@@ -16,7 +16,7 @@ from simkit.engine.authn.certificate import ClientCertificates
 from simkit.engine.authn.union import Union
 from simkit.engine.http import certificates, clientconfig
 from simkit.engine.http.delivery import SHORTEST_WATCH
-from simkit.engine.http.door import Engine
+from simkit.engine.http.handler import Engine
 from simkit.engine.http.leaving import Departing, Farewell, Leaving
 from simkit.engine.http.listeners import allow_many_connections, listen, reachable, release
 from simkit.engine.http.tls import Settings, server_context

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from simkit.engine.http.door import Waiting
+from simkit.engine.http.handler import Waiting
 from simkit.engine.http.message import error_response
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
