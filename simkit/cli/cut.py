@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
             end="",
         )
     elif args.commands:
-        print("\n".join(made.patches()))
+        print("\n".join(made.commands()))
     else:
         write_rows(tuple(made.frame().columns) if args.output == "csv" else SHOWN, rows, args.output)
     for path in made.left:

@@ -25,10 +25,11 @@ examples:
   simkit escalations cluster.yaml --goal cluster-admin --within 3 --allow 'group:platform-*'
   simkit escalations cluster.yaml --goal 'list secrets in payments' -o json
   simkit escalations cluster.yaml --subject pod:shop/web-0 --radius
-  simkit escalations role.yaml --manifests --powers --prove
+  simkit escalations role.yaml --manifests --risky-permissions --prove
   simkit escalations new.yaml --before old.yaml
 
-Exit code: 0 when there is no path (no power, nothing new), 1 when there is one, 2 for wrong use or unreadable input.
+Exit code: 0 when there is no path (no risky permission, nothing new), 1 when there is one, 2 for wrong use or input
+that cannot be read.
 """
 SHOWN = ("subject", "goal", "hops", "primitives", "path")
 HELD = ("subject", "primitive", "severity", "title", "verdict", "reason")
@@ -54,7 +55,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--details", action="store_true", help="tell each step and request")
     parser.add_argument("--radius", action="store_true", help="all that the subject gets to, instead of paths")
     parser.add_argument(
-        "--powers", action="store_true", help="what grants amount to, whether or not there is something to use them on"
+        "--risky-permissions",
+        action="store_true",
+        help="what grants amount to, whether or not there is something to use them on",
     )
     parser.add_argument("--before", metavar="PATH", help="an older dump: list only what is new or closed since")
     add_members(parser)
@@ -69,8 +72,8 @@ def run(args: argparse.Namespace) -> int:
     snapshot = dump.snapshot()
     if args.radius:
         return _radius(snapshot, args)
-    if args.powers:
-        return _powers(dump, args)
+    if args.risky_permissions:
+        return _risky_permissions(dump, args)
     if args.before:
         return _compared(snapshot, args)
     if args.details and args.output == "csv":
@@ -102,7 +105,7 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
     from fnmatch import fnmatchcase
 
     from simkit.analysis.escalation import escalations
-    from simkit.analysis.escalation.closure import WELL_KNOWN
+    from simkit.analysis.escalation.find.queries import WELL_KNOWN
 
     found = escalations(
         snapshot,
@@ -119,7 +122,7 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
 
 def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:
     from simkit.analysis.escalation import blast_radius
-    from simkit.analysis.escalation.closure import REACH_COLUMNS
+    from simkit.analysis.escalation.find.queries import REACH_COLUMNS
 
     if not args.subject or len(args.subject) != 1:
         raise SimkitError("--radius is of one subject; name it with --subject")
@@ -129,11 +132,11 @@ def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:
     return 1 if len(found.reached) else 0
 
 
-def _powers(dump: Dump, args: argparse.Namespace) -> int:
-    from simkit.analysis.escalation import powers
+def _risky_permissions(dump: Dump, args: argparse.Namespace) -> int:
+    from simkit.analysis.escalation import risky_permissions
 
     sandbox = cluster_of(dump) if args.prove else None
-    found = powers(dump.snapshot(), args.subject, sandbox=sandbox, members=read_members(args))
+    found = risky_permissions(dump.snapshot(), args.subject, sandbox=sandbox, members=read_members(args))
     flagged = found[found["flagged"]]
     complete = args.output in ("json", "csv")
     rows = found if complete else flagged
@@ -143,7 +146,7 @@ def _powers(dump: Dump, args: argparse.Namespace) -> int:
 
 def _compared(snapshot: Snapshot, args: argparse.Namespace) -> int:
     from simkit.analysis.escalation import compare_paths
-    from simkit.analysis.escalation.closure import WELL_KNOWN
+    from simkit.analysis.escalation.find.queries import WELL_KNOWN
 
     before = dump_of([args.before], args).snapshot()
     found = compare_paths(before, snapshot, goal=args.goal or WELL_KNOWN, members=read_members(args))

@@ -82,11 +82,11 @@ class Questions(ABC):
 
         return blast_radius(self.snapshot(), subject, **more)
 
-    def powers(self, subject: Any = None, **more: Any) -> DataFrame:
-        """What a subject's grants amount to, each tried on a fork: see ``simkit.analysis.escalation.powers``."""
-        from simkit.analysis.escalation import powers
+    def risky_permissions(self, subject: Any = None, **more: Any) -> DataFrame:
+        """What a subject's grants amount to, each tried on a fork: see ``escalation.risky_permissions``."""
+        from simkit.analysis.escalation import risky_permissions
 
-        return powers(self.snapshot(), subject, sandbox=self, **more)
+        return risky_permissions(self.snapshot(), subject, sandbox=self, **more)
 
     def cut(self, goal: str = "cluster-admin", **more: Any) -> Cut:
         """The cheapest changes that close all paths to a goal; ``.verify()`` makes them on a fork."""

@@ -76,7 +76,7 @@ def held(*rules: dict[str, Any], where: str = "") -> dict[str, str]:
         ("namespace-label", [rule("patch", "namespaces")]),
     ],
 )
-def test_powers_are_found(check: str, rules: list[dict[str, Any]]) -> None:
+def test_risky_permissions_are_found(check: str, rules: list[dict[str, Any]]) -> None:
     """Each power is found where a rule gives it, in whatever form."""
     assert check in held(*rules)
 
@@ -262,7 +262,7 @@ def test_tables_of_an_audit() -> None:
 
 
 def test_exposure_and_reach_count_the_same() -> None:
-    """Per namespace and per subject the same powers are counted, administrators with all of them."""
+    """Per namespace and per subject the same risky permissions are counted, administrators with all of them."""
     snapshot = world(
         role("admin-all", rule("*", "*", groups="*")),
         role("r", rule("get,list", "secrets")),
@@ -279,7 +279,7 @@ def test_exposure_and_reach_count_the_same() -> None:
 
 @settings(max_examples=60)
 @given(snapshot=clusters())
-def test_holders_of_powers_are_allowed_what_it_takes(snapshot: MemorySnapshot) -> None:
+def test_holders_of_risky_permissions_are_allowed_what_it_takes(snapshot: MemorySnapshot) -> None:
     """On random clusters whoever is said to hold a power without limits may do all that it takes, there."""
     index, survey = index_of(snapshot), Survey(snapshot)
     for power in POWERS:
@@ -394,7 +394,7 @@ def test_a_namespace_with_something_in_it_is_there() -> None:
         ("traffic-write", rule("deletecollection", "networkpolicies", groups="networking.k8s.io")),
     ],
 )
-def test_further_powers(check: str, granted: dict[str, Any]) -> None:
+def test_further_risky_permissions(check: str, granted: dict[str, Any]) -> None:
     """Rows of the escalation table that are dangerous wherever they are granted."""
     assert check in {one.check for one in audit(world(role("r", granted), binding("b", "r", "user:ann"))).findings}
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simkit.analysis.findings import Finding, audit
-from simkit.analysis.findings.defaults import settled_defaults
+from simkit.analysis.rbac.default_objects import settled_defaults
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import account, binding, namespace, role, rule, world
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from simkit.analysis.escalation import CLUSTER, escalations, graph_of
-from simkit.analysis.escalation.search import towards
+from simkit.analysis.escalation.find.search import towards
 from simkit.analysis.rbac.objects import all_bindings
 from simkit.snapshot.memory import MemorySnapshot
 from tests.analysis.worlds import account, binding, namespace, role, rule

@@ -78,15 +78,15 @@ def test_details_are_part_of_the_json(dump: str, capsys: pytest.CaptureFixture[s
     assert main([*goal, "--complete", "*", "-o", "csv"]) == 2
 
 
-def test_powers_of_a_manifest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_risky_permissions_of_a_manifest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What a role amounts to, tried on something lent; the flagged rows in tables, all of them in JSON."""
     rules = role("probe", rule("get", "nodes/proxy"), rule("create", "roles", groups="rbac.authorization.k8s.io"))
     manifests = written(tmp_path / "role.json", [rules, binding("probe", "probe", "user:ann")])
-    code, rows = asked(capsys, "escalations", manifests, "--manifests", "--powers", "--prove")
+    code, rows = asked(capsys, "escalations", manifests, "--manifests", "--risky-permissions", "--prove")
     assert code == 1
     verdicts = {row["primitive"]: (row["flagged"], row["verdict"]) for row in rows}
     assert verdicts == {"A7": (False, "not executed"), "E1": (True, "possible")}
-    assert main(["escalations", manifests, "--manifests", "--powers"]) == 1
+    assert main(["escalations", manifests, "--manifests", "--risky-permissions"]) == 1
     assert [line.split()[1] for line in capsys.readouterr().out.splitlines()[1:]] == ["E1"]
 
 

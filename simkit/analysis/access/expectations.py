@@ -199,7 +199,7 @@ def _failures(snapshot: Snapshot, expectation: Expectation) -> Iterator[str]:
 
 
 def _reaching(snapshot: Snapshot, wanted: Unreachable) -> Iterator[str]:
-    from simkit.analysis.escalation.closure import outsiders  # the larger part of this floor, rarely asked for
+    from simkit.analysis.escalation.find.queries import outsiders  # the larger part of this floor, rarely asked for
 
     for path in outsiders(snapshot, wanted.goal, allowed=wanted.exceptions, within_hops=wanted.within):
         if path.start.subject != MASTERS_GROUP:

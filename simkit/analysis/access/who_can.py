@@ -117,8 +117,8 @@ def _with_escalations(
     found: pd.DataFrame, snapshot: Snapshot, question: Question, asked: Target, members: Members, hops: int
 ) -> pd.DataFrame:
     """The rows, and after them one for each subject that gets there by escalation, the nearest first."""
-    from simkit.analysis.escalation.closure import escalations  # it asks this module in turn
-    from simkit.analysis.escalation.goal import question_goal
+    from simkit.analysis.escalation.find.goal import question_goal
+    from simkit.analysis.escalation.find.queries import escalations  # it asks this module in turn
 
     at_once = {tuple(row) for row in found[["subject_kind", "subject", "subject_namespace"]].itertuples(index=False)}
     rows = [(*row, 0, ()) for row in found.itertuples(index=False, name=None)]

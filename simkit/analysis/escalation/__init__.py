@@ -1,18 +1,8 @@
 """How somebody could get more than they have: found as paths, proven by execution, cut where it costs least."""
 
-from simkit.analysis.escalation.closure import (
-    BlastRadius,
-    Escalations,
-    anyone,
-    blast_radius,
-    compare_paths,
-    escalations,
-    moves,
-    outsiders,
-    within_hops,
-)
-from simkit.analysis.escalation.cut import Cut, cut
-from simkit.analysis.escalation.goal import (
+from simkit.analysis.escalation.cut.minimum_cut import cut
+from simkit.analysis.escalation.cut.result import Cut
+from simkit.analysis.escalation.find.goal import (
     ALL_SECRETS,
     CLUSTER,
     NODE,
@@ -23,11 +13,22 @@ from simkit.analysis.escalation.goal import (
     permission_goal,
     subject_goal,
 )
-from simkit.analysis.escalation.graph import EscalationGraph, graph_of
-from simkit.analysis.escalation.path import Path, Step
-from simkit.analysis.escalation.powers import powers
-from simkit.analysis.escalation.primitive import Primitive, primitives
-from simkit.analysis.escalation.proof import Proof, Proofs, prove
+from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.path import Path, Step
+from simkit.analysis.escalation.find.queries import (
+    BlastRadius,
+    Escalations,
+    anyone,
+    blast_radius,
+    compare_paths,
+    escalations,
+    next_steps,
+    outsiders,
+    within_hops,
+)
+from simkit.analysis.escalation.prove.proof import Proof, Proofs, prove
+from simkit.analysis.escalation.prove.risky_permissions import risky_permissions
+from simkit.analysis.escalation.table.primitive import Primitive, primitives
 
 __all__ = [
     "ALL_SECRETS",
@@ -50,14 +51,14 @@ __all__ = [
     "escalations",
     "graph_of",
     "impact_goal",
-    "moves",
     "namespace_goal",
+    "next_steps",
     "outsiders",
     "parse_goal",
     "permission_goal",
-    "powers",
     "primitives",
     "prove",
+    "risky_permissions",
     "subject_goal",
     "within_hops",
 ]

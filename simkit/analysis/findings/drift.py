@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.analysis.findings.check import Check, Finding, Severity
-from simkit.analysis.findings.defaults import settled_defaults
 from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.rbac.default_objects import settled_defaults
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.objects import written
 from simkit.analysis.rbac.subject import normal

@@ -18,7 +18,7 @@ from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Subject
 from simkit.snapshot.protocol import Snapshot
 
-REACH_COLUMNS = ("subject", "cluster_wide", "in_namespaces", "namespaces", "powers")
+REACH_COLUMNS = ("subject", "cluster_wide", "in_namespaces", "namespaces", "risky_permissions")
 
 
 _usual: Remembered[Mapping[str, tuple[Place, ...]]] = Remembered()

@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import Final
 
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.findings.defaults import unchanged_defaults
 from simkit.analysis.findings.managed import managed_bindings
+from simkit.analysis.rbac.default_objects import unchanged_defaults
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of
 from simkit.analysis.rbac.objects import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.analysis.rbac.subject import Members, text_of

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from simkit.analysis.findings.check import Check, Finding, Severity
-from simkit.analysis.findings.defaults import control_plane
 from simkit.analysis.findings.evidence import DEFAULT_ACCOUNT, account_manifest, pods_run
 from simkit.analysis.findings.holders import holders, severity_of
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey, listed
+from simkit.analysis.rbac.default_objects import control_plane
 from simkit.analysis.rbac.objects import PODS, RBAC, SERVICE_ACCOUNTS, written
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject

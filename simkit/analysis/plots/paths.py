@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from simkit.analysis.plots.style import BLUE, GREEN, GREY, INK, ORANGE, SKY, VERMILION, figure, shortened, title
 
 if TYPE_CHECKING:
-    from simkit.analysis.escalation.path import Path
+    from simkit.analysis.escalation.find.path import Path
 
 MOST: Final = 40
 """How many paths are drawn; more than that nobody can read."""

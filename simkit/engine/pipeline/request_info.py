@@ -1,6 +1,6 @@
 """From a method and a path to what is meant: verb, resource, subresource, namespace, name.
 
-Authorization and routing read the same RequestInfo, so that no path means one thing to the one and another to the other.
+Authorization and routing read the same RequestInfo, so that no path means one thing to one and another to the other.
 """
 
 from __future__ import annotations

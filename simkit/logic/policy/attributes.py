@@ -22,7 +22,7 @@ _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE
 class AdmissionAttributes:
     """One write that has not happened yet.
 
-    ``object`` and ``old`` are as they are stored; ``ClusterReader.convert`` gives them in the version that somebody matched.
+    ``object`` and ``old`` are as they are stored; ``ClusterReader.convert`` gives them in the version that was matched.
     """
 
     identity: Identity

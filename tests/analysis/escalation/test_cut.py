@@ -9,10 +9,10 @@ import pytest
 import yaml
 
 from simkit.analysis.escalation import Cut, cut, escalations
-from simkit.analysis.escalation.goal import parse_goal
-from simkit.analysis.escalation.graph import EscalationGraph
-from simkit.analysis.escalation.place import at_subject
-from simkit.analysis.escalation.removal import Ends
+from simkit.analysis.escalation.cut.removal import GoalHolders
+from simkit.analysis.escalation.find.goal import parse_goal
+from simkit.analysis.escalation.find.graph import EscalationGraph
+from simkit.analysis.escalation.find.states import subject_state
 from simkit.cluster.loading import load
 from simkit.logic.rbac.binding import Subject
 from simkit.meta import data
@@ -164,7 +164,7 @@ def test_a_cut_can_be_read_and_applied() -> None:
     made = cut(cluster.snapshot())
     assert made.frame()["cost"].sum() == made.cost
     assert list(yaml.safe_load_all(made.yaml().partition("---\n")[2] or made.yaml()))
-    assert all(command.startswith("kubectl ") for command in made.patches())
+    assert all(command.startswith("kubectl ") for command in made.commands())
     verified = made.verify(cluster)
     assert verified
     assert verified.refused
@@ -208,8 +208,8 @@ def test_an_end_that_is_only_impersonated_has_no_access_of_its_groups() -> None:
     readers = role("reader", rule("get", "secrets"))
     group, user = binding("by-group", "reader", "group:devs"), binding("by-name", "reader", "user:ann")
     graph = EscalationGraph(world(readers, group, user), {"devs": ["ann"]})
-    ends = Ends(parse_goal("get secrets"), graph)
-    bound = {worn: ends.needs(at_subject(Subject("User", "ann"), worn=worn)) for worn in (False, True)}
+    ends = GoalHolders(parse_goal("get secrets"), graph)
+    bound = {worn: ends.needs(subject_state(Subject("User", "ann"), worn=worn)) for worn in (False, True)}
     names = {
         worn: sorted(source.binding.name for _, known in needed for source in known) for worn, needed in bound.items()
     }

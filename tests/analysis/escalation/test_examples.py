@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from simkit.analysis.catalogue import catalogue_of
-from simkit.analysis.escalation import moves
-from simkit.analysis.escalation.examples import fitting, schema_of
+from simkit.analysis.escalation import next_steps
+from simkit.analysis.escalation.prove.examples import fitting, schema_of
 from tests.analysis.escalation.scenes import ATTACKER, scene, served
 from tests.analysis.worlds import account, namespace, role, rule
 
@@ -72,5 +72,5 @@ def test_a_deputy_is_commanded_by_an_object_that_its_definition_lets_in() -> Non
     )
     resource = catalogue_of(cluster.snapshot()).lookup("kustomizations")
     assert schema_of(cluster.snapshot(), resource)["required"] == ["spec"]
-    [path] = [path for path in moves(cluster.snapshot(), ATTACKER) if "J1" in path.primitives]
+    [path] = [path for path in next_steps(cluster.snapshot(), ATTACKER) if "J1" in path.primitives]
     assert path.prove(cluster).proven

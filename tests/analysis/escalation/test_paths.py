@@ -15,10 +15,10 @@ from simkit.analysis.escalation import (
     compare_paths,
     escalations,
     graph_of,
-    moves,
+    next_steps,
     outsiders,
     parse_goal,
-    powers,
+    risky_permissions,
 )
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.memory import MemorySnapshot
@@ -263,16 +263,18 @@ def test_expectations_name_who_may() -> None:
 def test_moves_are_single_steps() -> None:
     """What a subject can do at once, harm included."""
     snapshot = world(EVERYTHING, ADMIN, *scene(TOKENS, rule("delete", "networkpolicies", groups="networking.k8s.io")))
-    steps = {path.primitives: str(path.end) for path in moves(snapshot, ATTACKER)}
+    steps = {path.primitives: str(path.end) for path in next_steps(snapshot, ATTACKER)}
     assert steps == {("C5",): "sa:dev/other", ("I9",): "impact I9"}
 
 
-def test_powers_tell_the_harmless_ones_too() -> None:
+def test_risky_permissions_tell_the_harmless_ones_too() -> None:
     """What only looks like an escalation is listed and not flagged."""
     snapshot = world(EVERYTHING, *scene(rule("create,patch", "clusterrolebindings", groups=RBAC), place=""))
-    table = powers(snapshot, ATTACKER)
+    table = risky_permissions(snapshot, ATTACKER)
     assert list(zip(table["primitive"], table["flagged"])) == [("A6", False)]
-    assert "nothing in the cluster" in powers(world(*scene(rule("create", "pods/exec"))), ATTACKER)["reason"][0]
+    assert (
+        "nothing in the cluster" in risky_permissions(world(*scene(rule("create", "pods/exec"))), ATTACKER)["reason"][0]
+    )
 
 
 def test_members_of_groups_that_the_cluster_does_not_keep() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simkit.analysis.escalation import powers
+from simkit.analysis.escalation import risky_permissions
 from simkit.cluster.cluster import Cluster
 from tests.analysis.escalation.probes import CERTIFICATES, HOOKS, LABORATORY, PROBE, granted
 from tests.analysis.escalation.scenes import RBAC, served
@@ -154,7 +154,7 @@ def test_their_findings_are_ours(laboratory: Cluster, primitive: str, rules: Rul
     cluster = laboratory.fork()
     for obj in granted(*rules):
         cluster.apply([obj])
-    table = powers(cluster.snapshot(), PROBE, sandbox=cluster).set_index("primitive")
+    table = risky_permissions(cluster.snapshot(), PROBE, sandbox=cluster).set_index("primitive")
     assert primitive in table.index
     assert table.loc[primitive, "flagged"]
     expected = "possible" if primitive == "H1" else "proven"  # the laboratory is not in that cloud

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from simkit.analysis.escalation.conditions import CONDITIONS
-from simkit.analysis.escalation.escapes import escapes_of
-from simkit.analysis.escalation.need import Permission, parse_needs
-from simkit.analysis.escalation.primitive import Primitive, needs_of, primitives
-from simkit.analysis.escalation.yields import YIELDS
+from simkit.analysis.escalation.find.conditions import CONDITIONS
+from simkit.analysis.escalation.find.escapes import escapes_of
+from simkit.analysis.escalation.find.outcomes import OUTCOMES
+from simkit.analysis.escalation.table.primitive import Primitive, primitives, requirements_of
+from simkit.analysis.escalation.table.requirement import Permission, parse_requirements
 from simkit.logic.rbac.rule import Rule
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
@@ -48,7 +48,7 @@ def test_a_row_is_executable_or_says_why_not(primitive: Primitive) -> None:
     assert primitive.mitigation
     for way in primitive.ways:
         assert way.needs or way.when or primitive.why_not
-        assert way.yields in YIELDS or primitive.kind in AROUND
+        assert way.yields in OUTCOMES or primitive.kind in AROUND
         assert way.when in CONDITIONS or primitive.kind in AROUND
         for act in way.execute or ():
             assert act.use in ("", "needs") or act.use in table.sequences
@@ -61,7 +61,7 @@ def test_needs_can_be_read_at_every_release(release: str) -> None:
     """Also where the release lacks a resource."""
     for primitive in EVERY:
         for number in range(len(primitive.ways)):
-            assert all(need.any_of for need in needs_of(primitive.id, number, release))
+            assert all(need.any_of for need in requirements_of(primitive.id, number, release))
 
 
 def test_releases_limit_primitives() -> None:
@@ -81,7 +81,7 @@ def test_needs_of_one_request_belong_together() -> None:
     """Alternatives, names, places and labels are told apart."""
     catalogue = Catalogue.for_release("1.30")
     text = "update|patch clusterroles.rbac as role with escalate clusterroles.rbac [a,b] as role"
-    first, second = parse_needs((text,), {"rbac": "rbac.authorization.k8s.io"}, catalogue)
+    first, second = parse_requirements((text,), {"rbac": "rbac.authorization.k8s.io"}, catalogue)
     assert (first.request, second.request) == (0, 0)
     assert [str(one.permission) for one in first.any_of] == [
         "update clusterroles.rbac.authorization.k8s.io",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.analysis.escalation import escalations, moves, powers
+from simkit.analysis.escalation import escalations, next_steps, risky_permissions
 from simkit.cluster.cluster import Cluster
 from tests.analysis.escalation.probes import GRANTS, LABORATORY, LOOK_ALIKES, PROBE, Probe
 from tests.analysis.escalation.scenes import served
@@ -28,7 +28,7 @@ def tried(laboratory: Cluster, probe: Probe) -> Cluster:
 def test_a_grant_is_found_and_executed(laboratory: Cluster, probe: Probe) -> None:
     """As the primitive that it is; where it cannot be executed, with the reason."""
     cluster = tried(laboratory, probe)
-    table = powers(cluster.snapshot(), PROBE, sandbox=cluster).set_index("primitive")
+    table = risky_permissions(cluster.snapshot(), PROBE, sandbox=cluster).set_index("primitive")
     assert probe.primitive in table.index
     row = table.loc[probe.primitive]
     assert row["flagged"]
@@ -50,9 +50,9 @@ def test_a_look_alike_is_not_flagged(laboratory: Cluster, probe: Probe) -> None:
     """Neither as what it looks like nor as anything else that gives access, and nothing is reached."""
     cluster = tried(laboratory, probe)
     snapshot = cluster.snapshot()
-    table = powers(snapshot, PROBE)
+    table = risky_permissions(snapshot, PROBE)
     flagged = table[table["flagged"]]
     assert not set(probe.never) & set(flagged["primitive"])
     assert "escalation" not in set(flagged["class"])
-    assert not {path.primitives[-1] for path in moves(snapshot, PROBE)} & set(probe.never) - {"A4"} or probe.taken
+    assert not {path.primitives[-1] for path in next_steps(snapshot, PROBE)} & set(probe.never) - {"A4"} or probe.taken
     assert not escalations(snapshot, PROBE)

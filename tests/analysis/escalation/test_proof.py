@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simkit.analysis.escalation import CLUSTER, Path, Proofs, escalations, moves, powers, prove
+from simkit.analysis.escalation import CLUSTER, Path, Proofs, escalations, next_steps, prove, risky_permissions
 from simkit.cluster.cluster import Cluster
 from simkit.meta.errors import SimkitError
 from tests.analysis.escalation.scenes import ATTACKER, RBAC, fenced, node, pod, scene, served
@@ -186,7 +186,7 @@ def test_pod_security_refuses_at_the_right_step() -> None:
 def test_what_cannot_be_executed_is_not_proven() -> None:
     """No pod to run commands in, no such object: that is no proof of anything."""
     cluster = served(*scene(rule("create", "pods/exec"), rule("delete", "networkpolicies", groups="networking.k8s.io")))
-    proofs = moves(cluster.snapshot(), ATTACKER, sandbox=cluster).prove()
+    proofs = next_steps(cluster.snapshot(), ATTACKER, sandbox=cluster).prove()
     assert {proof.path.primitives[0]: proof.verdict for proof in proofs} == {"D5": "not executed", "I9": "not executed"}
     assert not proofs
 
@@ -196,7 +196,7 @@ def test_impacts_are_proven_by_what_they_write() -> None:
     priority = rule("create", "priorityclasses", groups="scheduling.k8s.io")
     volumes = rule("create", "persistentvolumes")
     cluster = served(*scene(priority, volumes, rule("get", "nodes/proxy"), place=""))
-    table = powers(cluster.snapshot(), ATTACKER, sandbox=cluster)
+    table = risky_permissions(cluster.snapshot(), ATTACKER, sandbox=cluster)
     verdicts = dict(zip(table["primitive"], table["verdict"]))
     assert (verdicts["D17"], verdicts["I1"]) == ("proven", "proven")
     assert verdicts["E1"] == "possible", "there is no pod, but there may be one"
@@ -211,7 +211,7 @@ def test_what_others_gain_is_asked_for_them() -> None:
         binding("all", "view", "group:system:authenticated"),
     ]
     cluster = served(*objects)
-    [path] = [one for one in moves(cluster.snapshot(), ATTACKER) if one.primitives == ("A8",)]
+    [path] = [one for one in next_steps(cluster.snapshot(), ATTACKER) if one.primitives == ("A8",)]
     proof = prove(path, cluster)
     assert proof.proven, str(proof)
     assert "review of system:authenticated: get secrets" in str(proof)

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.analysis.escalation import Path, escalations, moves
+from simkit.analysis.escalation import Path, escalations, next_steps
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.loading import load
 from simkit.meta import data
@@ -91,7 +91,7 @@ def scene_of(company: Cluster, attempt: Mapping[str, Any]) -> tuple[Cluster, str
 def own_moves(cluster: Cluster, user: str, members: dict[str, list[str]]) -> list[Path]:
     """The steps that the attacker can take by its own grants and groups, not by those of everybody."""
     everybody = ("system:authenticated", "system:serviceaccounts")
-    found = moves(cluster.snapshot(), user, members=members)
+    found = next_steps(cluster.snapshot(), user, members=members)
     return [path for path in found if not any(need[0].subject.name in everybody for need in path.grants)]
 
 
@@ -105,7 +105,7 @@ def test_what_worked_is_found_and_proven(company: Cluster, attempt: Mapping[str,
         assert path.prove(cluster).proven
         return
     primitive, end = WORKED[attempt["name"]]
-    paths = [path for path in moves(cluster.snapshot(), user, members=members) if path.primitives[-1] == primitive]
+    paths = [path for path in next_steps(cluster.snapshot(), user, members=members) if path.primitives[-1] == primitive]
     proofs = [path.prove(cluster, members=members) for path in paths if end in f"{path.goal} {path.end}"]
     assert any(proof.proven for proof in proofs), "\n".join(map(str, proofs))
 

@@ -1,0 +1,1 @@
+"""Cuts: the cheapest changes that close all paths to a goal."""

@@ -1,0 +1,74 @@
+"""Aggregated roles and the roles that they gather their rules from: where a rule really is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from simkit.analysis.rbac.tables import BOOTSTRAP_LABEL, BOOTSTRAP_VALUE
+from simkit.logic.rbac.aggregate import is_aggregated, settled
+from simkit.logic.rbac.binding import CLUSTER_ROLES, ROLES, key_of
+from simkit.meta import labels
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at, labels_of, name_of
+from simkit.snapshot.overlay import OverlaySnapshot
+from simkit.snapshot.protocol import Snapshot
+
+
+class RoleAggregation:
+    """Which roles of a snapshot gather from which."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._roles = {name_of(role): role for role in snapshot.scan(CLUSTER_ROLES)}
+        self._parts: dict[str, tuple[str, ...]] = {}
+
+    @cached_property
+    def fixed(self) -> frozenset[Key]:
+        """Roles that are not to be rewritten: the server's own, and those that a controller fills."""
+        return frozenset(
+            key_of(role, resource)
+            for resource in (CLUSTER_ROLES, ROLES)
+            for role in self._snapshot.scan(resource)
+            if labels_of(role).get(BOOTSTRAP_LABEL) == BOOTSTRAP_VALUE or is_aggregated(role)
+        )
+
+    def parts(self, role: Key) -> tuple[Key, ...]:
+        """The roles out of which an aggregated role is filled in the end; the role itself where it is none."""
+        if role.resource != CLUSTER_ROLES or not is_aggregated(self._roles.get(role.name, {})):
+            return (role,)
+        known = self._parts.get(role.name)
+        if known is None:
+            known = self._parts[role.name] = tuple(dict.fromkeys(self._leaves(role.name, set())))
+        return tuple(Key(CLUSTER_ROLES, "", name) for name in known)
+
+    def _leaves(self, name: str, seen: set[str]) -> Iterator[str]:
+        if name in seen:
+            return
+        seen.add(name)
+        role = self._roles.get(name, {})
+        if not is_aggregated(role):
+            yield name
+            return
+        for entry in at(role, "aggregationRule", "clusterRoleSelectors") or ():
+            selector = labels.of_object(entry)
+            for other, obj in self._roles.items():
+                if other != name and selector.matches(labels_of(obj)):
+                    yield from self._leaves(other, seen)
+
+    def wholes(self, part: Key) -> tuple[Key, ...]:
+        """The role itself, and all aggregated roles that it goes into."""
+        found = [Key(CLUSTER_ROLES, "", name) for name, role in self._roles.items() if is_aggregated(role)]
+        return (part, *(key for key in found if part in self.parts(key)))
+
+
+def as_settled(base: Snapshot, put: Iterable[Object], gone: Iterable[Key]) -> Snapshot:
+    """A snapshot with objects put and removed, and with its aggregated roles as their controller would leave them."""
+    changed, removed = list(put), list(gone)
+    after = OverlaySnapshot(base, changed, removed)
+    if not any(obj.get("kind") == "ClusterRole" for obj in changed):
+        return after
+    roles = list(after.scan(CLUSTER_ROLES))
+    before = {name_of(role): role.get("rules") for role in roles}
+    refilled = [role for role in settled(roles) if is_aggregated(role) and role.get("rules") != before[name_of(role)]]
+    return OverlaySnapshot(base, [*changed, *refilled], removed) if refilled else after

@@ -1,0 +1,203 @@
+"""The cheapest changes that close all paths to a goal, without taking what a log shows in use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from simkit.analysis.auditlog import Log
+from simkit.analysis.escalation.cut.hitting_set import cheapest_hitting_set
+from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, Removal, changes_of
+from simkit.analysis.escalation.cut.result import Cut, after
+from simkit.analysis.escalation.find.goal import CLUSTER, Goal, parse_goal
+from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.search import always, path_towards, towards
+from simkit.analysis.escalation.find.states import AttackState, subject_state
+from simkit.analysis.leastprivilege.proposal import Change
+from simkit.analysis.leastprivilege.usage import default_bindings, usage
+from simkit.analysis.rbac.index import NO_MEMBERS, index_of
+from simkit.analysis.rbac.subject import Members, normal, parse
+from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
+from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
+from simkit.snapshot.protocol import Sandbox, Snapshot
+
+OPEN_TO_ALL: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
+ROUNDS: Final = 200
+"""How often paths are looked for again after a cut; each round finds only what the cut before left open."""
+
+
+def trusted(snapshot: Snapshot) -> Callable[[Subject], bool]:
+    """Whose access belongs to the control plane: its own users and groups, and the accounts of its controllers."""
+    index, kept = index_of(snapshot), default_bindings(snapshot)
+    controllers = {
+        normal(subject)
+        for binding in index.bindings()
+        if binding.key in kept
+        for subject in binding.subjects
+        if subject.kind == SERVICE_ACCOUNT and subject.namespace == SYSTEM_NAMESPACE
+    }
+
+    def test(subject: Subject) -> bool:
+        if subject.kind == SERVICE_ACCOUNT:
+            return subject in controllers
+        return subject.name.startswith("system:") and not subject.name.startswith(OPEN_TO_ALL)
+
+    return test
+
+
+def cut(
+    snapshot: Snapshot,
+    goal: Goal | str = CLUSTER,
+    *,
+    sources: Iterable[Subject | str] | None = None,
+    log: Log | None = None,
+    keep: Iterable[Subject | str] = (),
+    direct: bool = False,
+    members: Members = NO_MEMBERS,
+    sandbox: Sandbox | None = None,
+) -> Cut:
+    """The cheapest set of changes after which nobody gets to a goal who should not.
+
+    Parameters
+    ----------
+    goal
+        See ``parse_goal``.
+    sources
+        Whose paths are to be closed; None for everybody but the control plane and those who have the goal already.
+    log
+        An audit log: access that it shows in use is not taken away. Where a path can only be closed by a binding in
+        use, its subject is left with just what it uses.
+    keep
+        Subjects whose access is not touched.
+    direct
+        Whether those who have the goal without a step are to lose it too.
+    sandbox
+        Where the cut shall be verified: ``cluster.cut`` gives the cluster itself.
+
+    Returns
+    -------
+    Cut
+        Subjects taken out of bindings and permissions taken out of rules, weighed by the access that others lose with
+        them. Bindings and roles that the server makes itself are not touched.
+
+    Notes
+    -----
+    A minimum cut with weights: paths are found, a cheapest set that meets all of them is chosen, and paths are looked
+    for again, until none is left. Each step of a path may be closed at any of its needs, and a need that several
+    grants meet is closed when all of them are.
+    """
+    cutter = _Cutter(snapshot, parse_goal(goal), log, frozenset(map(parse, keep)), members)
+    return replace(cutter.run(sources, direct=direct), sandbox=sandbox)
+
+
+class _Cutter:
+    """One search for a cut."""
+
+    def __init__(
+        self, snapshot: Snapshot, goal: Goal, log: Log | None, keep: frozenset[Subject], members: Members
+    ) -> None:
+        self.snapshot, self.goal, self.members = snapshot, goal, members
+        self.graph = graph_of(snapshot, members)
+        self._used = dict(usage(snapshot, log).allowed) if log is not None else {}
+        self._ways = PossibleRemovals(snapshot, keep, self._used)
+        self._in_use = self._ways.in_use
+        self._ends = GoalHolders(self.goal, self.graph)
+        self._sets: dict[frozenset[Removal], dict[AttackState, Path]] = {}
+        """What would close paths, with one path of each start that has it."""
+        self._left: dict[AttackState, Path] = {}
+
+    def run(self, sources: Iterable[Subject | str] | None, *, direct: bool) -> Cut:
+        """Find and close paths until none is left."""
+        starts = self._starts(sources, direct=direct)
+        chosen: frozenset[Removal] = frozenset()
+        exact = True
+        for _ in range(ROUNDS):
+            waiting = [place for place in starts if place not in self._left]
+            paths = self._open(self.graph, waiting, chosen, direct=direct)
+            paths = paths or self._still_open(waiting, chosen, direct=direct)
+            if not paths:
+                break
+            for path in paths:
+                self._learn(path, chosen)
+            chosen, exact = self._chosen()
+        return self._cut(starts, chosen, exact)
+
+    def _cut(self, starts: tuple[AttackState, ...], chosen: frozenset[Removal], exact: bool) -> Cut:
+        removals = tuple(sorted(chosen, key=str))
+        costs = {one: self._ways.cost(one) for one in removals}
+        found = {path: some for some, paths in self._sets.items() for path in paths.values()}
+        ways = {path: some for path, some in found.items() if path.start not in self._left}
+        made = self._changes(removals)
+        left = tuple(self._left.values())
+        return Cut(
+            *(self.goal, removals, costs, tuple(ways), left, exact, self.snapshot, made),
+            used=self._used,
+            starts=starts,
+            members=self.members,
+            ways=ways,
+        )
+
+    def _starts(self, sources: Iterable[Subject | str] | None, *, direct: bool) -> tuple[AttackState, ...]:
+        if sources is not None:
+            return tuple(subject_state(parse(one)) for one in sources)
+        is_trusted, found = trusted(self.snapshot), towards(self.graph, self.goal)
+        return tuple(
+            place
+            for place in self.graph.sources()
+            if place.subject is not None and not is_trusted(place.subject) and place in found
+            if direct or path_towards(found, place, self.goal).hops
+        )
+
+    def _open(
+        self, graph: EscalationGraph, starts: Iterable[AttackState], chosen: frozenset[Removal], *, direct: bool
+    ) -> list[Path]:
+        """The best path of each start that is still open."""
+        usable = partial(self._ways.usable, chosen=chosen) if chosen else always
+        listed = list(starts)
+        holds = partial(self._holds, chosen=chosen) if chosen and self.goal.question else None
+        found = towards(graph, self.goal, sources=listed, usable=usable, holds=holds)
+        paths = (path_towards(found, place, self.goal) for place in listed if place in found)
+        return [path for path in paths if direct or path.hops]
+
+    def _holds(self, place: AttackState, chosen: frozenset[Removal]) -> bool:
+        """Whether somebody at a place has the goal after some removals."""
+        return self._ends.test(place) and not self._ways.stops(self._ends.needs(place), chosen)
+
+    def _still_open(self, starts: Iterable[AttackState], chosen: frozenset[Removal], *, direct: bool) -> list[Path]:
+        """The paths in the cluster as it would be, where objects may say more than steps that are left out."""
+        if not chosen:
+            return []
+        graph = EscalationGraph(after(self.snapshot, self._changes(chosen)), self.members)
+        return self._open(graph, starts, frozenset(), direct=direct)
+
+    def _changes(self, removals: Iterable[Removal]) -> tuple[Change, ...]:
+        return changes_of(removals, self.snapshot, self.graph.world.index, self._in_use)
+
+    def _learn(self, path: Path, chosen: frozenset[Removal]) -> None:
+        """Note what would close a path: at any need, what stops the first of its sources that is not stopped yet."""
+        ways = {*self._ways.of_path(path, chosen), *self._ways.of_needs(self._ends.needs(path.end), chosen)}
+        options = frozenset(one for one in ways if one not in self._in_use.barred)
+        if options - chosen:
+            self._sets.setdefault(options - chosen, {})[path.start] = path
+        else:
+            self._left[path.start] = path
+
+    def _chosen(self) -> tuple[frozenset[Removal], bool]:
+        """The cheapest removals that close all known paths, without those that together take what is in use."""
+        while True:
+            for some, paths in self._sets.items():
+                if not some - self._in_use.barred:
+                    self._left.update(paths)
+            wanted = {
+                some - self._in_use.barred
+                for some, paths in self._sets.items()
+                if any(place not in self._left for place in paths)
+            }
+            weights = {one: self._ways.cost(one) for some in wanted for one in some}
+            chosen, exact = cheapest_hitting_set(wanted, weights)
+            if not self._in_use.bar(chosen):
+                return chosen, exact

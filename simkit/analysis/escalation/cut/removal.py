@@ -1,0 +1,337 @@
+"""What a cut can take away, what that costs, and how it is written."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from simkit.analysis.escalation.cut.aggregation import RoleAggregation
+from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.graph import EscalationGraph
+from simkit.analysis.escalation.find.held_permissions import GrantSource
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.states import AttackState
+from simkit.analysis.escalation.table.primitive import requirements_of
+from simkit.analysis.escalation.table.requirement import Alternative, Permission, Requirement
+from simkit.analysis.leastprivilege.proposal import Change, granting_changes, without
+from simkit.analysis.leastprivilege.roles import minimal_rules
+from simkit.analysis.leastprivilege.usage import default_bindings, granting
+from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.objects import kind_of, written
+from simkit.analysis.rbac.subject import normal, text_of
+from simkit.logic.rbac.binding import GROUP, USER, Subject
+from simkit.logic.rbac.cover import breakdown
+from simkit.logic.rbac.index import AccessIndex
+from simkit.logic.rbac.rule import ALL, Rule, rules_of
+from simkit.meta.identity import Identity
+from simkit.meta.names import Key
+from simkit.meta.objects import Object
+from simkit.snapshot.protocol import Snapshot
+
+
+@dataclass(frozen=True, order=True)
+class RemoveSubject:
+    """Take a subject out of a binding."""
+
+    kind: ClassVar[str] = "remove subject"
+    binding: Key
+    subject: Subject
+
+    def __str__(self) -> str:
+        return f"take {text_of(self.subject)} out of {written(self.binding)}"
+
+
+@dataclass(frozen=True, order=True)
+class RemovePermissions:
+    """Take permissions out of one rule of a role."""
+
+    kind: ClassVar[str] = "remove permissions"
+    role: Key
+    rule: int
+    permissions: tuple[Permission, ...]
+
+    def __str__(self) -> str:
+        return f"take {', '.join(map(str, self.permissions))} out of rule {self.rule} of {written(self.role)}"
+
+
+@dataclass(frozen=True, order=True)
+class ReduceToUsage:
+    """Bind a subject to what a log shows in use, instead of the role of a binding."""
+
+    kind: ClassVar[str] = "reduce to usage"
+    binding: Key
+    subject: Subject
+
+    def __str__(self) -> str:
+        of = "its members" if self.subject.kind == GROUP else "it"
+        return f"leave {text_of(self.subject)} of {written(self.binding)} what {of} used"
+
+
+Removal = RemoveSubject | RemovePermissions | ReduceToUsage
+Needed = tuple[Requirement, tuple[GrantSource, ...]]
+"""A need, with the sources that are each enough for it."""
+
+
+class GoalHolders:
+    """By which grants those have a goal who are at the end of a path; for goals that are a permission."""
+
+    def __init__(self, goal: Goal, graph: EscalationGraph) -> None:
+        self.test = goal.test(graph)
+        self._graph = graph
+        self._sources: dict[Subject, list[GrantSource]] = defaultdict(list)
+        self._known: dict[AttackState, tuple[GrantSource, ...]] = {}
+        self._need: Requirement | None = None
+        if goal.question is not None:
+            question = goal.question(graph)
+            permission = Permission(question.verb, question.group, question.resource_path)
+            self._need = Requirement((Alternative(permission),), names=(question.name,) if question.name else ())
+            for grant, rule in graph.world.index.who(question):
+                self._sources[normal(grant.subject)].append(GrantSource(grant.binding, grant.role, rule, grant.subject))
+
+    def needs(self, place: AttackState) -> list[Needed]:
+        """What somebody at a place needs to have the goal; nothing for goals that are places themselves."""
+        if self._need is None or place.subject is None:
+            return []
+        known = self._known.get(place)
+        if known is None:
+            principals = sorted(self._graph.principals(place, place.subject))
+            known = tuple(source for one in principals for source in self._sources.get(normal(one), ()))
+            self._known[place] = known
+        return [(self._need, known)]
+
+
+def _granted(rule: Rule, need: Requirement) -> tuple[Permission, ...]:
+    return tuple(option.permission for option in need.any_of if option.permission.granted_by(rule))
+
+
+Use = tuple[Identity, Action]
+Granting = tuple[RemoveSubject, Key]
+
+
+class UsedAccess:
+    """Which removals take away what a log shows in use."""
+
+    def __init__(self, snapshot: Snapshot, used: Iterable[Use]) -> None:
+        self.barred: set[Removal] = set()
+        """What must not be taken."""
+        self._gathering = RoleAggregation(snapshot)
+        self._grants: set[tuple[frozenset[Granting], Action]] = set()
+        self._actions: dict[RemoveSubject, dict[Subject, Counter[Action]]] = defaultdict(lambda: defaultdict(Counter))
+        for identity, action in used:
+            found = granting(snapshot, identity, action)
+            grants = frozenset((RemoveSubject(one.binding, normal(one.subject)), one.role) for one, _ in found)
+            if grants:
+                self._grants.add((grants, action))
+            for unbind, _ in grants:
+                self._actions[unbind][normal(Subject(USER, identity.user))][action] += 1
+
+    def rules(self, unbind: RemoveSubject) -> dict[Subject, dict[str, tuple[Rule, ...]]]:
+        """Who uses a binding to a subject, and the smallest rules for that, by namespace; empty for what is not used.
+
+        Of a group those members are named that use it: the others do not.
+        """
+        found: dict[Subject, dict[str, tuple[Rule, ...]]] = {}
+        for user, actions in sorted(self._actions.get(unbind, {}).items()):
+            by_place: dict[str, Counter[Action]] = defaultdict(Counter)
+            for action, times in actions.items():
+                by_place[action.namespace][action] += times
+            found[user] = {place: minimal_rules(some) for place, some in sorted(by_place.items())}
+        return found
+
+    def kept(self, unbind: RemoveSubject) -> list[Rule]:
+        """All rules that somebody uses of a binding to a subject."""
+        by_user = self.rules(unbind).values()
+        return [rule for places in by_user for rules in places.values() for rule in rules]
+
+    def bar(self, chosen: Iterable[Removal]) -> bool:
+        """Bar what takes something in use, one removal for each thing; whether anything was barred."""
+        taken = set(chosen)
+        before = len(self.barred)
+        for grants, action in self._grants:
+            stopping = [self._stopping(grant, action, taken) for grant in sorted(grants)]
+            if all(stopping):
+                self.barred.update(one for one in stopping[:1] if one is not None)
+        return len(self.barred) > before
+
+    def _stopping(self, grant: Granting, action: Action, taken: set[Removal]) -> Removal | None:
+        """The removal that stops a grant from allowing an action."""
+        unbind, role = grant
+        if unbind in taken:
+            return unbind
+        what = Permission(action.verb, action.group, action.resource_path)
+        for one in taken:
+            if (
+                isinstance(one, RemovePermissions)
+                and what in one.permissions
+                and one.role in self._gathering.parts(role)
+            ):
+                return one
+        return None
+
+
+class PossibleRemovals:
+    """What can be taken away in a cluster, and what for.
+
+    Not touched are the server's own bindings and roles, and the access of those who shall keep it. A rule with
+    wildcards is not narrowed, since what is left could only be listed. Instead of an aggregated role, which its
+    controller would fill again, the one role is narrowed that it has the rule from.
+    """
+
+    def __init__(self, snapshot: Snapshot, keep: frozenset[Subject] = frozenset(), used: Iterable[Use] = ()) -> None:
+        self._index, self._keep, self._release = index_of(snapshot), keep, snapshot.release
+        self.in_use = UsedAccess(snapshot, used)
+        self._kept = default_bindings(snapshot)
+        self._gathering = RoleAggregation(snapshot)
+        self._roles = {binding.key: binding.role for binding in self._index.bindings()}
+        self._known: dict[tuple[GrantSource, Requirement], tuple[Removal, ...]] = {}
+        self._costs: dict[Removal, float] = {}
+
+    def of(self, source: GrantSource, need: Requirement) -> tuple[Removal, ...]:
+        """What stops a source from meeting a need."""
+        known = self._known.get((source, need))
+        if known is None:
+            known = self._known[source, need] = tuple(self._found(source, need))
+        return known
+
+    def _found(self, source: GrantSource, need: Requirement) -> Iterator[Removal]:
+        subject = normal(source.subject)
+        if source.binding not in self._roles:
+            return  # made by a cut itself, of what is in use
+        if source.binding not in self._kept and subject not in self._keep:
+            unbind = RemoveSubject(source.binding, subject)
+            yield unbind
+            rest = self.in_use.kept(unbind)
+            if rest and (subject.kind == GROUP or not any(_granted(rule, need) for rule in rest)):
+                yield ReduceToUsage(unbind.binding, unbind.subject)
+        granting_parts = [
+            (part, number, granted)
+            for part in self._gathering.parts(source.role)
+            for number, rule in enumerate(self._index.rules(part) or ())
+            for granted in (_granted(rule, need),)
+            if granted
+        ]
+        if len(granting_parts) == 1:  # else one change is not enough
+            narrow = RemovePermissions(*granting_parts[0])
+            if self._may_narrow(narrow):
+                yield narrow
+
+    def _may_narrow(self, narrow: RemovePermissions) -> bool:
+        if narrow.role in self._gathering.fixed or self._keep.intersection(self._holders(narrow.role)):
+            return False
+        rule = (self._index.rules(narrow.role) or ())[narrow.rule]
+        return all(
+            one.verb != ALL and one.verb in rule.verbs and one.resource in rule.resources for one in narrow.permissions
+        )
+
+    def _holders(self, role: Key) -> list[Subject]:
+        """All who have the role, or one that it goes into."""
+        every = (binding for one in self._gathering.wholes(role) for binding in self._index.bindings_of(one))
+        return [normal(one) for binding in every for one in binding.subjects]
+
+    def usable(self, edge: Edge, chosen: frozenset[Removal]) -> bool:
+        """Whether a step is still possible after some removals."""
+        return all(any(not self._stopped(source, need, chosen) for source in some) for need, some in self._needs(edge))
+
+    def _needs(self, edge: Edge) -> Iterator[Needed]:
+        """The needs of a step that grants meet, each with its sources."""
+        if edge.needs:
+            needs = requirements_of(edge.primitive, edge.way, self._release)
+            yield from ((need, some) for need, some in zip(needs, edge.needs) if some)
+
+    def _stopped(self, source: GrantSource, need: Requirement, chosen: frozenset[Removal]) -> bool:
+        return any(one in chosen for one in self.of(source, need))
+
+    def stops(self, needs: Iterable[Needed], chosen: frozenset[Removal]) -> bool:
+        """Whether removals stop all sources of some need."""
+        return any(all(self._stopped(source, need, chosen) for source in some) for need, some in needs if some)
+
+    def of_needs(self, needs: Iterable[Needed], chosen: frozenset[Removal]) -> Iterator[Removal]:
+        """At each need what stops the first source that is not stopped yet."""
+        for need, some in needs:
+            if some:
+                source = next((one for one in some if not self._stopped(one, need, chosen)), some[0])
+                yield from self.of(source, need)
+
+    def of_path(self, path: Path, chosen: frozenset[Removal] = frozenset()) -> Iterator[Removal]:
+        """What would close a path: at each need what stops the first source that is not stopped yet."""
+        for edge in path.edges:
+            yield from self.of_needs(self._needs(edge), chosen)
+
+    def cost(self, removal: Removal) -> float:
+        """How much access a removal takes: single permissions times subjects that lose them, and one for the change."""
+        known = self._costs.get(removal)
+        if known is None:
+            known = self._costs[removal] = 1 + self._loss(removal)
+        return known
+
+    def _loss(self, removal: Removal) -> float:
+        if isinstance(removal, ReduceToUsage):
+            unbind = RemoveSubject(removal.binding, removal.subject)
+            return 1 + max(self._loss(unbind) - _size(self.in_use.kept(unbind)), 0)
+        if isinstance(removal, RemoveSubject):
+            return _size(self._index.rules(self._roles[removal.binding]) or ())
+        return len(removal.permissions) * max(len(self._holders(removal.role)), 1)
+
+
+def _size(rules: Iterable[Rule]) -> float:
+    """The number of single permissions; a wildcard counts for many."""
+    total = 0.0
+    for rule in rules:
+        for piece in breakdown(rule):
+            wild = (ALL in piece.verbs) + (ALL in piece.resources) + (ALL in piece.api_groups)
+            total += 4**wild
+    return total
+
+
+def changes_of(
+    removals: Iterable[Removal], snapshot: Snapshot, index: AccessIndex, in_use: UsedAccess
+) -> tuple[Change, ...]:
+    """The objects as they are after the removals: bindings without subjects are deleted."""
+    leaving: dict[Key, set[Subject]] = defaultdict(set)
+    narrowed: dict[Key, dict[int, set[Permission]]] = defaultdict(lambda: defaultdict(set))
+    made: list[Change] = []
+    for one in sorted(removals, key=str):
+        if isinstance(one, RemovePermissions):
+            narrowed[one.role][one.rule].update(one.permissions)
+            continue
+        leaving[one.binding].add(one.subject)
+        if isinstance(one, ReduceToUsage):
+            unbind = RemoveSubject(one.binding, one.subject)
+            for number, (user, rules) in enumerate(in_use.rules(unbind).items()):
+                name = f"{one.binding.name}-in-use" + (f"-{number + 1}" if number else "")
+                made += granting_changes(user, rules, name)
+    bindings = {binding.key: binding for binding in index.bindings() if binding.key in leaving}
+    changed = [without(snapshot, bindings[key], subjects) for key, subjects in sorted(leaving.items())]
+    return (*made, *changed, *(_narrowed(snapshot, key, rules) for key, rules in sorted(narrowed.items())))
+
+
+def _narrowed(snapshot: Snapshot, key: Key, taken: Mapping[int, Iterable[Permission]]) -> Change:
+    role = snapshot.get(key.resource, key.name, key.namespace) or {}
+    rules: list[dict[str, Any]] = []
+    for number, rule in enumerate(rules_of(role)):
+        rules += [one.entry() for one in _rest(rule, set(taken.get(number, ())))]
+    before: Object = role.get("metadata") or {}
+    metadata = {name: before[name] for name in ("name", "namespace", "labels", "annotations") if before.get(name)}
+    body = {"apiVersion": role["apiVersion"], "kind": kind_of(key), "metadata": metadata, "rules": rules}
+    return Change(key, body)
+
+
+def _rest(rule: Rule, taken: set[Permission]) -> list[Rule]:
+    """A rule without some permissions: one rule for each set of resources that keep the same verbs."""
+    if not taken:
+        return [rule]
+    groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    for resource in rule.resources:
+        for group in rule.api_groups:
+            verbs = tuple(verb for verb in rule.verbs if not any(_takes(one, verb, group, resource) for one in taken))
+            if verbs:
+                groups.setdefault((verbs, (group,)), []).append(resource)
+    return [Rule(verbs, group, tuple(resources), rule.resource_names) for (verbs, group), resources in groups.items()]
+
+
+def _takes(permission: Permission, verb: str, group: str, resource: str) -> bool:
+    return permission.verb == verb and permission.resource == resource and group in (permission.group, ALL)

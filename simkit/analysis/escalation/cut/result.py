@@ -1,0 +1,132 @@
+"""A cut: the changes that close paths, what each costs, and the objects and commands that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.escalation.cut.aggregation import as_settled
+from simkit.analysis.escalation.cut.removal import Removal, RemovePermissions
+from simkit.analysis.escalation.cut.verification import Verified, verify
+from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.states import AttackState
+from simkit.analysis.leastprivilege.proposal import Change
+from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import amount, html_lines
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import Identity
+from simkit.meta.names import Key
+from simkit.snapshot.protocol import Sandbox, Snapshot
+
+COLUMNS: Final = ("change", "kind", "object", "namespace", "cost", "closes", "subjects")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Changes that close paths to a goal.
+
+    ``left`` are paths that nothing which may be taken away would close; ``exact`` says that no cheaper cut exists.
+    """
+
+    goal: Goal
+    removals: tuple[Removal, ...]
+    costs: Mapping[Removal, float] = field(repr=False)
+    closed: tuple[Path, ...] = field(repr=False)
+    left: tuple[Path, ...] = field(repr=False)
+    exact: bool
+    snapshot: Snapshot = field(repr=False, compare=False)
+    changes: tuple[Change, ...] = field(repr=False)
+    used: Mapping[tuple[Identity, Action], int] = field(repr=False, default_factory=dict)
+    starts: tuple[AttackState, ...] = field(repr=False, default=())
+    members: Members = field(repr=False, compare=False, default_factory=dict)
+    ways: Mapping[Path, frozenset[Removal]] = field(repr=False, compare=False, default_factory=dict)
+    """What would close each of the paths."""
+    sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
+    """Where it is verified unless another place is said."""
+
+    @property
+    def cost(self) -> float:
+        """The access that it takes: single permissions times subjects, and one for each change."""
+        return sum(self.costs[one] for one in self.removals)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per change: change (in words), kind, object, namespace, cost, closes (paths), subjects (of them)."""
+        rows = []
+        for one in self.removals:
+            key = one.role if isinstance(one, RemovePermissions) else one.binding
+            paths = [path for path in self.closed if one in self.ways[path]]
+            subjects = {path.subject for path in paths}
+            rows.append((str(one), one.kind, key.name, key.namespace, self.costs[one], len(paths), len(subjects)))
+        return table(rows, COLUMNS)
+
+    def manifests(self) -> list[Mapping[str, Any]]:
+        """The changed objects, to be applied."""
+        return [change.obj for change in self.changes if change.obj is not None]
+
+    def deletions(self) -> list[Key]:
+        """The bindings that have no subject any more."""
+        return [change.key for change in self.changes if change.obj is None]
+
+    def yaml(self) -> str:
+        """The manifests as YAML, the deletions as comments with their commands."""
+        import yaml
+
+        lines = [f"# {command}" for command in self.commands() if command.startswith("kubectl delete")]
+        return "\n".join(lines) + ("\n---\n" if lines else "") + yaml.safe_dump_all(self.manifests(), sort_keys=False)
+
+    def commands(self) -> list[str]:
+        """The same as commands: ``kubectl apply`` for new objects, ``kubectl patch`` and ``kubectl delete``."""
+        import orjson
+
+        commands = []
+        for change in self.changes:
+            key, where = change.key, f" -n {change.key.namespace}" if change.key.namespace else ""
+            if change.obj is None:
+                commands.append(f"kubectl delete {key.resource.resource} {key.name}{where}")
+            elif self.snapshot.get(key.resource, key.name, key.namespace) is None:
+                commands.append(f"kubectl apply -f - <<< '{orjson.dumps(change.obj).decode()}'")
+            else:
+                content = {name: change.obj[name] for name in ("subjects", "rules") if name in change.obj}
+                text = orjson.dumps(content).decode()
+                commands.append(f"kubectl patch {key.resource.resource} {key.name}{where} --type merge -p '{text}'")
+        return commands
+
+    def after(self) -> Snapshot:
+        """The snapshot as it would be."""
+        return after(self.snapshot, self.changes)
+
+    def verify(self, sandbox: Sandbox | None = None) -> Verified:
+        """Make the changes on a fork, and see that no path is left and nothing in use is lost."""
+        where = sandbox or self.sandbox
+        if where is None:
+            raise SimkitError("a cut is verified on a cluster: cut.verify(simkit.load(...))")
+        return verify(self, where)
+
+    def lines(self) -> Iterator[str]:
+        how = "the cheapest cut" if self.exact else "a cut"
+        yield f"{how} of all paths to {self.goal}: {amount(len(self.removals), 'change')}, cost {self.cost:g}"
+        for one in self.removals:
+            yield f"{one} (cost {self.costs[one]:g})"
+        for path in self.left:
+            yield f"left open: {path.subject} by {' '.join(path.primitives)}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def after(snapshot: Snapshot, changes: Iterable[Change]) -> Snapshot:
+    """A snapshot as it would be after changes."""
+    listed = list(changes)
+    put = [change.obj for change in listed if change.obj is not None]
+    return as_settled(snapshot, put, [change.key for change in listed if change.obj is None])

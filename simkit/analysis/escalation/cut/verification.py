@@ -1,0 +1,70 @@
+"""A cut made on a fork: is every path closed, and is everything in use still allowed?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.queries import escalations
+from simkit.analysis.escalation.prove.proof import Proof
+from simkit.analysis.leastprivilege.replay import apply, may
+from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.rendering import html_lines
+from simkit.meta.identity import Identity
+from simkit.snapshot.protocol import Sandbox
+
+if TYPE_CHECKING:
+    from simkit.analysis.escalation.cut.result import Cut
+
+REPROVED = 25
+"""So many of the closed paths are executed again after the cut."""
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a cut does. True in a condition if it closes all that it promises and takes nothing in use."""
+
+    open_paths: tuple[Path, ...]
+    still_proven: tuple[Proof, ...]
+    refused: tuple[Proof, ...]
+    lost: tuple[tuple[Identity, Action], ...]
+    asked: int
+
+    def __bool__(self) -> bool:
+        return not (self.open_paths or self.still_proven or self.lost)
+
+    def lines(self) -> Iterator[str]:
+        yield "the cut holds" if self else "the cut does not hold"
+        yield f"{len(self.open_paths)} paths are open"
+        again = f"{len(self.refused)} closed paths were executed again and did not go through"
+        yield f"{again}, {len(self.still_proven)} did"
+        yield f"{len(self.lost)} of {self.asked:,} requests in use are lost"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def verify(made: Cut, sandbox: Sandbox) -> Verified:
+    """Make the changes of a cut on a fork, as an administrator; look for paths, and execute closed ones again."""
+    fork = sandbox.fork()
+    apply(fork, made.changes)
+    left = {path.start for path in made.left}
+    starts = [place.subject for place in made.starts if place not in left and place.subject is not None]
+    found = escalations(fork.snapshot(), starts, goal=made.goal, members=made.members) if starts else ()
+    proofs = [path.prove(fork, members=made.members) for path in made.closed[:REPROVED]]
+    before = [use for use in made.used if may(sandbox, *use)]
+    lost = tuple(use for use in before if not may(fork, *use))
+    return Verified(
+        tuple(found),
+        tuple(proof for proof in proofs if proof.proven),
+        tuple(proof for proof in proofs if not proof.proven),
+        lost,
+        len(before),
+    )

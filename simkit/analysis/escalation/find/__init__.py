@@ -1,0 +1,1 @@
+"""The escalation graph of a snapshot, and the paths in it."""

@@ -1,0 +1,303 @@
+"""The objects that decide where primitives lead: pods, accounts, nodes, labels, things that are missing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from simkit.analysis.access.resolve import VIRTUAL
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.escalation.find.escapes import Escape, escapes_of
+from simkit.analysis.escalation.find.states import SET, AttackState
+from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.objects import NAMESPACES, PODS, SERVICE_ACCOUNTS
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Binding, Subject
+from simkit.logic.workloads.pods import has_ended
+from simkit.meta.domain import RBAC_GROUP, label
+from simkit.meta.identity import MASTERS
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at, labels_of, name_of, namespace_of
+from simkit.snapshot.protocol import Snapshot
+
+NODES: Final = GroupResource("", "nodes")
+SECRETS: Final = GroupResource("", "secrets")
+CONFIG_MAPS: Final = GroupResource("", "configmaps")
+PERSISTENT_VOLUMES: Final = GroupResource("", "persistentvolumes")
+ENFORCE: Final = label("enforce", "pod-security")
+CONTROL_PLANE: Final = (label("control-plane", "node-role"), label("master", "node-role"))
+TOKEN_TYPE: Final = label("service-account-token")
+ACCOUNT_ANNOTATION: Final = label("service-account.name")
+OF_EVERY_NAMESPACE: Final = (("serviceaccounts", "default"), ("configmaps", "kube-root-ca.crt"))
+Member = tuple[AttackState, dict[str, str]]
+UNRESTRICTED: Final = ("", "privileged")
+
+
+class ClusterFacts:
+    """Facts about the objects of a snapshot, each found once, when it is first asked for.
+
+    What was not captured counts as absent, and is told by ``unknown``.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        self.release = snapshot.release
+        self.index = index_of(snapshot)
+        self.catalogue = catalogue_of(snapshot)
+        self._unknown: dict[GroupResource, None] = {}
+        self._deputies: dict[str, tuple[Subject, ...]] = {}
+        self._worked_out: dict[str, Any] = {}
+        self._sets: dict[AttackState, tuple[Member, ...]] = {}
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What a function gives, worked out once for this cluster under a name."""
+        if name not in self._worked_out:
+            self._worked_out[name] = make()
+        return self._worked_out[name]
+
+    def gathered(self, title: str, members: Callable[[], Iterable[Member]]) -> AttackState | None:
+        """One place for several, made once for all who may choose among them; None where there is none.
+
+        The title has to say all that the members depend on.
+        """
+        place = AttackState(SET, title)
+        if place not in self._sets:
+            self._sets[place] = tuple(members())
+        return place if self._sets[place] else None
+
+    def members(self, place: AttackState) -> tuple[Member, ...]:
+        """What a set offers: places, each with what is chosen by going there."""
+        return self._sets.get(place, ())
+
+    @property
+    def unknown(self) -> tuple[GroupResource, ...]:
+        """Resources that were asked about and are not in the snapshot: paths through them are not found."""
+        return tuple(self._unknown)
+
+    def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
+        """The objects of a resource, none where it was not captured."""
+        if resource in self.snapshot.captured():
+            return self.snapshot.scan(resource, namespace)
+        self._unknown[resource] = None
+        return ()
+
+    def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
+        """One object, None where it or its resource is not in the snapshot."""
+        if resource in self.snapshot.captured():
+            return self.snapshot.get(resource, name, namespace)
+        self._unknown[resource] = None
+        return None
+
+    @cached_property
+    def accounts(self) -> Mapping[str, tuple[Subject, ...]]:
+        """The service accounts of each namespace; where they were not captured, those that bindings name."""
+        found: dict[str, dict[Subject, None]] = defaultdict(dict)
+        if SERVICE_ACCOUNTS in self.snapshot.captured():
+            for obj in self.snapshot.scan(SERVICE_ACCOUNTS):
+                found[namespace_of(obj)][Subject(SERVICE_ACCOUNT, name_of(obj), namespace_of(obj))] = None
+        else:
+            self._unknown[SERVICE_ACCOUNTS] = None
+            for subject in self.index.subjects():
+                if subject.kind == SERVICE_ACCOUNT:
+                    found[subject.namespace][subject] = None
+        return {namespace: tuple(names) for namespace, names in found.items()}
+
+    @cached_property
+    def enforced(self) -> Mapping[str, str]:
+        """The pod security level of each namespace, empty where none is enforced."""
+        found = {name_of(obj): labels_of(obj).get(ENFORCE, "") for obj in self.scan(NAMESPACES)}
+        if NAMESPACES not in self.snapshot.captured():
+            found = dict.fromkeys(self.accounts, "")
+        return found
+
+    @cached_property
+    def unrestricted(self) -> Mapping[str, str]:
+        """Namespaces where privileged pods are let in, with their level."""
+        return {name: level for name, level in self.enforced.items() if level in UNRESTRICTED}
+
+    @cached_property
+    def restricted(self) -> Mapping[str, str]:
+        """Namespaces whose label keeps privileged pods out, with their level."""
+        return {name: level for name, level in self.enforced.items() if level not in UNRESTRICTED}
+
+    @cached_property
+    def pods(self) -> Mapping[str, tuple[Object, ...]]:
+        """The pods of each namespace that have not ended."""
+        found: dict[str, list[Object]] = defaultdict(list)
+        for pod in self.scan(PODS):
+            if not has_ended(pod):
+                found[namespace_of(pod)].append(pod)
+        return {namespace: tuple(pods) for namespace, pods in found.items()}
+
+    @cached_property
+    def pods_on(self) -> Mapping[str, tuple[Object, ...]]:
+        """The pods of each node."""
+        found: dict[str, list[Object]] = defaultdict(list)
+        for pods in self.pods.values():
+            for pod in pods:
+                if at(pod, "spec", "nodeName"):
+                    found[at(pod, "spec", "nodeName")].append(pod)
+        return {node: tuple(pods) for node, pods in found.items()}
+
+    def pod(self, namespace: str, name: str) -> Object | None:
+        """One running pod."""
+        return self._pods_by_name.get((namespace, name))
+
+    @cached_property
+    def _pods_by_name(self) -> Mapping[tuple[str, str], Object]:
+        return {(place, name_of(pod)): pod for place, pods in self.pods.items() for pod in pods}
+
+    def account_of(self, pod: Object) -> Subject | None:
+        """The service account whose token the pod holds; None where it mounts none."""
+        spec = at(pod, "spec") or {}
+        account = Subject(SERVICE_ACCOUNT, spec.get("serviceAccountName") or "default", namespace_of(pod))
+        mounts = spec.get("automountServiceAccountToken")
+        if mounts is None:
+            obj = self.get(SERVICE_ACCOUNTS, account.name, account.namespace)
+            mounts = (obj or {}).get("automountServiceAccountToken")
+        projected = any(
+            "serviceAccountToken" in source
+            for volume in spec.get("volumes") or ()
+            for source in at(volume, "projected", "sources") or ()
+        )
+        return account if projected or mounts is not False else None
+
+    def escapes(self, pod: Object) -> tuple[Escape, ...]:
+        """How code in the pod gets to its node."""
+        return escapes_of(pod)
+
+    @cached_property
+    def nodes(self) -> tuple[str, ...]:
+        """All nodes; those that pods name, where nodes were not captured."""
+        named = tuple(sorted(self.pods_on))
+        return tuple(name_of(node) for node in self.scan(NODES)) or named
+
+    @cached_property
+    def control_plane(self) -> tuple[str, ...]:
+        """The nodes that carry a control-plane label."""
+        return tuple(name_of(node) for node in self.scan(NODES) if any(key in labels_of(node) for key in CONTROL_PLANE))
+
+    @cached_property
+    def bound_roles(self) -> Mapping[str, Binding]:
+        """A binding of each role that somebody has, by the role's name."""
+        return {binding.role.name: binding for binding in self.index.bindings() if binding.subjects}
+
+    @cached_property
+    def groups(self) -> Sequence[Subject]:
+        """All groups that bindings name."""
+        return [subject for subject in self.index.subjects() if subject.kind == GROUP]
+
+    @cached_property
+    def bound_people(self) -> Sequence[tuple[Binding, Subject]]:
+        """The users and groups that have a ClusterRole, in the cluster and as whole groups first."""
+        found = [
+            (binding, subject)
+            for binding in self.index.bindings()
+            if binding.role.resource == CLUSTER_ROLES and self.index.rules(binding.role) is not None
+            for subject in binding.subjects
+            if subject.kind in (GROUP, USER) and subject.name != MASTERS
+        ]
+        return sorted(found, key=lambda one: (bool(one[0].namespace), one[1].kind != GROUP, one[1]))
+
+    @cached_property
+    def secrets(self) -> Mapping[str, tuple[str, ...]]:
+        """The names of the secrets of each namespace."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for obj in self.scan(SECRETS):
+            found[namespace_of(obj)].append(name_of(obj))
+        return {namespace: tuple(names) for namespace, names in found.items()}
+
+    def may_have_secret(self, namespace: str, name: str = "") -> bool:
+        """Whether a namespace has a secret (of a name), as far as is known."""
+        if SECRETS not in self.snapshot.captured():
+            return True
+        found = self.secrets.get(namespace, ())
+        return name in found if name else bool(found)
+
+    def is_empty(self, namespace: str) -> bool:
+        """Whether nothing lives in a namespace but what every namespace has, and rules of access."""
+        return namespace in self.enforced and NAMESPACES in self.snapshot.captured() and not self._inhabited(namespace)
+
+    def _inhabited(self, namespace: str) -> bool:
+        captured = self.snapshot.captured()
+        for resource in self.catalogue.stored():
+            if resource.namespaced and resource.group != RBAC_GROUP and resource.storage in captured:
+                for obj in self.snapshot.scan(resource.storage, namespace):
+                    if (resource.resource, name_of(obj)) not in OF_EVERY_NAMESPACE:
+                        return True
+        return False
+
+    @cached_property
+    def token_secrets(self) -> Mapping[tuple[str, str], Subject]:
+        """Secrets that hold a token, with the service account that it belongs to."""
+        found = {}
+        for obj in self.scan(SECRETS):
+            account = (at(obj, "metadata", "annotations") or {}).get(ACCOUNT_ANNOTATION)
+            if obj.get("type") == TOKEN_TYPE and account:
+                found[namespace_of(obj), name_of(obj)] = Subject(SERVICE_ACCOUNT, account, namespace_of(obj))
+        return found
+
+    @cached_property
+    def missing_accounts(self) -> Mapping[str, tuple[Subject, ...]]:
+        """Service accounts that bindings name and nobody made, by namespace."""
+        found: dict[str, list[Subject]] = defaultdict(list)
+        if SERVICE_ACCOUNTS in self.snapshot.captured():
+            for subject in self.index.subjects():
+                if subject.kind == SERVICE_ACCOUNT and subject not in self.accounts.get(subject.namespace, ()):
+                    found[subject.namespace].append(subject)
+        return {namespace: tuple(subjects) for namespace, subjects in found.items()}
+
+    def named(self, namespace: str) -> tuple[Subject, ...]:
+        """Service accounts of a namespace that bindings name and nobody made."""
+        return self.missing_accounts.get(namespace, ())
+
+    @cached_property
+    def missing_namespaces(self) -> tuple[str, ...]:
+        """Namespaces of missing service accounts that are missing themselves."""
+        if NAMESPACES not in self.snapshot.captured():
+            return ()
+        return tuple(name for name in self.missing_accounts if name not in self.enforced)
+
+    @cached_property
+    def bindings(self) -> Mapping[str, tuple[Binding, ...]]:
+        """All bindings by where they grant, those of the cluster under the empty name."""
+        found: dict[str, list[Binding]] = defaultdict(list)
+        for binding in self.index.bindings():
+            found[binding.namespace].append(binding)
+        return {place: tuple(some) for place, some in found.items()}
+
+    @cached_property
+    def orphans(self) -> tuple[Binding, ...]:
+        """Bindings whose role is missing, and could be made."""
+        return tuple(
+            binding
+            for binding in self.index.bindings()
+            if binding.role.resource in (ROLES, CLUSTER_ROLES) and self.index.rules(binding.role) is None
+        )
+
+    @cached_property
+    def aggregated(self) -> tuple[tuple[str, Sequence[Mapping[str, Any]]], ...]:
+        """Aggregated roles with their selectors."""
+        return tuple(
+            (name_of(role), at(role, "aggregationRule", "clusterRoleSelectors") or ())
+            for role in self.scan(CLUSTER_ROLES)
+            if role.get("aggregationRule")
+        )
+
+    def deputies(self, part: str) -> tuple[Subject, ...]:
+        """The service accounts with this name, or with a name that ends in it."""
+        known = self._deputies.get(part)
+        if known is None:
+            every = [one for accounts in self.accounts.values() for one in accounts]
+            exact = tuple(one for one in every if one.name == part)
+            known = self._deputies[part] = exact or tuple(one for one in every if one.name.endswith(part))
+        return known
+
+    def knows(self, group: str, resource: str) -> bool:
+        """Whether a resource is served, or means something without being served, as users and signers do."""
+        return resource.partition("/")[0] in VIRTUAL or self.served(group, resource)
+
+    def served(self, group: str, resource: str) -> bool:
+        """Whether the release or a definition of the snapshot serves a resource."""
+        return any(one.resource == resource.partition("/")[0] for one in self.catalogue.resources(group))

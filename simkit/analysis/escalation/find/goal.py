@@ -1,0 +1,219 @@
+"""What an attacker wants: cluster-admin, secrets, nodes, a namespace, any permission, another identity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from typing import Final
+
+from simkit.analysis.access.resolve import target
+from simkit.analysis.access.who_can import question_of
+from simkit.analysis.escalation.find import states
+from simkit.analysis.escalation.find.graph import EscalationGraph
+from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, role_of, subject_state
+from simkit.analysis.escalation.table.primitive import primitives
+from simkit.analysis.rbac.subject import implied_groups, parse, text_of
+from simkit.logic.rbac.binding import GROUP, Subject
+from simkit.logic.rbac.question import Question
+from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.errors import SimkitError
+
+Test = Callable[[AttackState], bool]
+
+
+@dataclass(frozen=True)
+class AccessQuestion:
+    """What the authorizer is asked at the end of a proof."""
+
+    verb: str
+    resource: str
+    group: str = ""
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+    url: str = ""
+    """A path that is no resource, instead of a resource."""
+
+    def __str__(self) -> str:
+        if self.url:
+            return f"{self.verb} {self.url}"
+        what = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
+        where = f" in {self.namespace}" if self.namespace else ""
+        return (
+            f"{self.verb} {what}"
+            + (f".{self.group}" if self.group else "")
+            + (f" {self.name!r}" if self.name else "")
+            + where
+        )
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Something that is worth reaching. ``test`` makes, for a graph, the question whether a place has it.
+
+    ``access`` is what whoever reached it is allowed; None where reaching is more than an access, as a node's disk is.
+    """
+
+    name: str
+    test: Callable[[EscalationGraph], Test] = field(repr=False, compare=False)
+    access: AccessQuestion | None = None
+    question: Callable[[EscalationGraph], Question] | None = field(default=None, repr=False, compare=False)
+    """What is asked about those who may have reached it, for goals that are a permission."""
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _is(*places: AttackState) -> Callable[[EscalationGraph], Test]:
+    wanted = frozenset(places)
+
+    def test(graph: EscalationGraph) -> Test:
+        return wanted.__contains__
+
+    return test
+
+
+CLUSTER: Final = Goal("cluster-admin", _is(CLUSTER_ADMIN), AccessQuestion("*", "*", "*"))
+"""Everything in the cluster."""
+ALL_SECRETS: Final = Goal(
+    "all secrets",
+    _is(CLUSTER_ADMIN, AttackState(states.SECRETS, namespace=ALL), AttackState(states.NAMESPACE, namespace=ALL)),
+    AccessQuestion("get", "secrets", namespace=SYSTEM_NAMESPACE),
+)
+"""The contents of the secrets of all namespaces."""
+
+
+def _has_node(graph: EscalationGraph) -> Test:
+    return lambda place: place.kind in (states.NODE, states.EVERYTHING)
+
+
+NODE: Final = Goal("a node", _has_node)
+"""The host of some node."""
+
+
+def namespace_goal(namespace: str) -> Goal:
+    """Everything in one namespace."""
+    places = (
+        AttackState(states.NAMESPACE, namespace=namespace),
+        AttackState(states.NAMESPACE, namespace=ALL),
+        CLUSTER_ADMIN,
+    )
+    return Goal(f"namespace {namespace}", _is(*places), AccessQuestion("*", "*", "*", namespace))
+
+
+def subject_goal(subject: Subject | str) -> Goal:
+    """Being somebody else."""
+    wanted = parse(subject)
+    return Goal(text_of(wanted), _is(subject_state(wanted), subject_state(wanted, worn=True)))
+
+
+def impact_goal(primitive: str) -> Goal:
+    """The harm that a primitive does."""
+    return Goal(f"impact {primitive}", _is(AttackState(states.IMPACT, primitives().primitive(primitive).id)))
+
+
+def permission_goal(
+    verb: str,
+    resource: str,
+    *,
+    namespace: str | None = None,
+    name: str | None = "",
+    subresource: str = "",
+    group: str | None = None,
+) -> Goal:
+    """Being allowed something, in words as ``who_can`` takes them."""
+    title = f"{verb} {resource}" + (f"/{subresource}" if subresource else "") + (f" {name!r}" if name else "")
+    title += f" in {namespace}" if namespace else "" if namespace is None else " everywhere"
+
+    def question(graph: EscalationGraph) -> Question:
+        asked = target(graph.snapshot, verb, resource, subresource=subresource, name=name or "", group=group)
+        return question_of(asked, namespace, any_name=name is None)
+
+    plural, _, behind = resource.partition("/")
+    plural, _, dotted = plural.partition(".")
+    access = AccessQuestion(verb, plural, group or dotted, namespace or "", name or "", subresource or behind)
+    return Goal(title, lambda graph: _allowed(graph, question(graph)), access, question)
+
+
+def question_goal(title: str, question: Question) -> Goal:
+    """Being allowed what a question asks."""
+
+    def asked(graph: EscalationGraph) -> Question:
+        return question
+
+    return Goal(title, lambda graph: _allowed(graph, question), access_of(question), asked)
+
+
+def access_of(question: Question) -> AccessQuestion:
+    """What the authorizer is asked for a question; in no namespace where any would do."""
+    where, name = question.namespace or "", question.name or ""
+    return AccessQuestion(
+        *(question.verb, question.resource, question.group, where, name),
+        subresource=question.subresource,
+        url=question.path,
+    )
+
+
+def _allowed(graph: EscalationGraph, question: Question) -> Test:
+    """Whether somebody at a place may do what is asked."""
+    index = graph.world.index
+    holders = {subject_state(answer.grant.subject) for answer in index.who(question)}
+
+    @cache
+    def by_rules(place: AttackState) -> bool:
+        rules = index.rules(role_of(place)) or ()
+        return question.reaches(place.namespace) and any(question.allowed_by(rule) for rule in rules)
+
+    def test(place: AttackState) -> bool:
+        if place.kind == states.EVERYTHING:
+            return True
+        if place.kind == states.RULES:
+            return place.namespace != ALL and by_rules(place)
+        if place.kind == states.NAMESPACE:
+            return place.namespace != ALL and question.reaches(place.namespace)
+        if place.kind == GROUP:
+            names = (place.name, *implied_groups(place.name))
+            return any(AttackState(GROUP, name) in holders for name in names)
+        return place.subject is not None and place._replace(worn=False) in holders
+
+    return test
+
+
+KNOWN: Final = {goal.name: goal for goal in (CLUSTER, ALL_SECRETS, NODE)}
+
+
+def parse_goal(goal: Goal | str) -> Goal:
+    """The goal that a text names.
+
+    ``cluster-admin``, ``all secrets``, ``a node``, ``namespace prod``, ``impact G1``, a subject (``sa:ns/name``,
+    ``user:alice``), or a permission (``get secrets``, ``create pods in prod``, ``get /metrics``).
+
+    Examples
+    --------
+    >>> str(parse_goal("namespace prod")), str(parse_goal("get secrets in prod")), str(parse_goal("sa:ci/runner"))
+    ('namespace prod', 'get secrets in prod', 'sa:ci/runner')
+    """
+    if isinstance(goal, Goal):
+        return goal
+    if goal in KNOWN:
+        return KNOWN[goal]
+    first, _, rest = goal.partition(" ")
+    if first == "namespace" and rest:
+        return namespace_goal(rest)
+    if first == "impact" and rest:
+        return impact_goal(rest)
+    if not rest and ":" in goal:
+        return subject_goal(goal)
+    resource, _, where = rest.partition(" in ")
+    if not rest or " " in resource:
+        near = get_close_matches(goal, KNOWN, 1)
+        raise SimkitError(
+            f"{goal!r} is no goal{f'; did you mean {near[0]!r}?' if near else ''}; known are {', '.join(KNOWN)}, "
+            "'namespace NAME', 'impact ID', 'user:NAME', 'group:NAME', 'sa:NAMESPACE/NAME' and "
+            "'VERB RESOURCE [in NAMESPACE]'"
+        )
+    if resource.startswith("/"):
+        return question_goal(goal, Question(first, path=resource))
+    return permission_goal(first, resource, namespace=where or None)

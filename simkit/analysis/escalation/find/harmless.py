@@ -1,0 +1,138 @@
+"""Grants that look like an escalation and are none: nothing is there to use them on, or they give nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from simkit.analysis.access.resolve import VIRTUAL
+from simkit.analysis.escalation.find import states
+from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.enabling import enables_escalation, without_rbac_rules
+from simkit.analysis.escalation.find.facts import ClusterFacts
+from simkit.analysis.escalation.find.graph import EscalationGraph
+from simkit.analysis.escalation.find.held_permissions import EVERYWHERE, MetRequirement
+from simkit.analysis.escalation.find.matching import Holder, VariantMatch
+from simkit.analysis.escalation.find.outcomes import masks
+from simkit.analysis.escalation.find.states import ALL, AttackState, role_of
+from simkit.analysis.escalation.table.primitive import Primitive
+from simkit.analysis.escalation.table.requirement import Permission
+from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS
+from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.identity import MASTERS
+from simkit.meta.names import GroupResource
+
+BINDING: Final = "A4"
+LABELLING: Final = "A8"
+THINGS: Final = ("operator", "operator-workload", "policy-parameters", "webhook-namespace", "released-volume")
+"""Conditions on objects without which the grants mean nothing."""
+MAKING: Final = ("A10", "A11")
+"""Primitives that make what is not there."""
+NOT_HELD: Final = "no rules are held that an aggregated role would give to others"
+NOTHING_THERE: Final = "there is nothing in the cluster to use it on"
+NO_GAIN: Final = "whom one can become by it holds nothing that leads further"
+NO_USERS: Final = "whether somebody may act as a service account is asked of service accounts, not of users"
+HARM: Final = (states.IMPACT, states.PODS)
+"""Where steps lead whether or not there is anything: to harm, and to sets of pods."""
+NOT_MISSED: Final = "no binding misses a role or an account of these names, or it cannot be made under one"
+NOT_FREE: Final = "nothing new can be made under the names that may be used"
+
+
+def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, found: Iterable[VariantMatch]) -> str:
+    """Why a primitive whose needs are met gives and harms nothing; empty where it does."""
+    solutions, edges = list(found), list(graph.uses(holder, primitive))
+    if primitive.id in MAKING:
+        return NOT_MISSED if not edges and all(_limited(one, "role", "account") for one in solutions) else ""
+    if not edges and all(_limited(one, "made") for one in solutions):
+        return NOT_FREE
+    if primitive.id == LABELLING:
+        return "" if edges or enables_escalation(without_rbac_rules(holder.wide_rules), graph.release) else NOT_HELD
+    if primitive.id == BINDING and edges and not any(_opens(graph, edge) for edge in edges):
+        return "the roles that may be bound give nothing that leads further"
+    if not edges and _depends(primitive, solutions):
+        return NOTHING_THERE
+    if not edges and solutions and all(masks(one) == () for one in solutions):
+        return NO_USERS
+    if edges and all(_limited(one, "user", "group", "account") for one in solutions):
+        targets = [target for edge in edges for target in _members(graph.world, edge.target)]
+        if not any(_gains(graph, holder, target) for target in targets):
+            return NO_GAIN
+    if any(edge.target.kind not in HARM for edge in edges):
+        return ""
+    reasons = [_missing(graph.world, one) or _empty(graph.world, one) for one in solutions]
+    return reasons[0] if reasons and all(reasons) else ""
+
+
+def _depends(primitive: Primitive, solutions: Iterable[VariantMatch]) -> bool:
+    """Whether what is granted is no danger by itself, but only where something certain is there."""
+    return primitive.kind in ("impact", "composite") and all(one.way.when in THINGS for one in solutions)
+
+
+def _members(world: ClusterFacts, place: AttackState) -> Iterable[AttackState]:
+    return [target for target, _ in world.members(place)] if place.kind == states.SET else (place,)
+
+
+def _gains(graph: EscalationGraph, holder: Holder, place: AttackState) -> bool:
+    """Whether being somebody else gives rules that lead further than those that one has."""
+    if place.subject is None:
+        return True
+    other = graph.holder(place)
+    assert other is not None
+    grants = (one for who in other.principals - holder.principals for one in graph.world.index.grants_of_subject(who))
+    return place.subject.name == MASTERS or enables_escalation(
+        tuple(rule for one in grants for rule in one.rules), graph.release
+    )
+
+
+def _limited(solution: VariantMatch, *labels: str) -> bool:
+    """Whether the needs of one of some labels are met for single names only."""
+    return any(solution.names(label) is not None for label in labels)
+
+
+def _opens(graph: EscalationGraph, edge: Edge) -> bool:
+    """Whether a step leads to more than the rules of a role, or to rules that lead further."""
+    place = edge.target
+    if place.kind != states.RULES or place.namespace == ALL:
+        return True
+    return enables_escalation(graph.world.index.rules(role_of(place)) or (), graph.release)
+
+
+def _missing(world: ClusterFacts, solution: VariantMatch) -> str:
+    """The objects that a need is limited to by the rules that meet it, if none of them is there."""
+    for met in solution.mets:
+        names = None if met.need.names else met.names(solution.namespace)
+        if names is not None and not any(_is_there(world, met, solution.namespace, name) for name in names):
+            what = met.need.any_of[0].permission.resource.partition("/")[0]
+            return f"the grant is for {what} by name, and none of these is there: {', '.join(names)}"
+    return ""
+
+
+def _empty(world: ClusterFacts, solution: VariantMatch) -> str:
+    """The namespace, if what is granted is about objects that are there, and nothing is there."""
+    namespace = solution.namespace
+    makes = (one.permission.nameless for met in solution.mets for one in met.need.any_of)
+    if namespace == EVERYWHERE or any(makes) or not world.is_empty(namespace):
+        return ""
+    return f"namespace {namespace} is empty"
+
+
+def _is_there(world: ClusterFacts, met: MetRequirement, namespace: str, name: str) -> bool:
+    """Whether some object of the name is there, or could be and is not in the snapshot."""
+    return any(
+        _has(world, permission, namespace, name)
+        for permission, hold in met.holds(namespace)
+        if hold.names is not None and name in hold.names
+    )
+
+
+def _has(world: ClusterFacts, permission: Permission, namespace: str, name: str) -> bool:
+    plural = permission.resource.partition("/")[0]
+    resource = GroupResource(permission.group, plural)
+    if plural in VIRTUAL or resource not in world.snapshot.captured():
+        return True
+    if namespace == SYSTEM_NAMESPACE and not world.pods.get(namespace):
+        return True  # no cluster is without pods there: what is missing was not made by whoever would
+    places = ("", *world.enforced) if namespace in ("", EVERYWHERE) else ("", namespace)
+    if resource == SERVICE_ACCOUNTS and any(one.name == name for place in places for one in world.named(place)):
+        return True  # somebody has bound it already, and will make it
+    return any(world.get(resource, name, place) is not None for place in places)

@@ -1,0 +1,186 @@
+"""What somebody holds of the permissions that primitives need, and by which grants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Final, NamedTuple
+
+from simkit.analysis.escalation.table.primitive import primitives, requirements_of
+from simkit.analysis.escalation.table.requirement import ANY_SUBRESOURCE, Permission, Requirement
+from simkit.logic.rbac.binding import Grant, Subject
+from simkit.logic.rbac.rule import ALL, Rule
+from simkit.meta.names import Key
+
+EVERYWHERE: Final = "*"
+"""Stands for all namespaces."""
+
+
+class GrantSource(NamedTuple):
+    """Where a permission comes from: a binding's subject and a rule of a role. What a cut can take away."""
+
+    binding: Key
+    role: Key
+    rule: int
+    subject: Subject
+
+
+class HeldPermission(NamedTuple):
+    """One grant of a permission: where (empty: in the cluster), for which names (None: all), and from which source.
+
+    The source is None for what was reached on the way, which no cut takes away by itself.
+    """
+
+    namespace: str
+    names: tuple[str, ...] | None
+    source: GrantSource | None
+
+
+HeldPermissions = dict[Permission, list[HeldPermission]]
+"""All that one identity holds of what primitives need."""
+
+WatchedGrants = tuple[tuple[Permission, int, tuple[str, ...] | None], ...]
+"""What one role grants of what primitives need: permission, index of the rule, names."""
+
+
+@cache
+def _watched(release: str) -> tuple[dict[str, tuple[Permission, ...]], tuple[Permission, ...]]:
+    """All permissions that some primitive needs, by resource, and as one list."""
+    every: dict[Permission, None] = {}
+    for primitive in primitives().primitives:
+        for way in range(len(primitive.ways)):
+            for need in requirements_of(primitive.id, way, release):
+                every.update(dict.fromkeys(option.permission for option in need.any_of))
+    by_resource: dict[str, list[Permission]] = {}
+    for permission in every:
+        by_resource.setdefault(permission.resource, []).append(permission)
+        if permission.subresource:
+            by_resource.setdefault(f"*/{permission.subresource}", []).append(permission)
+    return {resource: tuple(found) for resource, found in by_resource.items()}, tuple(every)
+
+
+def watched_grants(rules: Iterable[Rule], release: str) -> WatchedGrants:
+    """What rules grant of the permissions that primitives need."""
+    by_resource, every = _watched(release)
+    found: list[tuple[Permission, int, tuple[str, ...] | None]] = []
+    for index, rule in enumerate(rules):
+        if not rule.resources:
+            continue
+        candidates: Iterable[Permission] = (
+            every
+            if ALL in rule.resources
+            else dict.fromkeys(
+                one for resource in rule.resources for key in _keys(resource) for one in by_resource.get(key, ())
+            )
+        )
+        names = rule.resource_names or None
+        found += [(one, index, names) for one in candidates if one.granted_by(rule)]
+    return tuple(found)
+
+
+def _keys(resource: str) -> tuple[str, ...]:
+    """Under which names the permissions on a resource are watched."""
+    plural, slash, _ = resource.partition("/")
+    return (resource, f"{plural}/{ANY_SUBRESOURCE}") if slash else (resource,)
+
+
+class WatchedRoles:
+    """``watched_grants`` for the roles of one snapshot, each role once."""
+
+    def __init__(self, release: str) -> None:
+        self._release = release
+        self._known: dict[tuple[Rule, ...], WatchedGrants] = {}
+
+    def of(self, rules: tuple[Rule, ...]) -> WatchedGrants:
+        known = self._known.get(rules)
+        if known is None:
+            known = self._known[rules] = watched_grants(rules, self._release)
+        return known
+
+
+def add_grants(held: HeldPermissions, grants: Iterable[Grant], matches: WatchedRoles) -> HeldPermissions:
+    """What was held, with what grants add."""
+    for grant in grants:
+        for permission, rule, names in matches.of(grant.rules):
+            source = GrantSource(grant.binding, grant.role, rule, grant.subject)
+            held.setdefault(permission, []).append(HeldPermission(grant.namespace, names, source))
+    return held
+
+
+def add_rules(held: HeldPermissions, rules: tuple[Rule, ...], namespace: str, matches: WatchedRoles) -> HeldPermissions:
+    """What was held, with rules that were reached on the way."""
+    for permission, _, names in matches.of(rules):
+        held.setdefault(permission, []).append(HeldPermission(namespace, names, None))
+    return held
+
+
+class MetRequirement(NamedTuple):
+    """How one need is met: by which permissions and holds in each namespace (``*`` for all)."""
+
+    need: Requirement
+    by_namespace: dict[str, list[tuple[Permission, HeldPermission]]]
+
+    def holds(self, namespace: str) -> list[tuple[Permission, HeldPermission]]:
+        """What meets it in one namespace."""
+        found = self.by_namespace.get(EVERYWHERE, [])
+        return found if namespace in ("", EVERYWHERE) else [*found, *self.by_namespace.get(namespace, ())]
+
+    def names(self, namespace: str) -> tuple[str, ...] | None:
+        """The names it is met for in a namespace; None for all."""
+        found: dict[str, None] = {}
+        for _, one in self.holds(namespace):
+            if one.names is None:
+                return None if not self.need.names else self.need.names
+            found.update(dict.fromkeys(one.names))
+        return tuple(name for name in found if not self.need.names or name in self.need.names)
+
+    def sources(self, namespace: str, name: str = "") -> tuple[GrantSource, ...]:
+        """The grants that meet it in a namespace for a name (empty: for any), each alone enough."""
+        return tuple(
+            dict.fromkeys(
+                one.source
+                for _, one in self.holds(namespace)
+                if one.source is not None and (not name or one.names is None or name in one.names)
+            )
+        )
+
+    def free(self, namespace: str, name: str = "") -> bool:
+        """Whether something reached on the way meets it, so that no grant is needed."""
+        return any(
+            one.source is None and (not name or one.names is None or name in one.names)
+            for _, one in self.holds(namespace)
+        )
+
+
+def meet_requirement(need: Requirement, held: HeldPermissions) -> MetRequirement | None:
+    """How what is held meets a need, or None."""
+    found: dict[str, list[tuple[Permission, HeldPermission]]] = {}
+    for option in need.any_of:
+        for one in held.get(option.permission, ()):
+            if one.namespace and (option.cluster or (need.namespace and one.namespace != need.namespace)):
+                continue
+            if need.names and one.names is not None and not set(need.names) & set(one.names):
+                continue
+            place = EVERYWHERE if not one.namespace else one.namespace
+            found.setdefault(place, []).append((option.permission, one))
+    return MetRequirement(need, found) if found else None
+
+
+def common_namespaces(mets: Iterable[MetRequirement]) -> Iterator[str]:
+    """The namespaces where all needs are met together: ``*`` alone where they are met in all, else each."""
+    listed = list(mets)
+    fixed = {met.need.namespace for met in listed if met.need.namespace}
+    if len(fixed) > 1:
+        return
+    if fixed:
+        yield from (place for place in fixed if all(met.holds(place) for met in listed))
+        return
+    if all(EVERYWHERE in met.by_namespace for met in listed):
+        yield EVERYWHERE
+        # Names may be more in single namespaces than everywhere.
+        if all(met.names(EVERYWHERE) is None for met in listed):
+            return
+    places = dict.fromkeys(place for met in listed for place in met.by_namespace if place != EVERYWHERE)
+    for place in places:
+        if all(met.holds(place) for met in listed):
+            yield place

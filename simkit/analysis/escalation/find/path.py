@@ -1,0 +1,183 @@
+"""A way from a subject to a goal, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.held_permissions import GrantSource
+from simkit.analysis.escalation.find.states import SUBJECTS, AttackState
+from simkit.analysis.escalation.table.primitive import Primitive, Variant
+from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.objects import written
+from simkit.analysis.rbac.subject import Members, text_of
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import amount, html_lines
+from simkit.meta.errors import SimkitError
+from simkit.snapshot.protocol import Sandbox
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+    from simkit.analysis.escalation.prove.proof import Proof
+
+COLUMNS: Final = ("step", "primitive", "title", "target", "cost", "granted_by")
+SEVERITIES: Final = ("info", "low", "medium", "high", "critical")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One primitive used, with the choices that follow from it."""
+
+    edge: Edge
+    choices: tuple[Edge, ...] = ()
+
+    @property
+    def primitive(self) -> Primitive:
+        return self.edge.known
+
+    @property
+    def way(self) -> Variant:
+        return self.edge.means
+
+    @property
+    def source(self) -> AttackState:
+        return self.edge.source
+
+    @property
+    def target(self) -> AttackState:
+        return self.choices[-1].target if self.choices else self.edge.target
+
+    @property
+    def becomes(self) -> AttackState | None:
+        """The identity that the step gives; None where one stays who one is."""
+        return next((one.target for one in (self.edge, *self.choices) if one.target.kind in SUBJECTS), None)
+
+    @cached_property
+    def variables(self) -> dict[str, str]:
+        """What the words of the requests stand for; later choices are more exact."""
+        found: dict[str, str] = {}
+        for edge in (self.edge, *self.choices):
+            found.update((name, value) for name, value in edge.variables if value != "*" or name not in found)
+        return found
+
+    @property
+    def cost(self) -> float:
+        return self.edge.cost
+
+    def __str__(self) -> str:
+        detail = self.edge.value("detail")
+        return f"{self.primitive.id} {self.primitive.title}" + (f" ({detail})" if detail else "") + f" -> {self.target}"
+
+
+@dataclass(frozen=True)
+class Path:
+    """A way from a subject to a goal. ``prove`` executes it; until then it is a claim."""
+
+    goal: Goal
+    edges: tuple[Edge, ...]
+    start: AttackState
+    sandbox: Sandbox | None = field(default=None, repr=False, compare=False)
+    """Where the path is proven unless another place is said."""
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The primitives used, in order."""
+        steps: list[Step] = []
+        for edge in self.edges:
+            if edge.primitive:
+                steps.append(Step(edge))
+            elif steps:
+                steps[-1] = Step(steps[-1].edge, (*steps[-1].choices, edge))
+        return tuple(steps)
+
+    @property
+    def subject(self) -> str:
+        """Who starts, as people write it."""
+        return str(self.start)
+
+    @property
+    def end(self) -> AttackState:
+        return self.edges[-1].target if self.edges else self.start
+
+    @property
+    def hops(self) -> int:
+        """How many steps take something."""
+        return sum(edge.hops for edge in self.edges)
+
+    @property
+    def cost(self) -> float:
+        return sum(edge.cost for edge in self.edges)
+
+    @property
+    def primitives(self) -> tuple[str, ...]:
+        """The ids of the primitives, in order."""
+        return tuple(step.primitive.id for step in self.steps)
+
+    @property
+    def severity(self) -> str:
+        """That of the worst primitive used."""
+        return max((step.primitive.severity for step in self.steps), key=SEVERITIES.index, default="info")
+
+    @property
+    def grants(self) -> tuple[tuple[GrantSource, ...], ...]:
+        """What has to be granted, in order: for each need the sources that are each enough."""
+        return tuple(need for edge in self.edges for need in edge.needs if need)
+
+    def prove(self, sandbox: Sandbox | None = None, *, members: Members = NO_MEMBERS) -> Proof:
+        """Execute the path on a fork of a cluster: see ``prove``. SimkitError where no cluster is known."""
+        from simkit.analysis.escalation.prove.proof import prove
+
+        where = sandbox or self.sandbox
+        if where is None:
+            raise SimkitError("a path is proven on a cluster: path.prove(simkit.load(...))")
+        return prove(self, where, members=members)
+
+    def frame(self) -> DataFrame:
+        """One row per step: step, primitive, title, target, cost, granted_by (the first source of each need)."""
+        rows = [
+            (
+                *(number, step.primitive.id, step.primitive.title, str(step.target), step.cost),
+                tuple(source_text(need[0]) for need in step.edge.needs if need),
+            )
+            for number, step in enumerate(self.steps, 1)
+        ]
+        return table(rows, COLUMNS)
+
+    def plot(self) -> Figure:
+        """The path as a picture."""
+        from simkit.analysis.plots.paths import paths_figure
+
+        return paths_figure([self])
+
+    def lines(self) -> Iterator[str]:
+        """The path, line by line."""
+        yield f"{self.subject} -> {self.goal}: {amount(self.hops, 'hop')}, cost {self.cost:g}"
+        for number, step in enumerate(self.steps, 1):
+            yield f"{number}. {step}"
+            for need in step.edge.needs:
+                for source in need[:1]:
+                    yield f"     by {source_text(source)}" + (f" and {len(need) - 1} more" if len(need) > 1 else "")
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def source_text(source: GrantSource) -> str:
+    """A grant as a person reads it: the binding, its role, the rule and the subject that is bound."""
+    return f"{written(source.binding)} ({written(source.role)}, rule {source.rule}) to {text_of(source.subject)}"
+
+
+def shortest_first(paths: Iterable[Path]) -> Sequence[Path]:
+    """Paths by subject, then by length."""
+    return sorted(paths, key=lambda path: (path.hops, path.cost, path.subject, path.goal.name))

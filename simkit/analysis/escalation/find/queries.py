@@ -1,0 +1,387 @@
+"""Who can become what: paths to goals, blast radius, what changes between two snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import pandas as pd
+
+from simkit.analysis.escalation.find import states
+from simkit.analysis.escalation.find.goal import ALL_SECRETS, CLUSTER, NODE, Goal, parse_goal, permission_goal
+from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.path import Path, shortest_first
+from simkit.analysis.escalation.find.search import (
+    By,
+    each_way,
+    first_steps,
+    from_places,
+    hops_of,
+    one_of,
+    path_from,
+    path_towards,
+    towards,
+)
+from simkit.analysis.escalation.find.states import AttackState, subject_state
+from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.subject import Members, parse
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import amount, html_lines
+from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from simkit.snapshot.protocol import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from simkit.analysis.escalation.prove.proof import Proofs
+
+COLUMNS: Final = ("subject", "goal", "hops", "cost", "severity", "primitives", "path")
+REACH_COLUMNS: Final = ("place", "kind", "name", "namespace", "hops", "cost", "primitives")
+WELL_KNOWN: Final = (CLUSTER, ALL_SECRETS, NODE)
+Ways = Literal["best", "each"]
+
+
+@dataclass(frozen=True)
+class Escalations(Sequence[Path]):
+    """Paths that were found, the shortest first. True in a condition if there is one.
+
+    ``unknown`` names resources that the snapshot does not hold, so that paths through them were not found.
+    """
+
+    paths: tuple[Path, ...]
+    unknown: tuple[str, ...] = ()
+    members: Members = field(default_factory=dict, repr=False, compare=False)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, number: Any) -> Any:
+        return (
+            Escalations(self.paths[number], self.unknown, self.members)
+            if isinstance(number, slice)
+            else self.paths[number]
+        )
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self.paths)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per path: subject, goal, hops, cost, severity, primitives (ids), path (what is passed)."""
+        return table(map(_row, self.paths), COLUMNS)
+
+    def to(self, goal: Goal | str) -> Escalations:
+        """The paths to one goal."""
+        name = parse_goal(goal).name
+        return Escalations(tuple(path for path in self.paths if path.goal.name == name), self.unknown, self.members)
+
+    def prove(self, sandbox: Sandbox | None = None) -> Proofs:
+        """Execute each path on a fork of its own."""
+        from simkit.analysis.escalation.prove.proof import Proofs
+
+        return Proofs(tuple(path.prove(sandbox, members=self.members) for path in self.paths))
+
+    def plot(self) -> Figure:
+        """The paths as one picture."""
+        from simkit.analysis.plots.paths import paths_figure
+
+        return paths_figure(self.paths)
+
+    def lines(self) -> Iterator[str]:
+        subjects = len({path.subject for path in self.paths})
+        yield f"{amount(len(self.paths), 'path')} of {amount(subjects, 'subject')}"
+        for path in self.paths[:20]:
+            yield f"{path.subject} -> {path.goal}: {' '.join(path.primitives) or 'held'} ({amount(path.hops, 'hop')})"
+        if len(self.paths) > 20:
+            yield f"... and {len(self.paths) - 20} more"
+        if self.unknown:
+            yield f"not in the snapshot, so not looked through: {', '.join(self.unknown)}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def _row(path: Path) -> tuple[Any, ...]:
+    passed = " -> ".join(str(step.target) for step in path.steps)
+    return path.subject, path.goal.name, path.hops, path.cost, path.severity, path.primitives, passed
+
+
+def escalations(
+    snapshot: Snapshot,
+    subject: Subject | str | Iterable[Subject | str] | None = None,
+    *,
+    goal: Goal | str | Iterable[Goal | str] = WELL_KNOWN,
+    by: By = "hops",
+    ways: Ways = "best",
+    within_hops: int | None = None,
+    direct: bool = False,
+    members: Members = NO_MEMBERS,
+    sandbox: Sandbox | None = None,
+) -> Escalations:
+    """The best path of each subject to each goal, or the best one for each first step that the subject can take.
+
+    Parameters
+    ----------
+    subject
+        Who attacks: ``alice``, ``group:devs``, ``sa:ns/name``, ``pod:ns/name`` for code in a pod, several of them,
+        or None for everybody that is known, anybody with a login and anybody without one among them.
+    goal
+        What for: see ``parse_goal``.
+    by
+        Whether the fewest hops or the least cost are best.
+    ways
+        ``best``: one path per subject and goal. ``each``: for every first step that leads to the goal, the best path
+        that begins with it; closing one of them leaves the others.
+    direct
+        Whether to list those too who have the goal without any step.
+    members
+        Groups that the cluster does not keep, as for ``who_can``.
+    sandbox
+        Where the paths shall be proven: ``cluster.escalations`` gives the cluster itself.
+
+    Notes
+    -----
+    Near-linear in grants and objects, for all subjects together.
+
+    Examples
+    --------
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> len(escalations(MemorySnapshot([], captured=["*"])))
+    0
+    """
+    graph = graph_of(snapshot, members)
+    goals = [parse_goal(one) for one in ([goal] if isinstance(goal, Goal | str) else goal)]
+    sources = graph.sources() if subject is None else _places(graph, subject)
+    every = subject is None
+    paths: list[Path] = []
+    for one in goals:
+        within = within_hops if by == "hops" else None
+        found = towards(graph, one, sources=None if every else sources, by=by, within=within)
+        for place in sources:
+            if place in found and _counts(place, every):
+                best = path_towards(found, place, one)
+                some = [best] if ways == "best" else each_way(graph, found, place, one)
+                paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, within_hops)]
+    return _found(graph, shortest_first(paths), members, sandbox)
+
+
+def _found(graph: EscalationGraph, paths: Iterable[Path], members: Members, sandbox: Sandbox | None) -> Escalations:
+    placed = tuple(paths) if sandbox is None else tuple(replace(path, sandbox=sandbox) for path in paths)
+    return Escalations(placed, tuple(map(str, graph.world.unknown)), members)
+
+
+def _listed(path: Path, direct: bool, within: int | None) -> bool:
+    return bool(path.hops or direct) and (within is None or path.hops <= within)
+
+
+def next_steps(
+    snapshot: Snapshot, subject: Subject | str, *, members: Members = NO_MEMBERS, sandbox: Sandbox | None = None
+) -> Escalations:
+    """Every single step that a subject can take: what it would be, have or harm after it.
+
+    Examples
+    --------
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> list(moves(MemorySnapshot([], captured=["*"]), "alice"))
+    []
+    """
+    graph = graph_of(snapshot, members)
+    start = place_of(graph, subject)
+    paths = []
+    for edges in first_steps(graph, start):
+        end = edges[-1].target
+        paths.append(Path(Goal(str(end), nowhere), (*edges, *one_of(graph, end, start)), start))
+    return _found(graph, paths, members, sandbox)
+
+
+def nowhere(graph: EscalationGraph) -> Callable[[AttackState], bool]:
+    """The test of a goal that is only the end of one path."""
+    return frozenset[AttackState]().__contains__
+
+
+def _counts(place: AttackState, every: bool) -> bool:
+    """Whether somebody is listed; members of system:masters are not, unless asked for."""
+    return not every or not (place.kind == GROUP and place.name == MASTERS)
+
+
+def _places(graph: EscalationGraph, subject: Subject | str | Iterable[Subject | str]) -> tuple[AttackState, ...]:
+    if isinstance(subject, Subject | str):
+        return (place_of(graph, subject),)
+    return tuple(place_of(graph, one) for one in subject)
+
+
+def place_of(graph: EscalationGraph, subject: Subject | str) -> AttackState:
+    """Where somebody starts. Raises SimkitError for a pod that is not there."""
+    if isinstance(subject, str) and subject.startswith("pod:"):
+        namespace, _, name = subject[4:].partition("/")
+        if graph.world.pod(namespace, name) is None:
+            raise SimkitError(f"there is no running pod {name!r} in namespace {namespace!r}; write pod:namespace/name")
+        return AttackState(states.POD, name, namespace)
+    return subject_state(parse(subject))
+
+
+def outsiders(
+    snapshot: Snapshot,
+    goal: Goal | str = CLUSTER,
+    *,
+    allowed: Iterable[str] = (),
+    within_hops: int | None = None,
+    direct: bool = True,
+    members: Members = NO_MEMBERS,
+) -> Escalations:
+    """The paths of all who should not reach a goal: an expectation that holds if there is none.
+
+    Parameters
+    ----------
+    allowed
+        Who may: texts as ``parse`` reads them, with ``*`` for any part (``group:platform-*``, ``sa:kube-system/*``).
+    within_hops
+        Longer ways do not count.
+
+    Examples
+    --------
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> assert not outsiders(MemorySnapshot([], captured=["*"]), allowed=["group:platform"], within_hops=3)
+    """
+    patterns = tuple(allowed)
+    found = escalations(snapshot, goal=goal, within_hops=within_hops, direct=direct, members=members)
+    paths = tuple(path for path in found if not any(fnmatchcase(path.subject, pattern) for pattern in patterns))
+    return replace(found, paths=paths)
+
+
+def anyone() -> tuple[str, str, str]:
+    """Those who need no account: with any login, without any, and as the anonymous user."""
+    return f"group:{AUTHENTICATED}", f"group:{UNAUTHENTICATED}", f"user:{ANONYMOUS}"
+
+
+@dataclass(frozen=True)
+class BlastRadius:
+    """All that somebody can get to, the nearest first."""
+
+    subject: str
+    reached: pd.DataFrame
+    graph: EscalationGraph = field(repr=False, compare=False)
+
+    @property
+    def cluster_admin(self) -> bool:
+        """Whether all is lost."""
+        return bool((self.reached["kind"] == states.EVERYTHING).any())
+
+    def identities(self) -> pd.DataFrame:
+        """The users, groups and service accounts that can be had."""
+        return self.reached[self.reached["kind"].isin([USER, GROUP, SERVICE_ACCOUNT])].reset_index(drop=True)
+
+    def plot(self) -> Figure:
+        """The radius as a picture: rings by hops."""
+        from simkit.analysis.plots.blast import blast_figure
+
+        return blast_figure(self.subject, self.reached)
+
+    def lines(self) -> Iterator[str]:
+        yield f"{self.subject} reaches {amount(len(self.reached), 'place')}" + (
+            ", cluster-admin among them" if self.cluster_admin else ""
+        )
+        nearest = self.reached.head(20)
+        for hops, place in zip(nearest["hops"].tolist(), nearest["place"]):
+            yield f"{amount(hops, 'hop')}: {place}"
+        if len(self.reached) > 20:
+            yield f"... and {len(self.reached) - 20} more"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def blast_radius(
+    snapshot: Snapshot,
+    subject: Subject | str,
+    *,
+    within_hops: int | None = None,
+    by: By = "hops",
+    members: Members = NO_MEMBERS,
+) -> BlastRadius:
+    """All that a subject, or code in a pod (``pod:ns/name``), can get to.
+
+    Returns
+    -------
+    BlastRadius
+        ``reached`` has one row per place: place, kind, name, namespace, hops, cost, primitives on the way.
+    """
+    graph = graph_of(snapshot, members)
+    start = place_of(graph, subject)
+    found = from_places(graph, [start], by=by, within=within_hops)
+    goal = Goal("", nowhere)
+    rows = []
+    for place, reached in found.items():
+        if place != start:
+            path = path_from(found, start, goal, place)
+            rows.append(
+                (str(place), place.kind, place.name, place.namespace, hops_of(reached, by), path.cost, path.primitives)
+            )
+    rows.sort(key=lambda row: (row[4], row[1], row[0]))
+    return BlastRadius(str(start), table(rows, REACH_COLUMNS), graph)
+
+
+def compare_paths(
+    before: Snapshot,
+    after: Snapshot,
+    *,
+    goal: Goal | str | Iterable[Goal | str] = WELL_KNOWN,
+    members: Members = NO_MEMBERS,
+) -> pd.DataFrame:
+    """The paths that are new and those that are closed, between two snapshots or in a what-if.
+
+    Returns
+    -------
+    DataFrame
+        One row per subject and goal whose best path appeared (``new``), went away (``closed``), or became shorter or
+        longer: change, then the columns of ``Escalations.frame`` and hops_before.
+    """
+    old = {
+        (path.subject, path.goal.name): path for path in escalations(before, goal=goal, direct=True, members=members)
+    }
+    new = {(path.subject, path.goal.name): path for path in escalations(after, goal=goal, direct=True, members=members)}
+    rows = []
+    for key in sorted(old.keys() | new.keys()):
+        was, now = old.get(key), new.get(key)
+        change = _change(was, now)
+        if change:
+            shown = now or was
+            assert shown is not None
+            rows.append((change, *_row(shown), was.hops if was else None))
+    return table(rows, ("change", *COLUMNS, "hops_before"))
+
+
+def _change(was: Path | None, now: Path | None) -> str:
+    if was is None or now is None:
+        return "new" if was is None else "closed"
+    if was.hops == now.hops:
+        return ""
+    return "shorter" if now.hops < was.hops else "longer"
+
+
+def within_hops(
+    snapshot: Snapshot,
+    verb: str,
+    resource: str,
+    hops: int,
+    *,
+    members: Members = NO_MEMBERS,
+    **words: Any,
+) -> Escalations:
+    """Everybody who is allowed something after at most so many steps, with the way; at once for none."""
+    return escalations(
+        snapshot, goal=permission_goal(verb, resource, **words), within_hops=hops, direct=True, members=members
+    )

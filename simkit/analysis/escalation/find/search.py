@@ -1,0 +1,187 @@
+"""Shortest and cheapest ways through the escalation graph, from one place or towards one goal."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final, Literal, NamedTuple
+
+from simkit.analysis.escalation.find.edge import Edge
+from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.graph import EscalationGraph
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.find.states import POD, SUBJECTS, AttackState
+
+By = Literal["hops", "cost"]
+Distance = tuple[float, float]
+START: Final[Distance] = (0, 0)
+
+
+class Reached(NamedTuple):
+    """How far a place is, and the last step on the best way to it (towards a goal: the first from it)."""
+
+    distance: Distance
+    edge: Edge | None
+
+
+def _weight(edge: Edge, by: By) -> Distance:
+    return (edge.hops, edge.cost) if by == "hops" else (edge.cost, edge.hops)
+
+
+def always(edge: Edge) -> bool:
+    """True: every step can be used."""
+    return True
+
+
+def hops_of(reached: Reached, by: By = "hops") -> int:
+    """The number of steps that take something."""
+    return int(reached.distance[0] if by == "hops" else reached.distance[1])
+
+
+def from_places(
+    graph: EscalationGraph,
+    sources: Iterable[AttackState],
+    *,
+    by: By = "hops",
+    within: int | None = None,
+    usable: Callable[[Edge], bool] = always,
+) -> dict[AttackState, Reached]:
+    """Every place that can be reached from any of the sources, each by the best way."""
+    return _spread(sources, graph.edges, lambda edge: edge.target, by, within, usable)
+
+
+def towards(
+    graph: EscalationGraph,
+    goal: Goal,
+    *,
+    sources: Iterable[AttackState] | None = None,
+    by: By = "hops",
+    within: int | None = None,
+    usable: Callable[[Edge], bool] = always,
+    holds: Callable[[AttackState], bool] | None = None,
+) -> dict[AttackState, Reached]:
+    """Every place from which a goal can be reached, with the first step of the best way.
+
+    Notes
+    -----
+    O(edges log places) for all sources together.
+    """
+    forward = graph.reachable(graph.sources() if sources is None else sources)
+    backward: dict[AttackState, list[Edge]] = defaultdict(list)
+    for edges in forward.values():
+        for edge in edges:
+            backward[edge.target].append(edge)
+    test = holds or goal.test(graph)
+    ends = [place for place in forward if test(place)]
+    return _spread(ends, lambda place: backward.get(place, ()), lambda edge: edge.source, by, within, usable)
+
+
+def _spread(
+    starts: Iterable[AttackState],
+    edges: Callable[[AttackState], Iterable[Edge]],
+    other: Callable[[Edge], AttackState],
+    by: By,
+    within: int | None,
+    usable: Callable[[Edge], bool],
+) -> dict[AttackState, Reached]:
+    """Dijkstra's search from some places over edges to what ``other`` says is on their other side."""
+    best: dict[AttackState, Reached] = {place: Reached(START, None) for place in starts}
+    done: set[AttackState] = set()
+    queue = [(START, number, place) for number, place in enumerate(best)]
+    counter = len(queue)
+    while queue:
+        distance, _, place = heapq.heappop(queue)
+        if place in done:
+            continue
+        done.add(place)
+        for edge in edges(place):
+            target = other(edge)
+            if target in done or not usable(edge):
+                continue
+            first, second = _weight(edge, by)
+            total = (distance[0] + first, distance[1] + second)
+            if within is not None and total[0 if by == "hops" else 1] > within:
+                continue
+            if target not in best or total < best[target].distance:
+                best[target] = Reached(total, edge)
+                counter += 1
+                heapq.heappush(queue, (total, counter, target))
+    return best
+
+
+def path_from(found: Mapping[AttackState, Reached], start: AttackState, goal: Goal, end: AttackState) -> Path:
+    """The path from a source to an end, out of what ``from_places`` found."""
+    edges: list[Edge] = []
+    step = found[end].edge
+    while step is not None:
+        edges.append(step)
+        step = found[step.source].edge
+    return Path(goal, tuple(reversed(edges)), edges[-1].source if edges else start)
+
+
+def path_towards(found: Mapping[AttackState, Reached], start: AttackState, goal: Goal) -> Path:
+    """The path from a place to a goal, out of what ``towards`` found."""
+    return Path(goal, tuple(_onwards(found, start)), start)
+
+
+def _onwards(found: Mapping[AttackState, Reached], place: AttackState) -> Iterator[Edge]:
+    edge = found[place].edge
+    while edge is not None:
+        yield edge
+        edge = found[edge.target].edge
+
+
+def first_steps(graph: EscalationGraph, start: AttackState) -> Iterator[tuple[Edge, ...]]:
+    """Every step that takes something and can be taken at once, with the free ones before it."""
+    before: dict[AttackState, tuple[Edge, ...]] = {start: ()}
+    waiting = [start]
+    while waiting:
+        place = waiting.pop(0)
+        for edge in graph.edges(place):
+            if edge.cost:
+                yield (*before[place], edge)
+            elif edge.target not in before:
+                before[edge.target] = (*before[place], edge)
+                waiting.append(edge.target)
+
+
+def each_way(
+    graph: EscalationGraph, found: Mapping[AttackState, Reached], start: AttackState, goal: Goal
+) -> Iterator[Path]:
+    """For each first step from which the goal can be reached, the best path that begins with it."""
+    for edges in first_steps(graph, start):
+        target = edges[-1].target
+        if target in found:
+            path = Path(goal, (*edges, *_onwards(found, target)), start)
+            passed = [start, *(edge.target for edge in path.edges)]
+            if len(set(passed)) == len(passed):
+                yield path
+
+
+def one_of(graph: EscalationGraph, place: AttackState, start: AttackState | None = None) -> Iterator[Edge]:
+    """The choices that lead from a set to one of its members, rather not to where one started; nothing for what is
+    no set.
+    """
+    seen = {place}
+    while True:
+        choices = [edge for edge in graph.edges(place) if not edge.primitive and edge.target not in seen]
+        if not choices or place.kind in SUBJECTS:
+            return
+        # A namespace without members leads nowhere; an account of its own says more than the default one.
+        best = max(
+            choices, key=lambda edge: (_goes_on(graph, edge.target), edge.target != start, _plain(graph, edge.target))
+        )
+        yield best
+        place = best.target
+        seen.add(place)
+
+
+def _goes_on(graph: EscalationGraph, place: AttackState) -> bool:
+    return place.kind in SUBJECTS or place.kind == POD or any(not edge.primitive for edge in graph.edges(place))
+
+
+def _plain(graph: EscalationGraph, place: AttackState) -> bool:
+    """Whether a member is no special case: not the default account, not a pod with rights of its own on the node."""
+    pod = graph.world.pod(place.namespace, place.name) if place.kind == POD else None
+    return place.name != "default" and (pod is None or not graph.world.escapes(pod))

@@ -1,0 +1,104 @@
+"""Where an attacker can be: as whom, with which rules, inside what. The nodes of the escalation graph."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from simkit.analysis.rbac.objects import written
+from simkit.analysis.rbac.subject import text_of
+from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Subject
+from simkit.meta.names import Key
+
+EVERYTHING: Final = "everything"
+RULES: Final = "rules"
+"""The rules of a role have been added to what one is."""
+NAMESPACE: Final = "namespace"
+"""Everything in a namespace."""
+ROLES_OF: Final = "roles"
+"""The rules of any role of a namespace, at one's choice."""
+ACCOUNTS: Final = "accounts"
+"""Any service account of a namespace, at one's choice."""
+PODS: Final = "pods"
+"""Any running pod of a namespace, at one's choice."""
+POD: Final = "pod"
+NODES: Final = "nodes"
+NODE: Final = "node"
+USERS: Final = "users"
+GROUPS: Final = "groups"
+SECRETS: Final = "secrets"
+"""The contents of the secrets of a namespace, or of one by name."""
+IMPACT: Final = "impact"
+"""Some harm that is no access: the primitive's id is the name."""
+NODE_IDENTITY: Final = "node-identity"
+SET: Final = "set"
+"""One of several places, at one's choice; the name says which, and ``World.members`` knows them."""
+SUBJECTS: Final = (USER, GROUP, SERVICE_ACCOUNT)
+ALL: Final = "*"
+
+
+class AttackState(NamedTuple):
+    """A node of the graph. ``worn`` is an identity that is only impersonated: it cannot impersonate again."""
+
+    kind: str
+    name: str = ""
+    namespace: str = ""
+    worn: bool = False
+
+    @property
+    def subject(self) -> Subject | None:
+        """The subject that one is there, where it is one."""
+        return Subject(self.kind, self.name, self.namespace) if self.kind in SUBJECTS else None
+
+    def __str__(self) -> str:
+        return state_text(self)
+
+
+CLUSTER_ADMIN: Final = AttackState(EVERYTHING)
+
+
+def subject_state(subject: Subject, *, worn: bool = False) -> AttackState:
+    """The place of being a subject."""
+    return AttackState(subject.kind, subject.name, subject.namespace, worn)
+
+
+def rules_state(role: Key, scope: str) -> AttackState:
+    """The place of having a role's rules in a namespace (empty: in the cluster)."""
+    return AttackState(RULES, f"{role.resource.resource}/{role.namespace}/{role.name}", scope)
+
+
+def role_of(place: AttackState) -> Key:
+    """The role whose rules a place of rules has."""
+    plural, namespace, name = place.name.split("/", 2)
+    return Key(CLUSTER_ROLES if plural == CLUSTER_ROLES.resource else ROLES, namespace, name)
+
+
+def state_text(place: AttackState) -> str:
+    """The place as a person reads it.
+
+    Examples
+    --------
+    >>> str(AttackState(ACCOUNTS, namespace="ci")), str(AttackState(SERVICE_ACCOUNT, "runner", "ci", worn=True))
+    ('any service account of ci', 'sa:ci/runner (impersonated)')
+    """
+    if place.subject is not None:
+        return text_of(place.subject) + (" (impersonated)" if place.worn else "")
+    where = "any namespace" if place.namespace == ALL else place.namespace
+    if place.kind == RULES:
+        return f"the rules of {written(role_of(place))}" + (f" in {where}" if where else " in the cluster")
+    if place.kind == SECRETS:
+        return f"secret {where}/{place.name}" if place.name else f"the secrets of {where}"
+    return {
+        EVERYTHING: "cluster-admin",
+        NAMESPACE: f"everything in {where}",
+        ROLES_OF: f"the rules of any role of {where}",
+        ACCOUNTS: f"any service account of {where}",
+        PODS: f"the running pods of {where}",
+        POD: f"pod {where}/{place.name}",
+        NODES: "any node",
+        NODE: f"node {place.name}",
+        NODE_IDENTITY: f"identity of node {place.name or 'of any name'}",
+        USERS: "any user",
+        GROUPS: "any group",
+        SET: place.name,
+        IMPACT: f"impact {place.name}" + (f" in {where}" if where else ""),
+    }.get(place.kind, place.kind)

@@ -1,0 +1,1 @@
+"""Proofs: paths that are executed on a fork, request by request."""

@@ -1,0 +1,78 @@
+"""Who the attacker is on the fork, and by what proof."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from simkit.analysis.escalation.find.states import AttackState
+from simkit.analysis.rbac.subject import identity_of, implied_groups
+from simkit.logic.rbac.binding import GROUP
+from simkit.meta.domain import AUTHENTICATION_GROUP
+from simkit.meta.identity import AUTHENTICATED, Identity, administrator
+from simkit.meta.message import Request
+from simkit.snapshot.protocol import Sandbox
+
+BOOTSTRAP_USER: Final = "system:bootstrap:b00057"
+REVIEWS: Final = f"/apis/{AUTHENTICATION_GROUP}/v1/tokenreviews"
+SOMEBODY: Final = "somebody"
+
+
+@dataclass(frozen=True)
+class Credential:
+    """An identity in the attacker's hands. ``headers`` impersonate it, ``by`` says how it was had."""
+
+    identity: Identity
+    by: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def user(self) -> str:
+        """Whom requests are answered as."""
+        return self.headers.get("impersonate-user") or self.identity.user or SOMEBODY
+
+    @property
+    def seen(self) -> Identity:
+        """The identity that the authorizer sees."""
+        if not self.headers:
+            return self.identity
+        groups = (self.headers["impersonate-group"],) if "impersonate-group" in self.headers else ()
+        return Identity(self.user, (*groups, AUTHENTICATED))
+
+
+def initial_credential(place: AttackState, groups: tuple[str, ...] = ()) -> Credential:
+    """The credential of a subject as it is at the start: a member of a group gets a name."""
+    subject = place.subject
+    if subject is None:
+        return Credential(Identity("", groups), "code in a pod")
+    known = identity_of(subject, groups)
+    if subject.kind == GROUP:
+        known = Identity(SOMEBODY, (subject.name, *implied_groups(subject.name)))
+    return Credential(known, "as at the start")
+
+
+def impersonating(credential: Credential, place: AttackState, mask: str) -> Credential:
+    """A credential that acts as somebody else by headers. ``mask`` is the user name that goes with a group."""
+    if place.kind == GROUP:
+        headers = {"impersonate-user": mask or SOMEBODY, "impersonate-group": place.name}
+    else:
+        assert place.subject is not None
+        headers = {"impersonate-user": identity_of(place.subject).user}
+    return Credential(credential.identity, f"impersonated by {credential.user}", headers)
+
+
+def token_credential(sandbox: Sandbox, token: str, expected: AttackState, by: str) -> Credential:
+    """The identity that the server itself sees in a token that it issued; the expected one where it does no reviews."""
+    body = {"apiVersion": f"{AUTHENTICATION_GROUP}/v1", "kind": "TokenReview", "spec": {"token": token}}
+    answer = sandbox.perform(Request.of("POST", REVIEWS, body), identity=administrator())
+    status: Mapping[str, Any] = (answer.object or {}).get("status") or {} if answer.succeeded else {}
+    if status.get("authenticated"):
+        return Credential(_of_review(status["user"]), f"{by}, as the server reviews the token")
+    assert expected.subject is not None
+    return Credential(identity_of(expected.subject), by)
+
+
+def _of_review(user: Mapping[str, Any]) -> Identity:
+    extra = {key: tuple(values) for key, values in (user.get("extra") or {}).items()}
+    return Identity(user.get("username") or "", tuple(user.get("groups") or ()), user.get("uid") or "", extra)

@@ -1,0 +1,110 @@
+"""A fork with what a cluster lacks: so that a power can be tried out also where there is nothing to use it on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+from simkit.analysis.access.resolve import VIRTUAL
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
+from simkit.analysis.escalation.find.matching import VariantMatch
+from simkit.analysis.escalation.find.outcomes import NODE_PREFIX
+from simkit.analysis.escalation.prove.certificates import certificate_request
+from simkit.analysis.escalation.prove.required_requests import example_of
+from simkit.analysis.escalation.prove.session import NotExecutable
+from simkit.analysis.escalation.prove.templates import body_of, collection, fill, resource_of, workload
+from simkit.analysis.escalation.table.primitive import primitives
+from simkit.analysis.escalation.table.requirement import Permission
+from simkit.meta.identity import administrator
+from simkit.meta.message import Request
+from simkit.schema.catalogue import Catalogue
+from simkit.snapshot.protocol import Sandbox
+
+LENT: Final = "lent"
+"""What lent objects are called, where nothing asks for another name."""
+WORKLOADS: Final = (
+    *("deployments", "daemonsets", "statefulsets", "replicasets"),
+    *("jobs", "cronjobs", "replicationcontrollers"),
+)
+NEVER: Final = ("pods", "nodes", "secrets", "namespaces")
+"""Resources that things of the table stand for."""
+
+
+class FixtureFork(NamedTuple):
+    """A fork on which an administrator has put something, and what that is."""
+
+    sandbox: Sandbox
+    things: tuple[str, ...]
+
+    def __str__(self) -> str:
+        *most, last = self.things
+        return f"{', '.join(most)} and {last}" if most else last
+
+
+def fork_with_fixtures(sandbox: Sandbox, solution: VariantMatch) -> FixtureFork | None:
+    """A fork with what a use of a primitive lacks; None where that is nothing that could be put there."""
+    fork = sandbox.fork()
+    words = _words(solution)
+    given: dict[str, None] = {}
+    _put(fork, "POST", "/api/v1/namespaces", body_of("namespace", words))
+    for name in solution.primitive.lend:
+        thing = primitives().things[name]
+        for act in thing.made:
+            method, path = fill(act.do, words).split(" ", 1)
+            if _put(fork, method, path, body_of(act.body, words)):
+                given[fill(thing.title, words)] = None
+    for title, path, body in _objects(fork, solution, words):
+        if _put(fork, "POST", path, body):
+            given[title] = None
+    return FixtureFork(fork, tuple(given)) if given else None
+
+
+def _words(solution: VariantMatch) -> dict[str, Any]:
+    """What the words in lent objects stand for."""
+    words: dict[str, Any] = {"namespace": "default" if solution.namespace == EVERYWHERE else solution.namespace}
+    words |= {"fresh": LENT, "volume": LENT}
+    for label in ("account", "role", "pod", "node", "secret"):
+        words[label] = (solution.names(label) or (LENT,))[0]
+    masks = [name.removeprefix(NODE_PREFIX) for name in solution.names("user") or () if name.startswith(NODE_PREFIX)]
+    words["node"] = next(iter(masks), words["node"])
+    words["some_account"] = words["account"]
+    words["certificate_request"] = certificate_request("somebody")
+    return words
+
+
+def _objects(sandbox: Sandbox, solution: VariantMatch, words: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """An object for each need that is about something that is there: its title, path and body."""
+    snapshot = sandbox.snapshot()
+    catalogue = catalogue_of(snapshot)
+    for met in solution.mets:
+        permission, hold = met.holds(solution.namespace)[0]
+        resource = resource_of(catalogue, permission)
+        if resource is None or permission.nameless or resource.resource in (*VIRTUAL, *NEVER):
+            continue
+        named = hold.names or met.need.names or (LENT,)
+        if hold.names and met.need.names:
+            named = tuple(name for name in hold.names if name in met.need.names)
+        known = {**words, "fresh": named[0], "resource": resource}
+        try:
+            body = _example(catalogue, permission, known, snapshot)
+        except NotExecutable:
+            continue  # the use itself will say so
+        place = met.need.namespace or words["namespace"]
+        yield f"an object of {resource.group_resource}", collection(resource, place), body
+
+
+def _example(catalogue: Catalogue, permission: Permission, words: Mapping[str, Any], snapshot: Any) -> Any:
+    resource = resource_of(catalogue, permission)
+    assert resource is not None
+    if resource.resource in WORKLOADS and resource.group in ("", "apps", "batch"):
+        return workload(resource, words["fresh"], body_of("pod", words)["spec"])
+    return example_of(resource, words, snapshot)
+
+
+def _put(sandbox: Sandbox, method: str, path: str, body: Any) -> bool:
+    """Whether an administrator's request changed something: not what is there already or what a policy refuses."""
+    content_type = "application/merge-patch+json" if method == "PATCH" else "application/json"
+    return sandbox.perform(
+        Request.of(method, path, body, content_type=content_type), identity=administrator()
+    ).succeeded

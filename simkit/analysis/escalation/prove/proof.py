@@ -1,0 +1,150 @@
+"""Paths executed on a fork: what was sent, what was answered, and whether the goal was granted in the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import pandas as pd
+
+from simkit.analysis.escalation.find.path import Path
+from simkit.analysis.escalation.prove.attacker import Attacker
+from simkit.analysis.escalation.prove.goal_check import goal_question
+from simkit.analysis.escalation.prove.session import NotExecutable, Performed, Refused
+from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.subject import Members, groups_in
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import amount, html_lines
+from simkit.snapshot.protocol import Sandbox
+
+Verdict = Literal["proven", "refused", "not executed"]
+COLUMNS: Final = ("step", "primitive", "actor", "request", "status", "message", "assumption")
+SUMMARY_COLUMNS: Final = ("subject", "goal", "verdict", "requests", "assumptions", "primitives", "reason")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What came of executing a path. True in a condition only if every step was executed and the goal granted."""
+
+    path: Path
+    verdict: Verdict
+    performed: tuple[Performed, ...]
+    reason: str = ""
+    refused_at: int = 0
+    """The number of the step that was refused or could not be executed, from 1; 0 for none."""
+
+    @property
+    def proven(self) -> bool:
+        return self.verdict == "proven"
+
+    def __bool__(self) -> bool:
+        return self.proven
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What others are assumed to do, each once."""
+        return tuple(dict.fromkeys(one.assumption for one in self.performed if one.assumption))
+
+    def frame(self) -> pd.DataFrame:
+        """One row per request: step, primitive, actor, request, status, message, assumption."""
+        return table(
+            [
+                (one.step, one.primitive, one.actor, one.request, one.status, one.message, one.assumption)
+                for one in self.performed
+            ],
+            COLUMNS,
+        )
+
+    def lines(self) -> Iterator[str]:
+        yield f"{self.verdict}: {self.path.subject} -> {self.path.goal}" + (f" ({self.reason})" if self.reason else "")
+        for one in self.performed:
+            yield f"{one.step}. {one.primitive} {one}"
+            if one.assumption:
+                yield f"     assumed: {one.assumption}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+@dataclass(frozen=True)
+class Proofs(Sequence[Proof]):
+    """The proofs of several paths. True in a condition if all are proven."""
+
+    proofs: tuple[Proof, ...]
+
+    def __len__(self) -> int:
+        return len(self.proofs)
+
+    def __getitem__(self, number: Any) -> Any:
+        return Proofs(self.proofs[number]) if isinstance(number, slice) else self.proofs[number]
+
+    def __iter__(self) -> Iterator[Proof]:
+        return iter(self.proofs)
+
+    def __bool__(self) -> bool:
+        return all(one.proven for one in self.proofs)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per path: subject, goal, verdict, requests, assumptions, primitives, reason."""
+        rows = [
+            (
+                *(one.path.subject, one.path.goal.name, one.verdict, len(one.performed), len(one.assumptions)),
+                *(one.path.primitives, one.reason),
+            )
+            for one in self.proofs
+        ]
+        return table(rows, SUMMARY_COLUMNS)
+
+    def __str__(self) -> str:
+        counts = self.frame()["verdict"].value_counts().to_dict() if self.proofs else {}
+        return f"{amount(len(self.proofs), 'path')}: " + (
+            ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
+        )
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        made: str = self.frame().to_html(index=False)
+        return f"<p><b>{self}</b></p>{made}"
+
+
+def prove(path: Path, sandbox: Sandbox, *, members: Members = NO_MEMBERS) -> Proof:
+    """Execute a path on a fork, and see whether the goal is granted at its end.
+
+    Every request goes through authentication of credentials that the fork issued, authorization and admission. What a
+    kubelet, a scheduler, a controller or an operator would do is performed in its name and shown as an assumption.
+    The sandbox itself is not touched, and nothing outside is.
+
+    Parameters
+    ----------
+    path
+        What ``escalations`` finds, or a ``Path`` of one's own.
+    sandbox
+        A ``simkit.Cluster`` with the objects that the path was found in.
+    members
+        Groups that the cluster does not keep: the attacker is given those that it is in.
+
+    Returns
+    -------
+    Proof
+        ``proven`` if everything was executed and the goal granted; ``refused`` with the step where the server said no;
+        ``not executed`` with the reason where something cannot be executed, which is no proof of anything.
+    """
+    fork = sandbox.fork()
+    groups = groups_in(members, path.start.subject) if members and path.start.subject is not None else ()
+    actor = Attacker(fork, path, groups)
+    try:
+        for number, step in enumerate(path.steps, 1):
+            actor.take_step(number, step)
+        actor.finish(goal_question(path, actor, sandbox))
+    except Refused as refused:
+        return Proof(path, "refused", tuple(actor.session.performed), refused.reason, actor.session.number)
+    except NotExecutable as unable:
+        return Proof(path, "not executed", tuple(actor.session.performed), unable.reason, actor.session.number)
+    return Proof(path, "proven", tuple(actor.session.performed))

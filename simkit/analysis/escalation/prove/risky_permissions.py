@@ -1,0 +1,224 @@
+"""The primitives that a subject's grants amount to, whether or not there is something to use them on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.escalation.find.goal import Goal
+from simkit.analysis.escalation.find.graph import IMPERSONATION, EscalationGraph, graph_of
+from simkit.analysis.escalation.find.harmless import NOTHING_THERE, why_harmless
+from simkit.analysis.escalation.find.held_permissions import EVERYWHERE, HeldPermissions
+from simkit.analysis.escalation.find.matching import Holder, VariantMatch, match_variant
+from simkit.analysis.escalation.find.path import Path, source_text
+from simkit.analysis.escalation.find.queries import nowhere, place_of
+from simkit.analysis.escalation.find.search import one_of
+from simkit.analysis.escalation.find.states import PODS, AttackState, subject_state
+from simkit.analysis.escalation.prove.fixtures import fork_with_fixtures
+from simkit.analysis.escalation.table.primitive import Primitive, primitives
+from simkit.analysis.rbac.default_objects import unchanged_defaults
+from simkit.analysis.rbac.index import NO_MEMBERS
+from simkit.analysis.rbac.subject import Members
+from simkit.analysis.rbac.tables import table
+from simkit.logic.rbac.binding import GROUP, Subject
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import AUTHENTICATED
+from simkit.snapshot.protocol import Sandbox, Snapshot
+
+COLUMNS: Final = (
+    *("subject", "primitive", "class", "severity", "title", "namespaces", "flagged", "everybody"),
+    *("verdict", "reason", "leads_to", "granted_by", "mitigation"),
+)
+OF_HOLDER: Final = ("bound-to-cluster-admin", "masters", "everybody")
+"""Conditions on who holds, and not on what there is."""
+HARMLESS: Final = ("limited", "state")
+"""Classes that are told of and not flagged: by themselves they give and harm nothing."""
+
+
+def risky_permissions(
+    snapshot: Snapshot,
+    subject: Subject | str | Iterable[Subject | str] | None = None,
+    *,
+    sandbox: Sandbox | None = None,
+    members: Members = NO_MEMBERS,
+) -> pd.DataFrame:
+    """Every primitive whose needs a subject meets, by all its grants together.
+
+    Parameters
+    ----------
+    subject
+        Who: as for ``escalations``, or None for all whom bindings name that are not the server's own.
+    sandbox
+        Where to execute what can be executed: ``cluster.powers`` gives the cluster itself.
+
+    Returns
+    -------
+    DataFrame
+        One row per subject and primitive.
+
+        subject
+            As people write it.
+        primitive, class, severity, title
+            What it is; the id is that of the table.
+        namespaces
+            Where its needs are met (``*``: everywhere), as a tuple.
+        flagged
+            False for what gives and harms nothing by itself: also where the grant is for single names that are not
+            there, or leads only to roles and identities that give nothing that matters.
+        everybody
+            Whether everybody with a login has it too.
+        verdict, reason
+            ``unproven`` without a sandbox. With one: ``proven`` where it was executed on a fork; ``possible`` where it
+            was executed on a fork with something that the cluster lacks, which the reason names; ``refused`` by the
+            server; ``harmless``; or ``not executed`` with the reason.
+        leads_to, granted_by, mitigation
+            The end of the step, the first source of each need as a tuple, and what to do.
+
+    Examples
+    --------
+    >>> from simkit.snapshot.memory import MemorySnapshot
+    >>> len(powers(MemorySnapshot([], captured=["*"]), "alice"))
+    0
+    """
+    graph = graph_of(snapshot, members)
+    if subject is None:
+        places = _bound(snapshot, graph)
+    else:
+        places = [place_of(graph, one) for one in ([subject] if isinstance(subject, Subject | str) else subject)]
+    rows = [row for place in places for row in _Asked(graph, place, sandbox, members).rows()]
+    return table(rows, COLUMNS).astype({"flagged": bool, "everybody": bool})
+
+
+def _bound(snapshot: Snapshot, graph: EscalationGraph) -> list[AttackState]:
+    """All whom bindings name that are not the server's own."""
+    own = unchanged_defaults(snapshot)
+    named = {one for each in graph.world.index.bindings() if each.key not in own for one in each.subjects}
+    return sorted(map(subject_state, named))
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A subject in a cluster, whose powers are asked for."""
+
+    graph: EscalationGraph
+    place: AttackState
+    sandbox: Sandbox | None
+    members: Members
+
+    @cached_property
+    def holder(self) -> Holder:
+        found = self.graph.holder(self.place)
+        assert found is not None
+        return replace(found, own=None)
+
+    @cached_property
+    def everybody(self) -> HeldPermissions:
+        """What everybody with a login holds."""
+        found = self.graph.holder(AttackState(GROUP, AUTHENTICATED))
+        return found.held if found else {}
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The rows of all primitives whose needs are met. SimkitError for who holds no grants."""
+        if self.graph.holder(self.place) is None:
+            raise SimkitError(f"{self.place} holds no grants of its own; name a user, a group or a service account")
+        for primitive in primitives().primitives:
+            found = list(self.met(primitive))
+            if found:
+                yield self.row(primitive, found)
+
+    def met(self, primitive: Primitive) -> Iterator[VariantMatch]:
+        """How the needs of a primitive are met."""
+        if self.place.worn and primitive.id in IMPERSONATION:
+            return
+        for number, way in enumerate(primitive.ways):
+            if way.when in OF_HOLDER and not any(self.graph.found(self.holder, primitive, number)):
+                continue
+            if way.needs or way.when in OF_HOLDER:
+                yield from match_variant(primitive, number, self.holder.held, self.graph.release)
+
+    def row(self, primitive: Primitive, found: list[VariantMatch]) -> tuple[Any, ...]:
+        """The row of a primitive whose needs are met."""
+        harmless = self._harmless(primitive, found)
+        path = self._path(primitive)
+        verdict, reason = self._verdict(primitive, path, harmless, found)
+        granted = [source_text(some[0]) for some in found[0].sources({"namespace": found[0].namespace}) if some]
+        return (
+            *(str(self.place), primitive.id, primitive.kind, primitive.severity, primitive.title),
+            tuple(dict.fromkeys(one.namespace for one in found)),
+            not harmless and primitive.holds_in(self.graph.release),
+            self._of_everybody(primitive, found),
+            *(verdict, reason, str(path.steps[-1].target) if path else ""),
+            *(tuple(dict.fromkeys(granted)), primitive.mitigation),
+        )
+
+    def _harmless(self, primitive: Primitive, found: list[VariantMatch]) -> str:
+        if primitive.kind in HARMLESS:
+            return primitive.why_not or primitive.mitigation
+        return why_harmless(self.graph, self.holder, primitive, found)
+
+    def _of_everybody(self, primitive: Primitive, found: list[VariantMatch]) -> bool:
+        """Whether everybody meets the needs wherever the subject does."""
+        theirs = {
+            one.namespace
+            for number in {solution.number for solution in found}
+            for one in match_variant(primitive, number, self.everybody, self.graph.release)
+        }
+        return EVERYWHERE in theirs or {one.namespace for one in found} <= theirs
+
+    def _path(self, primitive: Primitive) -> Path | None:
+        """One use of a primitive, as a path of one step; None where there is nothing to use it on."""
+        edge = next(self.graph.uses(self.holder, primitive), None)
+        if edge is None:
+            return None
+        end = edge.target
+        path = Path(Goal(str(end), nowhere), (edge, *one_of(self.graph, end, self.place)), self.place)
+        return None if path.end.kind == PODS else path  # a set of pods without any pod
+
+    def _verdict(
+        self, primitive: Primitive, path: Path | None, harmless: str, found: list[VariantMatch]
+    ) -> tuple[str, str]:
+        release = self.graph.release
+        if primitive.why_not:
+            return "not executed", primitive.why_not
+        if not primitive.holds_in(release):
+            return "not executed", f"it works from release {primitive.since} on, and this is {release}"
+        if path is None and harmless:
+            return "harmless", harmless
+        if self.sandbox is None:
+            return "unproven", harmless or ("" if path else self._lacking(found))
+        proof = path.prove(self.sandbox, members=self.members) if path else None
+        if proof is not None and (harmless or proof.proven):
+            return proof.verdict, proof.reason or harmless
+        possible = self._elsewhere(primitive, found)
+        if possible:
+            return "possible", possible
+        return (proof.verdict, proof.reason) if proof else ("not executed", self._lacking(found))
+
+    def _elsewhere(self, primitive: Primitive, found: list[VariantMatch]) -> str:
+        """That it is executed on a fork with what the cluster lacks; empty where it is not."""
+        assert self.sandbox is not None
+        for solution in found:
+            lent = fork_with_fixtures(self.sandbox, solution)
+            if lent is None:
+                continue
+            there = _Asked(graph_of(lent.sandbox.snapshot(), self.members), self.place, None, self.members)
+            path = there._path(primitive)
+            if path and path.prove(lent.sandbox, members=self.members).proven:
+                return f"the cluster has nothing to use it on; executed on a fork with {lent}"
+        return ""
+
+    def _lacking(self, found: list[VariantMatch]) -> str:
+        """What is missing in the cluster, as far as it can be told."""
+        world = self.graph.world
+        for solution in found:
+            for met in solution.mets:
+                held = [permission for permission, _ in met.holds(solution.namespace)]
+                if not any(world.knows(one.group, one.resource) for one in held):
+                    return f"nothing serves {held[0].resource}.{held[0].group} in the cluster"
+            if solution.way.deputy and not world.deputies(solution.way.deputy):
+                return f"there is no service account called {solution.way.deputy}, whom the objects would command"
+        return NOTHING_THERE

@@ -1,0 +1,203 @@
+"""Requests in a proof: sent on the fork by whoever has the right name, and their answers kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.analysis.escalation.prove.credentials import Credential
+from simkit.analysis.escalation.table.primitive import Operation
+from simkit.analysis.rbac.subject import identity_of, parse
+from simkit.meta.domain import SYSTEM_NAMESPACE
+from simkit.meta.identity import AUTHENTICATED, Identity, administrator, service_account
+from simkit.meta.message import Request, Response
+from simkit.snapshot.protocol import Sandbox
+
+REFUSALS: Final = (401, 403, 404)
+NOT_CARRIED_OUT: Final = 501
+UNKNOWN_PATH: Final = b"404 page not found"
+CONTROLLERS: Final = {
+    "deployments": "replicaset-controller",
+    "replicasets": "replicaset-controller",
+    "daemonsets": "daemon-set-controller",
+    "statefulsets": "statefulset-controller",
+    "jobs": "job-controller",
+    "cronjobs": "job-controller",
+    "replicationcontrollers": "replication-controller",
+}
+
+
+class Refused(Exception):
+    """The server said no."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class NotExecutable(Exception):
+    """Something cannot be executed here."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class Performed:
+    """One request with its answer; or, without a request, what is assumed and needs none."""
+
+    step: int
+    primitive: str
+    actor: str
+    request: str
+    status: int
+    message: str = ""
+    assumption: str = ""
+
+    def __str__(self) -> str:
+        if not self.request:
+            return f"{self.actor}"
+        return f"{self.actor}: {self.request} -> {self.status}" + (f" {self.message}" if self.message else "")
+
+
+class Session:
+    """A fork with all credentials that were had on it, and all that was done."""
+
+    def __init__(self, sandbox: Sandbox, start: Credential) -> None:
+        self.sandbox, self.credential = sandbox, start
+        self.wallet: list[Credential] = [start]
+        self.pending: Credential | None = None
+        """What was had in the step that is being taken; it is used from the next step on."""
+        self.performed: list[Performed] = []
+        self.number, self.primitive = 0, ""
+        """The step that is being taken."""
+
+    def obtain(self, credential: Credential) -> None:
+        """Have one more credential, to be used once the step is done."""
+        self.pending = credential
+
+    def end_step(self) -> None:
+        """Go on as whom the step made one."""
+        if self.pending is not None:
+            self.credential, self.pending = self.pending, None
+            self.wallet.append(self.credential)
+
+    def stored(self, path: str) -> Mapping[str, Any]:
+        """The object at a path, in the version of the path. Raises NotExecutable where there is none."""
+        answer = self.sandbox.perform(Request.of("GET", path), identity=administrator())
+        if not answer.succeeded:
+            raise NotExecutable(f"there is nothing at {path} to change")
+        found: Mapping[str, Any] = answer.object
+        return found
+
+    def ask(
+        self,
+        act: Operation,
+        method: str,
+        path: str,
+        body: Any,
+        words: Mapping[str, Any],
+        *,
+        content_type: str = "application/json",
+    ) -> Response:
+        """The answer to a request of whoever does the act. Raises Refused where it is no success."""
+        if act.by == "attacker":
+            answer = self.attempt(method, path, body, content_type=content_type)
+            actor, assumption = self.credential.user, ""
+        else:
+            answer, actor = self.played(act, Request.of(method, path, body, content_type=content_type), words)
+            assumption = act.because
+        if answer.stream is not None:
+            answer.stream.close()
+        self.keep(answer, f"{method} {path}", "" if answer.succeeded else message_of(answer), actor, assumption)
+        if not answer.succeeded and answer.status not in act.accept:
+            if answer.status == NOT_CARRIED_OUT or answer.body.startswith(UNKNOWN_PATH):
+                raise NotExecutable(message_of(answer).strip() + f": {path}")
+            raise Refused(message_of(answer))
+        return answer
+
+    def attempt(
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        *,
+        content_type: str = "application/json",
+        accept: Callable[[Response], bool] = lambda answer: answer.status not in (401, 403),
+    ) -> Response:
+        """The answer to the attacker: as who it is now, or else as anybody that it was on the way."""
+        first = self.send(method, path, body, by=self.credential, content_type=content_type)
+        if accept(first):
+            return first
+        for credential in reversed(self.wallet):
+            if credential is not self.credential:
+                answer = self.send(method, path, body, by=credential, content_type=content_type)
+                if accept(answer):
+                    self.credential = credential
+                    return answer
+        return first
+
+    def send(
+        self, method: str, path: str, body: Any, *, by: Credential | None, content_type: str = "application/json"
+    ) -> Response:
+        credential = by or Credential(administrator(), "an administrator asks")
+        headers = dict(credential.headers)
+        request = Request.of(method, path, body, content_type=content_type, headers=headers)
+        return self.sandbox.perform(request, identity=credential.identity)
+
+    def played(self, act: Operation, request: Request, words: Mapping[str, Any]) -> tuple[Response, str]:
+        """The answer to somebody else, whose part an administrator plays where its own rights are not enough."""
+        identity = other(act, words)
+        answer = self.sandbox.perform(request, identity=identity)
+        if answer.status != 403 or act.by in ("accomplice", "administrator"):
+            return answer, identity.user
+        return self.sandbox.perform(request, identity=administrator()), f"{identity.user}, played by an administrator"
+
+    def keep(
+        self,
+        answer: Response,
+        request: str,
+        message: str = "",
+        actor: str = "",
+        assumption: str = "",
+        allowed: bool | None = None,
+    ) -> None:
+        """Note a request with its answer; of a review also what it says."""
+        if allowed is not None:
+            message = f"{'allowed' if allowed else 'not allowed'}" + (f": {message}" if message else "")
+        who = actor or self.credential.user
+        self.performed.append(Performed(self.number, self.primitive, who, request, answer.status, message, assumption))
+
+    def note(self, actor: str, assumption: str) -> None:
+        """Note what is assumed and needs no request."""
+        self.performed.append(Performed(self.number, self.primitive, actor, "", 0, "", assumption))
+
+
+def message_of(answer: Response) -> str:
+    """What a Status says; nothing for other answers."""
+    if answer.stream is not None or not answer.body:
+        return ""
+    try:
+        found = answer.object
+    except ValueError:
+        return answer.body[:200].decode("utf-8", "replace")
+    return str(found.get("message") or "") if isinstance(found, Mapping) and found.get("kind") == "Status" else ""
+
+
+def other(act: Operation, words: Mapping[str, Any]) -> Identity:
+    """Who does what the attacker does not do."""
+    if act.by == "kubelet":
+        return Identity(f"system:node:{words['node']}", ("system:nodes", AUTHENTICATED))
+    if act.by == "controller":
+        resource = words.get("resource")
+        name = CONTROLLERS.get(getattr(resource, "resource", ""), "replicaset-controller")
+        return service_account(SYSTEM_NAMESPACE, "service-account-controller" if act.accept else name)
+    if act.by in ("approver", "signer"):
+        return service_account(SYSTEM_NAMESPACE, "certificate-controller")
+    if act.by == "token-controller":
+        return Identity("system:kube-controller-manager", (AUTHENTICATED,))
+    if act.by == "accomplice":
+        return identity_of(parse(words["accomplice"]))
+    return administrator()

@@ -1,0 +1,105 @@
+"""Requests out of the table's templates: paths and bodies with their words filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from simkit.analysis.escalation.table.primitive import primitives
+from simkit.analysis.escalation.table.requirement import Permission
+from simkit.schema.catalogue import Catalogue, Resource
+
+_WORD: Final = re.compile(r"\{([a-z_]+)\}")
+_ONE_WORD: Final = re.compile(r"^\{([a-z_]+)\}$")
+_POD_LABELS: Final = {"app": "proof"}
+
+
+def fill(template: Any, words: Mapping[str, Any]) -> Any:
+    """The template with each ``{word}`` replaced; a text that is one word only becomes the word's value.
+
+    Raises
+    ------
+    KeyError
+        For a word that nothing stands for.
+
+    Examples
+    --------
+    >>> fill({"name": "{fresh}-1", "labels": "{labels}"}, {"fresh": "proof", "labels": {"a": "b"}})
+    {'name': 'proof-1', 'labels': {'a': 'b'}}
+    """
+    if isinstance(template, str):
+        alone = _ONE_WORD.match(template)
+        return words[alone[1]] if alone else _WORD.sub(lambda found: str(words[found[1]]), template)
+    if isinstance(template, Mapping):
+        return {key: fill(value, words) for key, value in template.items()}
+    if isinstance(template, list | tuple):
+        return [fill(value, words) for value in template]
+    return template
+
+
+def body_of(name: str | Mapping[str, Any], words: Mapping[str, Any]) -> Any:
+    """A body of the table by name, filled in; workloads are built around the pod's template."""
+    if not isinstance(name, str):
+        return fill(name, words)
+    if name == "workload":
+        return workload(words["resource"], words["fresh"], _pod_specification("pod", words))
+    if name == "privileged-workload":
+        return workload(words["resource"], words["fresh"], _pod_specification("privileged-pod", words))
+    return fill(primitives().bodies[name], words)
+
+
+def _pod_specification(name: str, words: Mapping[str, Any]) -> dict[str, Any]:
+    specification: dict[str, Any] = fill(primitives().bodies[name], words)["spec"]
+    return specification
+
+
+def workload(resource: Resource, name: str, pod: Mapping[str, Any]) -> dict[str, Any]:
+    """A workload of a resource whose pods have this specification."""
+    template: dict[str, Any] = {"metadata": {"labels": _POD_LABELS}, "spec": dict(pod)}
+    if resource.resource in ("jobs", "cronjobs"):
+        template["spec"]["restartPolicy"] = "Never"
+        spec: dict[str, Any] = {"template": template}
+        if resource.resource == "cronjobs":
+            spec = {"schedule": "* * * * *", "jobTemplate": {"spec": spec}}
+    elif resource.resource == "replicationcontrollers":
+        spec = {"selector": _POD_LABELS, "template": template}
+    else:
+        spec = {"selector": {"matchLabels": _POD_LABELS}, "template": template}
+        if resource.resource == "statefulsets":
+            spec["serviceName"] = name
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": name}, "spec": spec}
+
+
+def workload_change(resource: Resource, pod: Mapping[str, Any]) -> dict[str, Any]:
+    """A merge patch that changes the specification of a workload's pods."""
+    change: dict[str, Any] = {"spec": {"template": {"spec": dict(pod)}}}
+    return {"spec": {"jobTemplate": change}} if resource.resource == "cronjobs" else change
+
+
+def resource_of(catalogue: Catalogue, permission: Permission) -> Resource | None:
+    """The served resource that a permission is about, in its preferred version."""
+    plural = permission.resource.partition("/")[0]
+    for one in catalogue.resources(permission.group):
+        if one.resource == plural:
+            return one
+    return None
+
+
+def collection(resource: Resource, namespace: str) -> str:
+    """The path of a resource's objects: of one namespace, or of the cluster."""
+    scope = f"/namespaces/{namespace}" if resource.namespaced and namespace else ""
+    return f"{resource.path}{scope}/{resource.resource}"
+
+
+def merged(base: Any, change: Any) -> Any:
+    """A JSON merge patch applied."""
+    if not isinstance(change, Mapping):
+        return change
+    result = dict(base) if isinstance(base, Mapping) else {}
+    for key, value in change.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = merged(result.get(key), value)
+    return result

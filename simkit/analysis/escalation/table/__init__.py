@@ -1,0 +1,1 @@
+"""The table of escalation primitives and risky permissions, read from ``datasets/escalation``."""
