@@ -10,11 +10,11 @@ from typing import Final, cast
 
 from simkit.cluster.options import Options
 from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
-from simkit.engine.authz.config import FromFile, Module, Modules
+from simkit.engine.authz.config import AuthorizerChain, NamedAuthorizer, ReloadingAuthorizer
 from simkit.engine.authz.node import NodeAuthorizer
-from simkit.engine.authz.nodegraph import NodeGraph
-from simkit.engine.authz.rbac import RoleAuthorizer
-from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, Webhook
+from simkit.engine.authz.node_graph import NodeGraph
+from simkit.engine.authz.rbac import RBACAuthorizer
+from simkit.engine.authz.webhook import FailurePolicy, ReviewVersion, Settings, WebhookAuthorizer
 from simkit.engine.egress.call import Caller, CallFailed, Poster
 from simkit.engine.egress.kubeconfig import ClientConfig, load_kubeconfig
 from simkit.engine.pipeline.metrics.counters import Metrics
@@ -45,7 +45,7 @@ class Access:
     snapshot: Callable[[], Snapshot]
     clock: Clock
     metrics: Metrics
-    roles: RoleAuthorizer
+    roles: RBACAuthorizer
     graph: NodeGraph | None = None
     """What each node has to do with; made when the mode Node is asked for."""
     forked: bool = False
@@ -60,10 +60,10 @@ class Access:
         options = self.options
         if options.authorization_config:
             _check_alone(options)
-            return FromFile(options.authorization_config, self._configured, self.clock, self.metrics)
+            return ReloadingAuthorizer(options.authorization_config, self._configured, self.clock, self.metrics)
         _check_modes(options)
-        modules = [Module(mode, mode.lower(), self._maker(mode)()) for mode in options.authorization_mode]
-        return Modules(modules, self.metrics)
+        modules = [NamedAuthorizer(mode, mode.lower(), self._maker(mode)()) for mode in options.authorization_mode]
+        return AuthorizerChain(modules, self.metrics)
 
     def _maker(self, mode: str) -> Callable[[], Authorizer]:
         makers: dict[str, Callable[[], Authorizer]] = {
@@ -99,16 +99,16 @@ class Access:
             unauthorized_ttl=options.authorization_webhook_cache_unauthorized_ttl,
         )
         poster = self._poster(lambda: load_kubeconfig(str(options.authorization_webhook_config_file)), 30.0)
-        return Webhook(poster, settings, self.clock, counters=self.metrics)
+        return WebhookAuthorizer(poster, settings, self.clock, counters=self.metrics)
 
     def _poster(self, endpoint: Callable[[], ClientConfig], timeout: float) -> Poster:
         return _Silent() if self.forked else Caller(endpoint(), timeout)
 
-    def _configured(self, content: bytes) -> Sequence[Module]:
+    def _configured(self, content: bytes) -> Sequence[NamedAuthorizer]:
         """The authorizers of a configuration file."""
-        from simkit.engine.authz.files import Chosen, parse
+        from simkit.engine.authz.config_file import ConfiguredAuthorizer, parse
 
-        def made(each: Chosen) -> Authorizer:
+        def made(each: ConfiguredAuthorizer) -> Authorizer:
             entry = each.webhook
             if entry is None:
                 return self._maker(each.type)()
@@ -123,10 +123,10 @@ class Access:
             poster = self._poster(
                 lambda: load_kubeconfig(named) if named else _from_inside(entry.version), entry.timeout
             )
-            return Webhook(poster, settings, self.clock, conditions=each.conditions, counters=self.metrics)
+            return WebhookAuthorizer(poster, settings, self.clock, conditions=each.conditions, counters=self.metrics)
 
         chosen = parse(content, str(self.options.authorization_config))
-        return [Module(each.type, each.name, made(each)) for each in chosen]
+        return [NamedAuthorizer(each.type, each.name, made(each)) for each in chosen]
 
 
 def _check_alone(options: Options) -> None:

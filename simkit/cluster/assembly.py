@@ -19,17 +19,17 @@ from simkit.cluster.recording import audit_of
 from simkit.cluster.releases import catalogue_of, migrate
 from simkit.cluster.view import StoreSnapshot
 from simkit.engine.admission.chain import Chain, Plugin
-from simkit.engine.admission.matching import LiveClusterReader
+from simkit.engine.admission.review_attributes import LiveClusterReader
 from simkit.engine.authn.config import Authentication, in_process
 from simkit.engine.authn.lookup import Lookup
 from simkit.engine.authn.madekey import MadeKey
-from simkit.engine.authz.guard import RoleGuard
-from simkit.engine.authz.nodegraph import NodeGraph
-from simkit.engine.authz.rbac import RoleAuthorizer
-from simkit.engine.controllers.authority import Authority
+from simkit.engine.authz.escalation_check import RoleGuard
+from simkit.engine.authz.node_graph import NodeGraph
+from simkit.engine.authz.rbac import RBACAuthorizer
+from simkit.engine.controllers.certificate_authority import CertificateAuthority
 from simkit.engine.controllers.controller_manager import ControllerManager
 from simkit.engine.controllers.event_expiry import EventExpiry
-from simkit.engine.controllers.flow_status import FlowStatus
+from simkit.engine.controllers.flow_schema_status import FlowSchemaStatusController
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
 from simkit.engine.pipeline.engine import Engine, Parts
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
@@ -73,7 +73,7 @@ class Assembled:
         graph: NodeGraph | None = None,
         extensions: Extensions | None = None,
         custom: CustomResources | None = None,
-        authority: Authority | None = None,
+        authority: CertificateAuthority | None = None,
         forked: bool = False,
         rested: bool = False,
     ) -> None:
@@ -87,7 +87,7 @@ class Assembled:
         chance = chance or NameSource(options.seed)
         self.token_key = token_key or MadeKey()
         self.extensions = extensions or Extensions.of(options, store)
-        self.roles = RoleAuthorizer(index or AccessIndex.of(self._everything()))
+        self.roles = RBACAuthorizer(index or AccessIndex.of(self._everything()))
         store.listen(self.roles.follow)
         metrics = Metrics(shown_hidden(options.show_hidden_metrics_for_version, options.release))
         self.access = Access(options, store, self._everything, self.clock, metrics, self.roles, graph, forked)
@@ -133,7 +133,7 @@ class Assembled:
     def _follow_flow(self) -> None:
         """Keep the statuses of flow schemas right from one request to the next, as the server itself does it."""
         perform, others = performing(self.engine), self.engine.upkeep
-        status = FlowStatus(
+        status = FlowSchemaStatusController(
             lambda: self.engine.catalogue,
             self._everything,
             lambda request: perform(request, bootstrap.SERVER),
@@ -227,7 +227,7 @@ class Assembled:
             authority=self.authority,
             forked=True,
         )
-        forked.runner.go_on(self.runner)
+        forked.runner.resume_from(self.runner)
         if self._snapshot is not None and self._snapshot.revision == store.oldest:
             forked._snapshot = self._snapshot  # its own will start from it
         return forked
@@ -320,6 +320,6 @@ def _stored(catalogue: Catalogue, obj: Object) -> Object:
     return Served(catalogue, resource).to_storage(copied(obj))
 
 
-def _authority(options: Options, clock: Clock) -> Authority:
+def _authority(options: Options, clock: Clock) -> CertificateAuthority:
     files = options.cluster_signing_cert_file, options.cluster_signing_key_file
-    return Authority(clock, NameSource(options.seed), *files, options.root_ca_file)
+    return CertificateAuthority(clock, NameSource(options.seed), *files, options.root_ca_file)

@@ -6,41 +6,41 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.engine.controllers.account_tokens import AccountTokens
-from simkit.engine.controllers.aggregation import RoleAggregation
-from simkit.engine.controllers.approving import Approving
-from simkit.engine.controllers.authority import Authority
-from simkit.engine.controllers.bootstrap_tokens import InfoSigning, TokenCleaning
+from simkit.engine.controllers.bootstrap_tokens import BootstrapSigner, TokenCleaner
+from simkit.engine.controllers.certificate_approver import CSRApprovingController
+from simkit.engine.controllers.certificate_authority import CertificateAuthority
+from simkit.engine.controllers.certificate_cleaner import CSRCleanerController
+from simkit.engine.controllers.certificate_signer import CSRSigningController
+from simkit.engine.controllers.cluster_role_aggregation import ClusterRoleAggregationController
 from simkit.engine.controllers.controller_manager import Controller, select_controllers
-from simkit.engine.controllers.cron_job import CronJobs
-from simkit.engine.controllers.daemon_set import DaemonSets
-from simkit.engine.controllers.deployment import Deployments
-from simkit.engine.controllers.disruption import Disruptions
-from simkit.engine.controllers.endpoint_slices import ServiceSlices
-from simkit.engine.controllers.endpoints import ServiceEndpoints
-from simkit.engine.controllers.ephemeral_volumes import EphemeralVolumes
-from simkit.engine.controllers.finished_jobs import FinishedJobs
-from simkit.engine.controllers.garbage import GarbageCollector
-from simkit.engine.controllers.job import Jobs
-from simkit.engine.controllers.keyed import Keyed, Reconciler
-from simkit.engine.controllers.mirrored_slices import MirroredSlices
-from simkit.engine.controllers.namespace import NamespaceEmptying
-from simkit.engine.controllers.node_lifecycle import NodeLifecycle
-from simkit.engine.controllers.node_times import NodeTimes
-from simkit.engine.controllers.old_tokens import OldTokens
+from simkit.engine.controllers.cron_job import CronJobController
+from simkit.engine.controllers.daemon_set import DaemonSetsController
+from simkit.engine.controllers.deployment import DeploymentController
+from simkit.engine.controllers.disruption import DisruptionController
+from simkit.engine.controllers.endpoint_slice import EndpointSliceController
+from simkit.engine.controllers.endpoint_slice_mirroring import EndpointSliceMirroringController
+from simkit.engine.controllers.endpoints import EndpointsController
+from simkit.engine.controllers.ephemeral_volume import EphemeralVolumeController
+from simkit.engine.controllers.garbage_collector import GarbageCollector
+from simkit.engine.controllers.job import JobController
+from simkit.engine.controllers.legacy_token_cleaner import LegacyTokenCleaner
+from simkit.engine.controllers.namespace import NamespaceController
+from simkit.engine.controllers.node_lifecycle import NodeLifecycleController
+from simkit.engine.controllers.node_ttl import TTLController
 from simkit.engine.controllers.persistent_volume_binder import PersistentVolumeController
-from simkit.engine.controllers.pod_autoscaler import Autoscalers
-from simkit.engine.controllers.pod_garbage import PodGarbage
+from simkit.engine.controllers.pod_autoscaler import HorizontalController
+from simkit.engine.controllers.pod_gc import PodGCController
+from simkit.engine.controllers.reconciler import Reconciler, ReconcilingController
 from simkit.engine.controllers.replica_set import ReplicaSetController
-from simkit.engine.controllers.request_cleaning import RequestCleaning
 from simkit.engine.controllers.resource_quota import ResourceQuotaController
 from simkit.engine.controllers.root_ca_cert_publisher import RootCACertPublisher
 from simkit.engine.controllers.service_account import ServiceAccountsController
-from simkit.engine.controllers.signing import Signing
+from simkit.engine.controllers.service_account_tokens import TokensController
 from simkit.engine.controllers.stateful_set import StatefulSetController
 from simkit.engine.controllers.storage_protection import PVCProtectionController, PVProtectionController
 from simkit.engine.controllers.storage_version_migrator import StorageVersionMigrator
 from simkit.engine.controllers.taint_eviction import TaintEvictionController
+from simkit.engine.controllers.ttl_after_finished import TTLAfterFinishedController
 from simkit.engine.controllers.validating_admission_policy_status import PolicyStatusController
 from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, GroupVersionKind
@@ -56,7 +56,7 @@ class Means:
     clock: Clock
     catalogue: Callable[[], Catalogue]
     """What is served now."""
-    authority: Authority
+    authority: CertificateAuthority
     issue: Callable[[Mapping[str, Any]], str]
     """Signs the claims of a service account token."""
     captured: Collection[GroupResource] | None = None
@@ -67,56 +67,59 @@ Maker = Callable[[Means], Reconciler]
 
 
 def _account_tokens(means: Means) -> Reconciler:
-    return AccountTokens(means.issue, lambda: means.authority.bundle)
+    return TokensController(means.issue, lambda: means.authority.bundle)
 
 
 def _jobs(means: Means) -> Reconciler:
     status = means.catalogue().schema(_JOB).fields["status"]
-    return Jobs(means.clock, tracked="uncountedTerminatedPods" in status.fields)
+    return JobController(means.clock, tracked="uncountedTerminatedPods" in status.fields)
 
 
 KEYED: Final[Mapping[str, tuple[bool, Maker]]] = {
     "serviceaccount-token-controller": (True, _account_tokens),
-    "legacy-serviceaccount-token-cleaner-controller": (True, lambda means: OldTokens(means.clock)),
+    "legacy-serviceaccount-token-cleaner-controller": (True, lambda means: LegacyTokenCleaner(means.clock)),
     "serviceaccount-controller": (True, lambda _: ServiceAccountsController()),
     "root-ca-certificate-publisher-controller": (
         True,
         lambda means: RootCACertPublisher(lambda: means.authority.bundle),
     ),
-    "namespace-controller": (True, lambda means: NamespaceEmptying(means.catalogue, means.clock)),
-    "endpoints-controller": (True, lambda _: ServiceEndpoints()),
-    "endpointslice-controller": (True, lambda _: ServiceSlices()),
-    "endpointslice-mirroring-controller": (True, lambda _: MirroredSlices()),
+    "namespace-controller": (True, lambda means: NamespaceController(means.catalogue, means.clock)),
+    "endpoints-controller": (True, lambda _: EndpointsController()),
+    "endpointslice-controller": (True, lambda _: EndpointSliceController()),
+    "endpointslice-mirroring-controller": (True, lambda _: EndpointSliceMirroringController()),
     "replicationcontroller-controller": (True, lambda means: ReplicaSetController.controllers(means.clock)),
     "replicaset-controller": (True, lambda means: ReplicaSetController.sets(means.clock)),
-    "deployment-controller": (True, lambda means: Deployments(means.clock)),
+    "deployment-controller": (True, lambda means: DeploymentController(means.clock)),
     "statefulset-controller": (True, lambda means: StatefulSetController(means.clock)),
-    "daemonset-controller": (True, lambda means: DaemonSets(means.clock)),
+    "daemonset-controller": (True, lambda means: DaemonSetsController(means.clock)),
     "job-controller": (True, _jobs),
-    "cronjob-controller": (True, lambda means: CronJobs(means.clock)),
-    "ttl-after-finished-controller": (True, lambda means: FinishedJobs(means.clock)),
-    "pod-garbage-collector-controller": (True, lambda means: PodGarbage(means.clock)),
+    "cronjob-controller": (True, lambda means: CronJobController(means.clock)),
+    "ttl-after-finished-controller": (True, lambda means: TTLAfterFinishedController(means.clock)),
+    "pod-garbage-collector-controller": (True, lambda means: PodGCController(means.clock)),
     "resourcequota-controller": (True, lambda means: ResourceQuotaController(means.catalogue, means.clock)),
-    "horizontal-pod-autoscaler-controller": (True, lambda means: Autoscalers(means.clock, means.catalogue)),
-    "node-lifecycle-controller": (True, lambda means: NodeLifecycle(means.clock)),
+    "horizontal-pod-autoscaler-controller": (True, lambda means: HorizontalController(means.clock, means.catalogue)),
+    "node-lifecycle-controller": (True, lambda means: NodeLifecycleController(means.clock)),
     "taint-eviction-controller": (True, lambda means: TaintEvictionController(means.clock)),
-    "ttl-controller": (True, lambda _: NodeTimes()),
+    "ttl-controller": (True, lambda _: TTLController()),
     "persistentvolume-binder-controller": (True, lambda means: PersistentVolumeController(means.clock)),
-    "ephemeral-volume-controller": (True, lambda means: EphemeralVolumes(means.clock)),
-    "disruption-controller": (True, lambda means: Disruptions(means.clock, means.catalogue)),
+    "ephemeral-volume-controller": (True, lambda means: EphemeralVolumeController(means.clock)),
+    "disruption-controller": (True, lambda means: DisruptionController(means.clock, means.catalogue)),
     "persistentvolumeclaim-protection-controller": (True, lambda _: PVCProtectionController()),
     "persistentvolume-protection-controller": (True, lambda _: PVProtectionController()),
-    "certificatesigningrequest-approving-controller": (True, lambda _: Approving()),
-    "certificatesigningrequest-signing-controller": (True, lambda means: Signing(means.authority, means.clock)),
-    "certificatesigningrequest-cleaner-controller": (True, lambda means: RequestCleaning(means.clock)),
+    "certificatesigningrequest-approving-controller": (True, lambda _: CSRApprovingController()),
+    "certificatesigningrequest-signing-controller": (
+        True,
+        lambda means: CSRSigningController(means.authority, means.clock),
+    ),
+    "certificatesigningrequest-cleaner-controller": (True, lambda means: CSRCleanerController(means.clock)),
     "storage-version-migrator-controller": (True, lambda means: StorageVersionMigrator(means.catalogue, means.clock)),
-    "bootstrap-signer-controller": (False, lambda means: InfoSigning(means.clock)),
-    "token-cleaner-controller": (False, lambda means: TokenCleaning(means.clock)),
+    "bootstrap-signer-controller": (False, lambda means: BootstrapSigner(means.clock)),
+    "token-cleaner-controller": (False, lambda means: TokenCleaner(means.clock)),
 }
 """The controllers that look at one object at a time: whether they are on by default, and how they are made."""
 
 _WHOLE: Final[Mapping[str, Callable[[Means], Controller]]] = {
-    "clusterrole-aggregation-controller": lambda _: RoleAggregation(),
+    "clusterrole-aggregation-controller": lambda _: ClusterRoleAggregationController(),
     "validatingadmissionpolicy-status-controller": lambda means: PolicyStatusController(means.catalogue),
     "garbage-collector-controller": lambda means: GarbageCollector(means.catalogue, means.clock.now, means.captured),
 }
@@ -185,5 +188,5 @@ def controllers(means: Means, flags: Sequence[str]) -> list[Controller]:
             continue
         reconciler = KEYED[name][1](means)
         if means.captured is None or reconciler.watches <= set(means.captured):
-            made.append(Keyed(reconciler, means.clock))
+            made.append(ReconcilingController(reconciler, means.clock))
     return made

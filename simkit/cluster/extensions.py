@@ -10,11 +10,11 @@ from typing import Final
 
 from simkit.cluster.bootstrap import SERVER
 from simkit.cluster.options import Options
-from simkit.engine.admission.matching import LiveClusterReader
 from simkit.engine.admission.policy_index import PolicyIndex
-from simkit.engine.admission.webhook_hooks import HookIndex
+from simkit.engine.admission.review_attributes import LiveClusterReader
+from simkit.engine.admission.webhook_index import WebhookIndex
 from simkit.engine.aggregation.forward import Forwarder, Proxy
-from simkit.engine.controllers.apiservices import Availability, CustomRegistration
+from simkit.engine.controllers.apiservices import AvailableConditionController, CRDRegistrationController
 from simkit.engine.controllers.controller_manager import Controller
 from simkit.engine.controllers.served_version import with_served_version
 from simkit.engine.egress.policy import EgressPolicy
@@ -82,7 +82,7 @@ class Extensions:
     ) -> None:
         self.egress = egress or EgressPolicy()
         self.policies = policies or PolicyIndex(store)
-        self.hooks = HookIndex(store)
+        self.hooks = WebhookIndex(store)
         self.proxy = proxy or ProxyIdentity()
         self.forwarder = Forwarder(self.egress, lambda: self.proxy.made)
         self._store = store
@@ -116,13 +116,13 @@ class Extensions:
     def upkeep(self, catalogue: Callable[[], Catalogue], clock: Clock) -> list[Controller]:
         """The controllers that belong to the server itself: no flag turns them off."""
         egress = self.egress
-        availability = Availability(
+        availability = AvailableConditionController(
             self.forwarder.probe,
             lambda found: found.service is not None and egress.address(*found.service) is not None,
             lambda: egress.allowed,
             clock,
         )
-        return [CustomRegistration(catalogue), availability]
+        return [CRDRegistrationController(catalogue), availability]
 
 
 def performing(engine: Engine, *, as_one: bool = False) -> Callable[[Request, Identity], Response]:

@@ -26,7 +26,6 @@ from simkit.engine.admission.extended_resource_toleration import ExtendedResourc
 from simkit.engine.admission.image_policy_webhook import ImagePolicyWebhook
 from simkit.engine.admission.limit_pod_hard_anti_affinity_topology import LimitPodHardAntiAffinityTopology
 from simkit.engine.admission.limit_ranger import LimitRanger
-from simkit.engine.admission.matching import Convert, LiveClusterReader
 from simkit.engine.admission.namespace_exists import NamespaceAutoProvision, NamespaceExists
 from simkit.engine.admission.namespace_lifecycle import NamespaceLifecycle
 from simkit.engine.admission.node_restriction import NodeRestriction
@@ -36,16 +35,17 @@ from simkit.engine.admission.persistent_volume_label import PersistentVolumeLabe
 from simkit.engine.admission.pod_node_selector import PodNodeSelector
 from simkit.engine.admission.pod_security import PodSecurity
 from simkit.engine.admission.pod_toleration_restriction import PodTolerationRestriction
-from simkit.engine.admission.policy import ValidatingAdmissionPolicy
 from simkit.engine.admission.priority import Priority
 from simkit.engine.admission.resource_quota import Charge, ResourceQuota
+from simkit.engine.admission.review_attributes import Convert, LiveClusterReader
 from simkit.engine.admission.runtime_class import RuntimeClass
 from simkit.engine.admission.security_context_deny import SecurityContextDeny
 from simkit.engine.admission.service_account import ServiceAccount
 from simkit.engine.admission.storage_object_in_use_protection import StorageObjectInUseProtection
 from simkit.engine.admission.taint_nodes_by_condition import TaintNodesByCondition
+from simkit.engine.admission.validating_admission_policy import ValidatingAdmissionPolicy
 from simkit.engine.admission.webhook import MutatingAdmissionWebhook, Restore, ValidatingAdmissionWebhook
-from simkit.engine.admission.webhook_call import Caller
+from simkit.engine.admission.webhook_client import WebhookClient
 from simkit.engine.egress.call import Caller as EndpointCaller
 from simkit.engine.egress.call import CallFailed, Poster
 from simkit.engine.egress.policy import EgressPolicy
@@ -111,12 +111,12 @@ def _owner_references(needs: Needs) -> Plugin:
 
 
 def _mutating_webhooks(needs: Needs) -> Plugin:
-    caller = Caller(needs.extensions.egress, needs.reader)
+    caller = WebhookClient(needs.extensions.egress, needs.reader)
     return MutatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.chance, needs.restore)
 
 
 def _validating_webhooks(needs: Needs) -> Plugin:
-    caller = Caller(needs.extensions.egress, needs.reader)
+    caller = WebhookClient(needs.extensions.egress, needs.reader)
     return ValidatingAdmissionWebhook(needs.reader, needs.extensions.hooks, caller, needs.chance)
 
 

@@ -14,7 +14,7 @@ import orjson
 from simkit.engine.seams import Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.engine.storage.overlay import overlay
-from simkit.engine.watch.hub import Hub
+from simkit.engine.watch.watch_cache import WatchCache
 from simkit.meta.clock import SystemClock
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
@@ -139,7 +139,7 @@ def measure_memory(count: int) -> MemoryStore:
 def measure_watchers(watchers: int) -> None:
     """Print what a write costs that reaches so many watchers of one loop, and that many watchers elsewhere."""
     store = MemoryStore(SystemClock())
-    hub = Hub(store)
+    hub = WatchCache(store)
     woken: list[None] = []
 
     def wake() -> None:
@@ -147,9 +147,9 @@ def measure_watchers(watchers: int) -> None:
 
     cursors = [hub.watch(MAPS, after=store.revision) for _ in range(watchers)]
     for number in range(10 * watchers):
-        hub.watch(GroupResource("example", f"r{number}"), after=store.revision).on_news(wake)
+        hub.watch(GroupResource("example", f"r{number}"), after=store.revision).on_change(wake)
     for cursor in cursors:
-        cursor.on_news(wake)
+        cursor.on_change(wake)
     value = config_map(1)
 
     def write_and_read() -> int:

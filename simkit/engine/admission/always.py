@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simkit.engine.admission.asked import Resources, refusal, written
+from simkit.engine.admission.plugin_attributes import Resources, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.objects import Object
 
@@ -36,4 +36,4 @@ class AlwaysDeny:
 
     def validate(self, review: Review) -> None:
         """Raises 403."""
-        raise refusal(review, "admission control is denying all modifications")
+        raise admission_forbidden(review, "admission control is denying all modifications")

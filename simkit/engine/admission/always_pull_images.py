@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.engine.admission.asked import PODS, WRITES, refusal, with_spec, written
+from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, with_spec, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.fielderror import unsupported
 from simkit.meta.objects import Object, at
@@ -43,7 +43,7 @@ class AlwaysPullImages:
                 policy = container.get("imagePullPolicy", "")
                 if policy != "Always":
                     path = f"spec.{field}[{index}].imagePullPolicy"
-                    raise refusal(review, str(unsupported(path, policy, ["Always"])))
+                    raise admission_forbidden(review, str(unsupported(path, policy, ["Always"])))
 
 
 def _ignored(review: Review) -> bool:

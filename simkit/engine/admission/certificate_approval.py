@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simkit.engine.admission.asked import SIGNING_REQUESTS, refusal, written
-from simkit.engine.admission.signers import may_with_signer
+from simkit.engine.admission.plugin_attributes import SIGNING_REQUESTS, admission_forbidden, written
+from simkit.engine.admission.signer_authorization import is_authorized_for_signer
 from simkit.engine.seams import Authorizer, Operation, Review
 from simkit.meta.objects import at
 
@@ -25,5 +25,5 @@ class CertificateApproval:
         if review.subresource != "approval":
             return
         signer = at(written(review), "spec", "signerName") or ""
-        if not may_with_signer(self._authorizer, review.identity, "approve", signer):
-            raise refusal(review, f'user not permitted to approve requests with signerName "{signer}"')
+        if not is_authorized_for_signer(self._authorizer, review.identity, "approve", signer):
+            raise admission_forbidden(review, f'user not permitted to approve requests with signerName "{signer}"')

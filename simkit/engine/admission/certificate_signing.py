@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simkit.engine.admission.asked import SIGNING_REQUESTS, refusal, written
-from simkit.engine.admission.signers import may_with_signer
+from simkit.engine.admission.plugin_attributes import SIGNING_REQUESTS, admission_forbidden, written
+from simkit.engine.admission.signer_authorization import is_authorized_for_signer
 from simkit.engine.seams import Authorizer, Operation, Review
 from simkit.meta.objects import at
 
@@ -27,5 +27,5 @@ class CertificateSigning:
         if review.subresource != "status" or all(at(old, "status", one) == at(new, "status", one) for one in parts):
             return
         signer = at(old, "spec", "signerName") or ""
-        if not may_with_signer(self._authorizer, review.identity, "sign", signer):
-            raise refusal(review, f'user not permitted to sign requests with signerName "{signer}"')
+        if not is_authorized_for_signer(self._authorizer, review.identity, "sign", signer):
+            raise admission_forbidden(review, f'user not permitted to sign requests with signerName "{signer}"')

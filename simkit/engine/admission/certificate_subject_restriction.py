@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import Final
 
-from simkit.engine.admission.asked import SIGNING_REQUESTS, refusal, written
+from simkit.engine.admission.plugin_attributes import SIGNING_REQUESTS, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.domain import label
 from simkit.meta.identity import MASTERS
@@ -32,9 +32,9 @@ class CertificateSubjectRestriction:
         try:
             groups = organizations(base64.b64decode(at(request, "spec", "request") or "", validate=True))
         except (ValueError, binascii.Error) as error:
-            raise refusal(review, f"failed to parse CSR: {error}") from None
+            raise admission_forbidden(review, f"failed to parse CSR: {error}") from None
         if MASTERS in groups:
-            raise refusal(review, f"use of {_SIGNER} signer with {MASTERS} group is not allowed")
+            raise admission_forbidden(review, f"use of {_SIGNER} signer with {MASTERS} group is not allowed")
 
 
 def organizations(pem: bytes) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simkit.engine.admission.asked import TRUST_BUNDLES, WRITES, refusal, written
-from simkit.engine.admission.signers import may_with_signer
+from simkit.engine.admission.plugin_attributes import TRUST_BUNDLES, WRITES, admission_forbidden, written
+from simkit.engine.admission.signer_authorization import is_authorized_for_signer
 from simkit.engine.seams import Authorizer, Operation, Review
 from simkit.meta.objects import at
 
@@ -23,5 +23,5 @@ class ClusterTrustBundleAttest:
     def validate(self, review: Review) -> None:
         """Raises 403 for somebody who may not attest."""
         signer = at(written(review), "spec", "signerName") or ""
-        if signer and not may_with_signer(self._authorizer, review.identity, "attest", signer):
-            raise refusal(review, f'user not permitted to attest for signerName "{signer}"')
+        if signer and not is_authorized_for_signer(self._authorizer, review.identity, "attest", signer):
+            raise admission_forbidden(review, f'user not permitted to attest for signerName "{signer}"')

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.admission.asked import CLAIMS, STORAGE_CLASSES, with_spec, written
 from simkit.engine.admission.default_class import default_class
+from simkit.engine.admission.plugin_attributes import CLAIMS, STORAGE_CLASSES, with_spec, written
 from simkit.engine.seams import Operation, Review, Store
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at

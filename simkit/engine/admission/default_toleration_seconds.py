@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.admission.asked import PODS, WRITES, with_spec, written
+from simkit.engine.admission.plugin_attributes import PODS, WRITES, with_spec, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, at

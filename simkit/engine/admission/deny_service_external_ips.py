@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simkit.engine.admission.asked import SERVICES, WRITES, refusal, written
+from simkit.engine.admission.plugin_attributes import SERVICES, WRITES, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.objects import at
 
@@ -20,4 +20,4 @@ class DenyServiceExternalIPs:
         """Raises 403 for an address more."""
         wanted = set(at(written(review), "spec", "externalIPs") or ())
         if not review.subresource and not wanted <= set(at(review.old, "spec", "externalIPs") or ()):
-            raise refusal(review, "Use of external IPs is denied by admission control")
+            raise admission_forbidden(review, "Use of external IPs is denied by admission control")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from simkit.engine.admission.asked import WRITES, written
+from simkit.engine.admission.plugin_attributes import WRITES, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.clock import Clock
 from simkit.meta.domain import EVENTS_GROUP

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simkit.engine.admission.asked import PODS, WRITES, with_spec, written
+from simkit.engine.admission.plugin_attributes import PODS, WRITES, with_spec, written
 from simkit.engine.seams import Operation, Review
 from simkit.logic.quota.usage import is_extended
 from simkit.meta.objects import Object, at

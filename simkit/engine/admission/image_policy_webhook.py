@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.admission.asked import PODS, WRITES, refusal, written
+from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, written
 from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
 from simkit.engine.seams import Operation, Review
 from simkit.meta.clock import Clock
@@ -70,7 +70,7 @@ class ImagePolicyWebhook:
         except CallFailed as error:
             _LOG.warning("the image policy webhook failed: %s", error)
             if not self._policy.default_allow:
-                raise refusal(review, str(error)) from error
+                raise admission_forbidden(review, str(error)) from error
             review.annotations[f"{_AUDITED}failed-open"] = "true"
             return
         for name, value in (status.get("auditAnnotations") or {}).items():
@@ -78,8 +78,8 @@ class ImagePolicyWebhook:
         if not status.get("allowed"):
             reason = status.get("reason") or ""
             if reason:
-                raise refusal(review, f"image policy webhook backend denied one or more images: {reason}")
-            raise refusal(review, "one or more images rejected by webhook backend")
+                raise admission_forbidden(review, f"image policy webhook backend denied one or more images: {reason}")
+            raise admission_forbidden(review, "one or more images rejected by webhook backend")
 
     def _status(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         key, now = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS), self._clock.now()

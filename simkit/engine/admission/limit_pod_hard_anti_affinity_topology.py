@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.admission.asked import PODS, WRITES, refusal, written
+from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.domain import label
 from simkit.meta.objects import at
@@ -30,4 +30,4 @@ class LimitPodHardAntiAffinityTopology:
             key = term.get("topologyKey", "")
             if key != _HOST:
                 why = f"affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {key} but only key {_HOST} is"
-                raise refusal(review, f"{why} allowed")
+                raise admission_forbidden(review, f"{why} allowed")

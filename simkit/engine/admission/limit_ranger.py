@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.admission.asked import CLAIMS, LIMIT_RANGES, PODS, WRITES, refusal, with_spec, written
+from simkit.engine.admission.plugin_attributes import (
+    CLAIMS,
+    LIMIT_RANGES,
+    PODS,
+    WRITES,
+    admission_forbidden,
+    with_spec,
+    written,
+)
 from simkit.engine.seams import Operation, Review, Store
 from simkit.logic.quota.amounts import Amounts, amounts_of
 from simkit.logic.quota.pod_amounts import pod_limits, pod_requests
@@ -53,7 +61,7 @@ class LimitRanger:
                 problems = list(_claim_problems(written(review), limits))
             told = list(dict.fromkeys(problems))
             if told:
-                raise refusal(review, told[0] if len(told) == 1 else f"[{', '.join(told)}]")
+                raise admission_forbidden(review, told[0] if len(told) == 1 else f"[{', '.join(told)}]")
 
 
 def _defaulted(pod: Object, limits: Sequence[Object]) -> Object:

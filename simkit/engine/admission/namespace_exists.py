@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simkit.engine.admission.asked import NAMESPACES, Resources, written
+from simkit.engine.admission.plugin_attributes import NAMESPACES, Resources, written
 from simkit.engine.seams import Operation, Review, Store
 from simkit.meta.errors import not_found
 from simkit.meta.names import Key

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.admission.asked import LOCAL_ACCESS_REVIEWS, NAMESPACES, Resources, refusal, written
+from simkit.engine.admission.plugin_attributes import (
+    LOCAL_ACCESS_REVIEWS,
+    NAMESPACES,
+    Resources,
+    admission_forbidden,
+    written,
+)
 from simkit.engine.seams import Operation, Review, Store
 from simkit.meta.domain import DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
 from simkit.meta.errors import forbidden, not_found
@@ -52,4 +58,4 @@ class NamespaceLifecycle:
             "message": f"namespace {review.namespace} is being terminated",
             "field": "metadata.namespace",
         }
-        return refusal(review, why, causes=[cause])
+        return admission_forbidden(review, why, causes=[cause])

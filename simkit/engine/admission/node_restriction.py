@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.engine.admission.asked import CLAIMS, NODES, PODS, SERVICE_ACCOUNTS, refusal, written
-from simkit.engine.admission.pod_mentions import mentions_config_maps, mentions_secrets
+from simkit.engine.admission.plugin_attributes import (
+    CLAIMS,
+    NODES,
+    PODS,
+    SERVICE_ACCOUNTS,
+    admission_forbidden,
+    written,
+)
+from simkit.engine.admission.pod_references import references_config_maps, references_secrets
 from simkit.engine.seams import Operation, Review, Store
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, NODE_LEASE_NAMESPACE, api_group, label
 from simkit.meta.errors import StatusError, not_found
@@ -50,7 +57,7 @@ class NodeRestriction:
         if identity.user.startswith(_USER_PREFIX) and _NODES_GROUP in identity.groups:
             node = identity.user.removeprefix(_USER_PREFIX)
             if not node:
-                raise refusal(review, f'could not determine node from user "{identity.user}"')
+                raise admission_forbidden(review, f'could not determine node from user "{identity.user}"')
             self._check(review, node)
         return written(review)
 
@@ -68,25 +75,27 @@ class NodeRestriction:
                 _lease(review, node)
             case _:
                 if _named(review) != node:
-                    raise refusal(review, "can only access CSINode with the same name as the requesting node")
+                    raise admission_forbidden(
+                        review, "can only access CSINode with the same name as the requesting node"
+                    )
 
     def _pod(self, review: Review, node: str) -> None:
         part, operation = review.subresource, review.operation
         if part not in ("", "status", "eviction"):
             why = f"unexpected pod subresource \"{part}\", only 'status' and 'eviction' are allowed"
-            raise refusal(review, why)
+            raise admission_forbidden(review, why)
         if part == "status":
             _pod_status(review, node)
         elif part == "eviction":
             if at(self._live_pod(review, review.name), "spec", "nodeName") != node:
-                raise refusal(review, f"node {node} can only evict pods with spec.nodeName set to itself")
+                raise admission_forbidden(review, f"node {node} can only evict pods with spec.nodeName set to itself")
         elif operation == "CREATE":
             self._pod_create(review, node)
         elif operation != "DELETE":
             why = f'unexpected operation "{operation}", node "{node}" can only create and delete mirror pods'
-            raise refusal(review, why)
+            raise admission_forbidden(review, why)
         elif at(self._live_pod(review, review.name), "spec", "nodeName") != node:
-            raise refusal(review, f'node "{node}" can only delete pods with spec.nodeName set to itself')
+            raise admission_forbidden(review, f'node "{node}" can only delete pods with spec.nodeName set to itself')
 
     def _live_pod(self, review: Review, name: str) -> Object:
         found = self._store.get(Key(PODS, review.namespace, name))
@@ -97,59 +106,59 @@ class NodeRestriction:
     def _pod_create(self, review: Review, node: str) -> None:
         pod = written(review)
         if _MIRROR not in annotations_of(pod):
-            raise refusal(
+            raise admission_forbidden(
                 review, f'pod does not have "{_MIRROR}" annotation, node "{node}" can only create mirror pods'
             )
         if at(pod, "spec", "nodeName") != node:
-            raise refusal(review, f'node "{node}" can only create pods with spec.nodeName set to itself')
+            raise admission_forbidden(review, f'node "{node}" can only create pods with spec.nodeName set to itself')
         self._owner(review, node, metadata(pod).get("ownerReferences") or ())
         if at(pod, "spec", "serviceAccountName"):
-            raise refusal(review, f'node "{node}" can not create pods that reference a service account')
+            raise admission_forbidden(review, f'node "{node}" can not create pods that reference a service account')
         volumes = at(pod, "spec", "volumes") or ()
         sources = [source for volume in volumes for source in at(volume, "projected", "sources") or ()]
         found = {
-            "secrets": mentions_secrets(pod),
-            "configmaps": mentions_config_maps(pod),
+            "secrets": references_secrets(pod),
+            "configmaps": references_config_maps(pod),
             "clustertrustbundles": any("clusterTrustBundle" in source for source in sources),
             "persistentvolumeclaims": any("persistentVolumeClaim" in volume for volume in volumes),
         }
         for what, mentioned in found.items():
             if mentioned:
-                raise refusal(review, f'node "{node}" can not create pods that reference {what}')
+                raise admission_forbidden(review, f'node "{node}" can not create pods that reference {what}')
 
     def _owner(self, review: Review, node: str, owners: Any) -> None:
         start = f'node "{node}" can only create pods with'
         if len(owners) > 1:
-            raise refusal(review, f"{start} a single owner reference set to itself")
+            raise admission_forbidden(review, f"{start} a single owner reference set to itself")
         owner: Mapping[str, Any] = owners[0] if owners else {}
         if (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != ("v1", "Node", node):
-            raise refusal(review, f"{start} an owner reference set to itself")
+            raise admission_forbidden(review, f"{start} an owner reference set to itself")
         if not owner.get("controller"):
-            raise refusal(review, f"{start} a controller owner reference set to itself")
+            raise admission_forbidden(review, f"{start} a controller owner reference set to itself")
         if owner.get("blockOwnerDeletion"):
-            raise refusal(review, f'node "{node}" must not set blockOwnerDeletion on an owner reference')
+            raise admission_forbidden(review, f'node "{node}" must not set blockOwnerDeletion on an owner reference')
         found = self._store.get(Key(NODES, "", node))
         if found is None:
             raise not_found(_NODE, node)
         uid = metadata(found.object).get("uid", "")
         if owner.get("uid") != uid:
-            raise refusal(review, f"node {node} UID mismatch: expected {owner.get('uid', '')} got {uid}")
+            raise admission_forbidden(review, f"node {node} UID mismatch: expected {owner.get('uid', '')} got {uid}")
 
     def _token(self, review: Review, node: str) -> None:
         if review.operation != "CREATE" or review.subresource != "token":
             return
         bound = at(written(review), "spec", "boundObjectRef") or {}
         if (bound.get("apiVersion"), bound.get("kind")) != ("v1", "Pod") or not bound.get("name"):
-            raise refusal(review, "node requested token not bound to a pod")
+            raise admission_forbidden(review, "node requested token not bound to a pod")
         uid = bound.get("uid")
         if not uid:
-            raise refusal(review, "node requested token with a pod binding without a uid")
+            raise admission_forbidden(review, "node requested token with a pod binding without a uid")
         pod = self._live_pod(review, bound["name"])
         if metadata(pod).get("uid") != uid:
             why = f"the UID in the bound object reference ({uid}) does not match the UID in record. "
-            raise refusal(review, f"{why}The object might have been deleted and then recreated")
+            raise admission_forbidden(review, f"{why}The object might have been deleted and then recreated")
         if at(pod, "spec", "nodeName") != node:
-            raise refusal(review, "node requested token bound to a pod scheduled on a different node")
+            raise admission_forbidden(review, "node requested token bound to a pod scheduled on a different node")
 
 
 def _named(review: Review) -> str:
@@ -157,7 +166,7 @@ def _named(review: Review) -> str:
 
 
 def _unexpected(review: Review) -> StatusError:
-    return refusal(review, f'unexpected operation "{review.operation}"')
+    return admission_forbidden(review, f'unexpected operation "{review.operation}"')
 
 
 def _pod_status(review: Review, node: str) -> None:
@@ -166,16 +175,16 @@ def _pod_status(review: Review, node: str) -> None:
     old, new = review.old or {}, written(review)
     if at(old, "spec", "nodeName") != node:
         own = "for pods with spec.nodeName set to itself"
-        raise refusal(review, f'node "{node}" can only update pod status {own}')
+        raise admission_forbidden(review, f'node "{node}" can only update pod status {own}')
     if labels_of(old) != labels_of(new):
-        raise refusal(review, f'node "{node}" cannot update labels through pod status')
+        raise admission_forbidden(review, f'node "{node}" cannot update labels through pod status')
     if at(old, "status", "resourceClaimStatuses") != at(new, "status", "resourceClaimStatuses"):
-        raise refusal(review, f'node "{node}" cannot update resource claim statues')
+        raise admission_forbidden(review, f'node "{node}" cannot update resource claim statues')
 
 
 def _node(review: Review, node: str) -> None:
     if review.name != node:
-        raise refusal(review, f'node "{node}" is not allowed to modify node "{review.name}"')
+        raise admission_forbidden(review, f'node "{node}" is not allowed to modify node "{review.name}"')
     if review.operation == "DELETE":
         return
     new, old = written(review), review.old or {}
@@ -184,16 +193,20 @@ def _node(review: Review, node: str) -> None:
     forbidden = ", ".join(sorted(filter(_forbidden, changed)))
     if review.operation == "CREATE":
         if source is not None:
-            raise refusal(review, f'node "{node}" is not allowed to create pods with a non-nil configSource')
+            raise admission_forbidden(
+                review, f'node "{node}" is not allowed to create pods with a non-nil configSource'
+            )
         if forbidden:
-            raise refusal(review, f'node "{node}" is not allowed to set the following labels: {forbidden}')
+            raise admission_forbidden(review, f'node "{node}" is not allowed to set the following labels: {forbidden}')
         return
     if source is not None and source != at(old, "spec", "configSource"):
-        raise refusal(review, f'node "{node}" is not allowed to update configSource to a new non-nil configSource')
+        raise admission_forbidden(
+            review, f'node "{node}" is not allowed to update configSource to a new non-nil configSource'
+        )
     if (at(new, "spec", "taints") or []) != (at(old, "spec", "taints") or []):
-        raise refusal(review, f'node "{node}" is not allowed to modify taints')
+        raise admission_forbidden(review, f'node "{node}" is not allowed to modify taints')
     if forbidden:
-        raise refusal(review, f"is not allowed to modify labels: {forbidden}")
+        raise admission_forbidden(review, f"is not allowed to modify labels: {forbidden}")
 
 
 def _forbidden(key: str) -> bool:
@@ -211,12 +224,12 @@ def _within(domain: str, parent: str) -> bool:
 
 def _claim(review: Review, node: str) -> None:
     if review.subresource != "status":
-        raise refusal(review, "may only update PVC status")
+        raise admission_forbidden(review, "may only update PVC status")
     if review.operation != "UPDATE":
         raise _unexpected(review)
     if _unchanging(review.old or {}) != _unchanging(written(review)):
         why = f'node "{node}" is not allowed to update fields other than status.capacity and status.conditions: '
-        raise refusal(review, why)
+        raise admission_forbidden(review, why)
 
 
 def _unchanging(claim: Object) -> dict[str, Any]:
@@ -227,6 +240,6 @@ def _unchanging(claim: Object) -> dict[str, Any]:
 
 def _lease(review: Review, node: str) -> None:
     if review.namespace != NODE_LEASE_NAMESPACE:
-        raise refusal(review, f'can only access leases in the "{NODE_LEASE_NAMESPACE}" system namespace')
+        raise admission_forbidden(review, f'can only access leases in the "{NODE_LEASE_NAMESPACE}" system namespace')
     if _named(review) != node:
-        raise refusal(review, "can only access node lease with the same name as the requesting node")
+        raise admission_forbidden(review, "can only access node lease with the same name as the requesting node")

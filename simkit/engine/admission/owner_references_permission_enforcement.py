@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from simkit.engine.admission.asked import PODS, WRITES, Resources, refusal, written
+from simkit.engine.admission.plugin_attributes import PODS, WRITES, Resources, admission_forbidden, written
 from simkit.engine.seams import Authorizer, Operation, Review
 from simkit.meta.attributes import Attributes
 from simkit.meta.names import GroupVersion, GroupVersionKind
@@ -43,7 +43,7 @@ class OwnerReferencesPermissionEnforcement:
     def _ask(self, review: Review, ask: Attributes, why: str) -> None:
         decision = self._authorizer.authorize(ask)
         if not decision.allowed:
-            raise refusal(review, f"{why}: {decision.reason}, {decision.error or '<nil>'}")
+            raise admission_forbidden(review, f"{why}: {decision.reason}, {decision.error or '<nil>'}")
 
     def _deletion(self, review: Review) -> Attributes:
         group, resource = review.resource
@@ -60,7 +60,7 @@ class OwnerReferencesPermissionEnforcement:
             where = f"APIVersion {owner.get('apiVersion', '')} Kind {owner.get('kind', '')}"
             shown = f'no matches for kind "{owner.get("kind", "")}" in version "{owner.get("apiVersion", "")}"'
             why = f"cannot set blockOwnerDeletion in this case because cannot find RESTMapping for {where}"
-            raise refusal(review, f"{why}: {shown}")
+            raise admission_forbidden(review, f"{why}: {shown}")
         namespace = review.namespace if found.namespaced else ""
         return Attributes(
             *(review.identity, "update", group, version, found.resource, "finalizers", namespace), owner.get("name", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.admission.asked import CLAIMS, STORAGE_CLASSES, refusal, written
+from simkit.engine.admission.plugin_attributes import CLAIMS, STORAGE_CLASSES, admission_forbidden, written
 from simkit.engine.seams import Operation, Review, Store
 from simkit.logic.quota.amounts import amounts_of
 from simkit.meta.domain import label
@@ -33,10 +33,10 @@ class PersistentVolumeClaimResize:
         if review.subresource or _size(claim).nano <= _size(old).nano:
             return
         if at(old, "status", "phase") != "Bound":
-            raise refusal(review, "Only bound persistent volume claims can be expanded")
+            raise admission_forbidden(review, "Only bound persistent volume claims can be expanded")
         if not self._grows(_class(claim), _class(old)):
             why = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must "
-            raise refusal(review, why + "support resize")
+            raise admission_forbidden(review, why + "support resize")
 
     def _grows(self, name: str, old: str) -> bool:
         if not name or name != old:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.engine.admission.asked import VOLUMES, refusal, written
+from simkit.engine.admission.plugin_attributes import VOLUMES, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at, labels_of
@@ -35,5 +35,7 @@ class PersistentVolumeLabel:
         for source, field, what, provider in _CLOUDS:
             found = at(volume, "spec", source)
             if found is not None:
-                raise refusal(review, f"error querying {what} {found.get(field, '')}: unable to build {provider}")
+                raise admission_forbidden(
+                    review, f"error querying {what} {found.get(field, '')}: unable to build {provider}"
+                )
         return volume

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from simkit.engine.admission.asked import NAMESPACES, PODS, refusal, with_spec, written
+from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, admission_forbidden, with_spec, written
 from simkit.engine.seams import Operation, Review, Store
 from simkit.meta.domain import label
 from simkit.meta.errors import not_found, unexplained
@@ -43,10 +43,12 @@ class PodNodeSelector:
             return
         own = _own(written(review))
         if any(own.get(key, value) != value for key, value in self._selector(review).items()):
-            raise refusal(review, "pod node label selector conflicts with its namespace node label selector")
+            raise admission_forbidden(
+                review, "pod node label selector conflicts with its namespace node label selector"
+            )
         allowed = labels_of_selector(self._settings.get(review.namespace, ""))
         if allowed and not own.items() <= allowed.items():
-            raise refusal(review, "pod node label selector labels conflict with its namespace whitelist")
+            raise admission_forbidden(review, "pod node label selector labels conflict with its namespace whitelist")
 
     def _selector(self, review: Review) -> Mapping[str, str]:
         found = self._store.get(Key(NAMESPACES, "", review.namespace))

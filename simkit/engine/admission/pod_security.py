@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.engine.admission.asked import NAMESPACES, PODS, WRITES, refusal, written
+from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, WRITES, admission_forbidden, written
 from simkit.engine.seams import Operation, Review, Store
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
 from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, exempt_namespace_warning, policy_of
@@ -109,7 +109,9 @@ class PodSecurity:
             text = f'would violate PodSecurity "{policy.audit}": {forbidden_detail(of(policy.audit))}'
             notes[f"{PREFIX}audit-violations"] = text
         if enforce and of(policy.enforce):
-            raise refusal(review, f'violates PodSecurity "{policy.enforce}": {forbidden_detail(of(policy.enforce))}')
+            raise admission_forbidden(
+                review, f'violates PodSecurity "{policy.enforce}": {forbidden_detail(of(policy.enforce))}'
+            )
         if of(policy.warn):
             review.warnings.append(f'would violate PodSecurity "{policy.warn}": {forbidden_detail(of(policy.warn))}')
 

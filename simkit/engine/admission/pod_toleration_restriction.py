@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.admission.asked import NAMESPACES, PODS, WRITES, with_spec, written
+from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, WRITES, with_spec, written
 from simkit.engine.admission.tolerations import Toleration, all_within, merged
 from simkit.engine.seams import Operation, Review, Store
 from simkit.logic.quota.scopes import best_effort

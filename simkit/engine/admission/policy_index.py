@@ -26,7 +26,7 @@ class _View:
     """The policies as they were at one moment, and which of them kinds of writes could concern."""
 
     def __init__(self, hooks: Sequence[BoundPolicy]) -> None:
-        self.hooks = hooks
+        self.bound_policies = hooks
         self._catalogue: Catalogue | None = None
         self._candidates: dict[_Kind, Sequence[BoundPolicy]] = {}
 
@@ -36,7 +36,7 @@ class _View:
             self._candidates, self._catalogue = {}, catalogue
         found = self._candidates.get(kind)
         if found is None:
-            found = [each for each in self.hooks if each.policy.constraints.may_match(reader, *kind)]
+            found = [each for each in self.bound_policies if each.policy.constraints.may_match(reader, *kind)]
             self._candidates[kind] = found
         return found
 
@@ -61,9 +61,9 @@ class PolicyIndex:
         """The same index over a fork of the store: nothing is compiled again."""
         return PolicyIndex(store, self._known)
 
-    def hooks(self) -> Sequence[BoundPolicy]:
+    def bound_policies(self) -> Sequence[BoundPolicy]:
         """All policies that have bindings, by name."""
-        return self._view.now().hooks
+        return self._view.now().bound_policies
 
     def _read(self) -> Sequence[BoundPolicy]:
         entries = list(self._store.scan(POLICIES))
@@ -86,4 +86,4 @@ class PolicyIndex:
     ) -> Sequence[BoundPolicy]:
         """The policies that could see such a write, whatever its object and its names are."""
         view = self._view.now()
-        return view.candidates(reader, (operation, resource, subresource)) if view.hooks else ()
+        return view.candidates(reader, (operation, resource, subresource)) if view.bound_policies else ()

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from simkit.engine.admission.asked import PODS, PRIORITY_CLASSES, WRITES, refusal, with_spec, written
+from simkit.engine.admission.plugin_attributes import (
+    PODS,
+    PRIORITY_CLASSES,
+    WRITES,
+    admission_forbidden,
+    with_spec,
+    written,
+)
 from simkit.engine.seams import Operation, Review, Store
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of
@@ -37,7 +44,7 @@ class Priority:
         default = self._default()
         if default is not None and (review.operation == "CREATE" or name_of(default) != name_of(obj)):
             why = f"PriorityClass {name_of(default)} is already marked as default. Only one default can exist"
-            raise refusal(review, why)
+            raise admission_forbidden(review, why)
 
     def _default(self) -> Object | None:
         classes = [entry.object for entry in self._store.scan(PRIORITY_CLASSES)]
@@ -48,7 +55,7 @@ class Priority:
             return self._default() or {"value": 0, "preemptionPolicy": _PREEMPTS}
         entry = self._store.get(Key(PRIORITY_CLASSES, "", name))
         if entry is None:
-            raise refusal(review, f"no PriorityClass with name {name} was found")
+            raise admission_forbidden(review, f"no PriorityClass with name {name} was found")
         return entry.object
 
     def _resolved(self, review: Review, pod: Object) -> Object:
@@ -57,13 +64,13 @@ class Priority:
         end = "from the given PriorityClass name"
         if given is not None and given != priority:
             why = f"the integer value of priority ({given}) must not be provided in pod spec; "
-            raise refusal(review, f"{why}priority admission controller computed {priority} {end}")
+            raise admission_forbidden(review, f"{why}priority admission controller computed {priority} {end}")
         policy, own = chosen.get("preemptionPolicy"), at(pod, "spec", "preemptionPolicy")
         if policy is None:
             policy = own
         elif own is not None and own != policy:
             why = f"the string value of PreemptionPolicy ({own}) must not be provided in pod spec; "
-            raise refusal(review, f"{why}priority admission controller computed {policy} {end}")
+            raise admission_forbidden(review, f"{why}priority admission controller computed {policy} {end}")
         name = at(pod, "spec", "priorityClassName") or name_of(chosen) or None
         return with_spec(pod, priorityClassName=name, priority=priority, preemptionPolicy=policy)
 

@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.engine.admission.asked import LOCAL_ACCESS_REVIEWS, NAMESPACES, WRITES, Resources, refusal, written
+from simkit.engine.admission.plugin_attributes import (
+    LOCAL_ACCESS_REVIEWS,
+    NAMESPACES,
+    WRITES,
+    Resources,
+    admission_forbidden,
+    written,
+)
 from simkit.engine.seams import Entry, Operation, Review, Store
 from simkit.logic.quota.amounts import Amounts, amounts_of, minus, plus, texts
 from simkit.logic.quota.scopes import counts, fits, scopes_of
@@ -92,7 +99,7 @@ class ResourceQuota:
         total = usage(resource, obj, self._clock.now())
         negative = sorted(name for name, amount in total.items() if amount.nano < 0)
         if negative:
-            raise refusal(review, f"quota usage is negative for resource(s): {','.join(negative)}")
+            raise admission_forbidden(review, f"quota usage is negative for resource(s): {','.join(negative)}")
         found = [_Covering(entry, names, self._added(review, entry.object, total)) for entry, names in covering]
         found = [each for each in found if any(amount.nano for amount in each.added.values())]
         if covering and not found:
@@ -109,10 +116,10 @@ class ResourceQuota:
         if review.resource == PODS:
             missing = unsaid(written(review), names)
             if missing:
-                raise refusal(review, f"failed quota: {name_of(quota)}: must specify {missing}")
+                raise admission_forbidden(review, f"failed quota: {name_of(quota)}: must specify {missing}")
         if set(names) - set(at(quota, "status", "used") or ()):
             shown = ",".join(sorted(names))
-            raise refusal(review, f"status unknown for quota: {name_of(quota)}, resources: {shown}")
+            raise admission_forbidden(review, f"status unknown for quota: {name_of(quota)}, resources: {shown}")
         return names
 
     def _added(self, review: Review, quota: Object, total: Amounts) -> Amounts:
@@ -137,7 +144,7 @@ class ResourceQuota:
                 for amounts in (requested, used, hard)
             ]
             why = f"exceeded quota: {name_of(quota)}, requested: {shown[0]}, used: {shown[1]}, limited: {shown[2]}"
-            raise refusal(review, why)
+            raise admission_forbidden(review, why)
         return wanted
 
     def _check_limited(
@@ -156,7 +163,7 @@ class ResourceQuota:
             if amount.nano > 0 and name not in covered and any(part in name for part in parts)
         }
         if missing:
-            raise refusal(review, f"insufficient quota to consume: {','.join(sorted(missing))}")
+            raise admission_forbidden(review, f"insufficient quota to consume: {','.join(sorted(missing))}")
         obj = written(review)
         asked = [scope for each in self._limited for scope in each.match_scopes if fits(scope, review.resource, obj)]
         present = {

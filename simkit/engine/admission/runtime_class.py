@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkit.engine.admission.asked import PODS, RUNTIME_CLASSES, refusal, with_spec, written
+from simkit.engine.admission.plugin_attributes import PODS, RUNTIME_CLASSES, admission_forbidden, with_spec, written
 from simkit.engine.admission.tolerations import merged
 from simkit.engine.seams import Operation, Review, Store
 from simkit.logic.quota.amounts import amounts_of
@@ -33,7 +33,7 @@ class RuntimeClass:
             return None
         found = self._store.get(Key(RUNTIME_CLASSES, "", name))
         if found is None:
-            raise refusal(review, f'pod rejected: RuntimeClass "{name}" not found')
+            raise admission_forbidden(review, f'pod rejected: RuntimeClass "{name}" not found')
         return found.object
 
     def mutate(self, review: Review) -> Object:
@@ -46,7 +46,7 @@ class RuntimeClass:
         overhead, own = at(found, "overhead", "podFixed"), at(pod, "spec", "overhead")
         if found.get("overhead") is not None:
             if own is not None and amounts_of(own) != amounts_of(overhead):
-                raise refusal(review, _DIFFERS)
+                raise admission_forbidden(review, _DIFFERS)
             changed["overhead"] = overhead
         if found.get("scheduling") is not None:
             changed |= _scheduling(review, pod, found["scheduling"])
@@ -59,9 +59,9 @@ class RuntimeClass:
         found, own = self._class(review), at(review.object, "spec", "overhead")
         if found is not None and found.get("overhead") is not None:
             if own is None or amounts_of(own) != amounts_of(at(found, "overhead", "podFixed")):
-                raise refusal(review, _DIFFERS)
+                raise admission_forbidden(review, _DIFFERS)
         elif own is not None:
-            raise refusal(review, _ALONE)
+            raise admission_forbidden(review, _ALONE)
 
 
 def _scheduling(review: Review, pod: Object, scheduling: Object) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _scheduling(review: Review, pod: Object, scheduling: Object) -> dict[str, An
     for key, value in (scheduling.get("nodeSelector") or {}).items():
         if own.get(key, value) != value:
             why = f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
-            raise refusal(review, f"{why}pod.spec.nodeSelector[{key}] = {own[key]}")
+            raise admission_forbidden(review, f"{why}pod.spec.nodeSelector[{key}] = {own[key]}")
     selector = {**own, **(scheduling.get("nodeSelector") or {})}
     tolerations = merged(at(pod, "spec", "tolerations") or (), scheduling.get("tolerations") or ())
     return {"nodeSelector": selector or None, "tolerations": tolerations or None}

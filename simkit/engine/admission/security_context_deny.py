@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.engine.admission.asked import PODS, WRITES, refusal, written
+from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.objects import Object, at
 
@@ -27,7 +27,7 @@ class SecurityContextDeny:
         """Raises 403 for the first thing that is said."""
         said = next(_said(written(review)), "") if not review.subresource else ""
         if said:
-            raise refusal(review, f"{said} is forbidden")
+            raise admission_forbidden(review, f"{said} is forbidden")
 
 
 def _said(pod: Object) -> Iterator[str]:

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from simkit.engine.admission.asked import PODS, SERVICE_ACCOUNTS, WRITES, refusal, with_spec, written
-from simkit.engine.admission.pod_mentions import env_secrets, mentions_secrets
+from simkit.engine.admission.plugin_attributes import (
+    PODS,
+    SERVICE_ACCOUNTS,
+    WRITES,
+    admission_forbidden,
+    with_spec,
+    written,
+)
+from simkit.engine.admission.pod_references import env_secrets, references_secrets
 from simkit.engine.seams import Operation, Review, Store
 from simkit.meta.clock import NameSource
 from simkit.meta.domain import label
@@ -67,17 +74,19 @@ class ServiceAccount:
     def _limit(self, review: Review, pod: Object, problems: Any) -> None:
         name = at(pod, "spec", "serviceAccountName") or ""
         if not name:
-            raise refusal(review, f"no service account specified for pod {review.namespace}/{name_of(pod)}")
+            raise admission_forbidden(review, f"no service account specified for pod {review.namespace}/{name_of(pod)}")
         account = self._account(review, name)
         if annotations_of(account).get(_ENFORCE, "") in _TRUE:
             for problem in problems(account, pod):
-                raise refusal(review, problem)
+                raise admission_forbidden(review, problem)
 
     def _account(self, review: Review, name: str) -> Object:
         found = self._store.get(Key(SERVICE_ACCOUNTS, review.namespace, name))
         if found is None:
             where = f"{review.namespace}/{name}"
-            raise refusal(review, f'error looking up service account {where}: serviceaccount "{name}" not found')
+            raise admission_forbidden(
+                review, f'error looking up service account {where}: serviceaccount "{name}" not found'
+            )
         return found.object
 
     def _mounted(self, pod: Object, chance: NameSource) -> Object:
@@ -124,12 +133,12 @@ def _token_volume(name: str) -> dict[str, Any]:
 def _check_mirror(review: Review, pod: Object) -> None:
     """A mirror of a static pod names neither account nor secrets: it came to be without the server."""
     if at(pod, "spec", "serviceAccountName"):
-        raise refusal(review, "a mirror pod may not reference service accounts")
-    if mentions_secrets(pod):
-        raise refusal(review, "a mirror pod may not reference secrets")
+        raise admission_forbidden(review, "a mirror pod may not reference service accounts")
+    if references_secrets(pod):
+        raise admission_forbidden(review, "a mirror pod may not reference secrets")
     for volume in at(pod, "spec", "volumes") or ():
         if any("serviceAccountToken" in source for source in at(volume, "projected", "sources") or ()):
-            raise refusal(review, "a mirror pod may not use ServiceAccountToken volume projections")
+            raise admission_forbidden(review, "a mirror pod may not use ServiceAccountToken volume projections")
 
 
 def _secret_problems(account: Object, pod: Object) -> Iterator[str]:

@@ -10,9 +10,9 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.admission.chain import Plugin
-from simkit.engine.admission.matching import LiveClusterReader, attributes_of
-from simkit.engine.admission.webhook_call import Caller, CallFailed
-from simkit.engine.admission.webhook_hooks import EXEMPT, MUTATING, VALIDATING, Hook, HookIndex
+from simkit.engine.admission.review_attributes import LiveClusterReader, attributes_of
+from simkit.engine.admission.webhook_client import CallFailed, WebhookClient
+from simkit.engine.admission.webhook_index import EXEMPT, MUTATING, VALIDATING, WebhookAccessor, WebhookIndex
 from simkit.engine.admission.webhook_review import Answer, rejection
 from simkit.engine.seams import Mutator, Operation, Review
 from simkit.language.merge.jsonpatch import checked_json_patch, json_patch
@@ -41,7 +41,9 @@ class _Webhooks:
 
     resources = None
 
-    def __init__(self, reader: LiveClusterReader, index: HookIndex, caller: Caller, chance: NameSource) -> None:
+    def __init__(
+        self, reader: LiveClusterReader, index: WebhookIndex, caller: WebhookClient, chance: NameSource
+    ) -> None:
         self._reader, self._index, self._caller, self._chance = reader, index, caller, chance
 
     def handles(self, operation: Operation) -> bool:
@@ -52,7 +54,7 @@ class _Webhooks:
             return None
         return attributes_of(review, self._reader.catalogue)
 
-    def _match(self, hook: Hook, attributes: AdmissionAttributes) -> Resource | None:
+    def _match(self, hook: WebhookAccessor, attributes: AdmissionAttributes) -> Resource | None:
         from simkit.logic.policy.matchconditions import MatchConditionsFailed
 
         try:
@@ -60,10 +62,12 @@ class _Webhooks:
         except MatchConditionsFailed as error:
             raise forbidden(attributes.resource.group_resource, attributes.name, str(error)) from None
 
-    def _ask(self, hook: Hook, attributes: AdmissionAttributes, matched: Resource, *, mutating: bool) -> Answer | None:
+    def _ask(
+        self, hook: WebhookAccessor, attributes: AdmissionAttributes, matched: Resource, *, mutating: bool
+    ) -> Answer | None:
         return self._caller.ask(hook, attributes, matched, self._chance.uid(), mutating=mutating)
 
-    def _tell(self, hook: Hook, answer: Answer, review: Review) -> None:
+    def _tell(self, hook: WebhookAccessor, answer: Answer, review: Review) -> None:
         """Pass on what the webhook says besides yes and no. Raises its refusal."""
         for key, value in (answer.annotations or {}).items():
             review.annotations.setdefault(f"{hook.name}/{key}", value)
@@ -83,7 +87,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
         if attributes is None:
             return
         kind = (attributes.operation, attributes.resource, attributes.subresource)
-        asked: list[tuple[Hook, Resource]] = []
+        asked: list[tuple[WebhookAccessor, Resource]] = []
         for hook in self._index.concerned(VALIDATING, self._reader, *kind):
             matched = self._match(hook, attributes)
             if matched is not None:
@@ -97,9 +101,9 @@ class ValidatingAdmissionWebhook(_Webhooks):
                 self._tell(hook, found, review)
 
     def _answers(
-        self, attributes: AdmissionAttributes, asked: Sequence[tuple[Hook, Resource]]
+        self, attributes: AdmissionAttributes, asked: Sequence[tuple[WebhookAccessor, Resource]]
     ) -> list[Answer | CallFailed | None]:
-        def one(pair: tuple[Hook, Resource]) -> Answer | CallFailed | None:
+        def one(pair: tuple[WebhookAccessor, Resource]) -> Answer | CallFailed | None:
             try:
                 return self._ask(*(pair[0], attributes, pair[1]), mutating=False)
             except CallFailed as error:
@@ -126,7 +130,12 @@ class MutatingAdmissionWebhook(_Webhooks):
     name = "MutatingAdmissionWebhook"
 
     def __init__(
-        self, reader: LiveClusterReader, index: HookIndex, caller: Caller, chance: NameSource, restore: Restore
+        self,
+        reader: LiveClusterReader,
+        index: WebhookIndex,
+        caller: WebhookClient,
+        chance: NameSource,
+        restore: Restore,
     ) -> None:
         super().__init__(reader, index, caller, chance)
         self._restore = restore
@@ -162,7 +171,9 @@ class MutatingAdmissionWebhook(_Webhooks):
                 obj = plugin.mutate(replace(review, object=obj))
         return obj
 
-    def patched(self, hook: Hook, answer: Answer, attributes: AdmissionAttributes, matched: Resource) -> Object | None:
+    def patched(
+        self, hook: WebhookAccessor, answer: Answer, attributes: AdmissionAttributes, matched: Resource
+    ) -> Object | None:
         """The object as the webhook wants it, in its stored form; None where it changes nothing. Raises 500."""
         if not answer.patch and answer.changed is None:
             return None
@@ -190,7 +201,7 @@ class _Round:
         """Webhooks that want to be called again and have been called since somebody changed the object."""
         self.repeat: set[str] = set()
 
-    def run(self, hooks: Sequence[Hook]) -> None:
+    def run(self, hooks: Sequence[WebhookAccessor]) -> None:
         for index, hook in enumerate(hooks):
             matched = self._plugin._match(hook, self._attributes)
             if matched is None:
@@ -202,7 +213,7 @@ class _Round:
             if hook.again:
                 self.invoked.add(hook.uid)
 
-    def _one(self, hook: Hook, matched: Resource, index: int) -> bool:
+    def _one(self, hook: WebhookAccessor, matched: Resource, index: int) -> bool:
         """Ask one webhook; whether it changed the object."""
         place = f"round_{self._number}_index_{index}"
         try:
@@ -223,7 +234,7 @@ class _Round:
         self._attributes = replace(self._attributes, object=made)
         return True
 
-    def _note(self, hook: Hook, answer: Answer, place: str, *, changed: bool) -> None:
+    def _note(self, hook: WebhookAccessor, answer: Answer, place: str, *, changed: bool) -> None:
         """What the audit log keeps of the call."""
         entry: dict[str, Any] = {"configuration": hook.configuration, "webhook": hook.name}
         mutated = orjson.dumps({**entry, "mutated": changed}).decode()

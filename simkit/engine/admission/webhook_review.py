@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.admission.webhook_hooks import Hook
+from simkit.engine.admission.webhook_index import WebhookAccessor
 from simkit.engine.egress.webhook import ResponseFields
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.meta.domain import api_group
@@ -54,7 +54,7 @@ class Answer:
     """The whole changed object, which a function may give instead of a patch."""
 
 
-def version_for(hook: Hook) -> str:
+def version_for(hook: WebhookAccessor) -> str:
     """The first of the webhook's review versions that exists. Raises BadAnswer where there is none."""
     for version in hook.versions:
         if version in VERSIONS:

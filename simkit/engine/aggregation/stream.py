@@ -74,7 +74,7 @@ class RemoteStream:
             self._room.wait_for(lambda: bool(self._ready) or self.closed, timeout)
             return bool(self._ready)
 
-    def on_news(self, callback: Callable[[], None]) -> None:
+    def on_change(self, callback: Callable[[], None]) -> None:
         """Be woken, in the reading thread, when there may be something to poll."""
         self._callbacks.append(callback)
         if self._ready or self.closed:

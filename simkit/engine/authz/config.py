@@ -19,7 +19,7 @@ _FAMILY: Final = "apiserver_authorization_config_controller_automatic_reload"
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class NamedAuthorizer:
     """One authorizer with its type and name."""
 
     type: str
@@ -30,7 +30,7 @@ class Module:
 class _Counted:
     """Counts what an authorizer decides finally."""
 
-    def __init__(self, module: Module, counters: Counters) -> None:
+    def __init__(self, module: NamedAuthorizer, counters: Counters) -> None:
         self._ask, self._counters = module.authorizer.authorize, counters
         self._rules, self._labels = module.authorizer.rules_for, (module.type, module.name)
 
@@ -46,7 +46,7 @@ class _Counted:
         return self._rules(identity, namespace)
 
 
-class Modules:
+class AuthorizerChain:
     """Authorizers in order, members of ``system:masters`` before all of them.
 
     Attributes
@@ -55,7 +55,7 @@ class Modules:
         Whether a question may wait for a service outside.
     """
 
-    def __init__(self, modules: Sequence[Module], counters: Counters) -> None:
+    def __init__(self, modules: Sequence[NamedAuthorizer], counters: Counters) -> None:
         self.modules = tuple(modules)
         self._union = UnionAuthorizer([PrivilegedGroups(), *(_Counted(each, counters) for each in modules)])
         self.leaves_process = any(getattr(each.authorizer, "leaves_process", False) for each in modules)
@@ -67,7 +67,7 @@ class Modules:
         return self._union.rules_for(identity, namespace)
 
 
-class FromFile:
+class ReloadingAuthorizer:
     """The authorizers of a configuration file, which is read again when it changes, and once a minute.
 
     Parameters
@@ -83,10 +83,10 @@ class FromFile:
     """
 
     def __init__(
-        self, path: str | Path, build: Callable[[bytes], Sequence[Module]], clock: Clock, counters: Counters
+        self, path: str | Path, build: Callable[[bytes], Sequence[NamedAuthorizer]], clock: Clock, counters: Counters
     ) -> None:
-        def made(content: bytes) -> Modules:
-            return Modules(build(content), counters)
+        def made(content: bytes) -> AuthorizerChain:
+            return AuthorizerChain(build(content), counters)
 
         self._file = DynamicFile(path, made, clock, counters, _FAMILY)
 
@@ -96,7 +96,7 @@ class FromFile:
         return self._file.known.leaves_process
 
     @property
-    def modules(self) -> tuple[Module, ...]:
+    def modules(self) -> tuple[NamedAuthorizer, ...]:
         """The authorizers as they are now."""
         return self._file.known.modules
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from simkit.engine.authz import nodegraph as graph
-from simkit.engine.authz.nodegraph import NodeGraph
+from simkit.engine.authz import node_graph as graph
+from simkit.engine.authz.node_graph import NodeGraph
 from simkit.engine.seams import RuleList
 from simkit.logic.rbac.defaults import default_objects
 from simkit.logic.rbac.match import rule_allows

@@ -11,7 +11,7 @@ from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.identity import Identity
 
 
-class RoleAuthorizer:
+class RBACAuthorizer:
     """Allows what a bound role allows; has no opinion about anything else.
 
     ``follow`` is the listener that keeps its index in step with a store.
@@ -45,6 +45,6 @@ class RoleAuthorizer:
             else:
                 self.index.put(key, change.entry.object)
 
-    def fork(self) -> RoleAuthorizer:
+    def fork(self) -> RBACAuthorizer:
         """An authorizer for a fork of the store; it has to listen to that one."""
-        return RoleAuthorizer(self.index.fork())
+        return RBACAuthorizer(self.index.fork())

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, Protocol
 
 import orjson
 
-from simkit.engine.authz.conditions import ConditionsFailed
+from simkit.engine.authz.match_conditions import ConditionsError
 from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
 from simkit.engine.seams import RuleList
 from simkit.meta.attributes import ALLOW, DENY, NO_OPINION, Attributes, Decision
@@ -30,7 +30,7 @@ FailurePolicy = Literal["NoOpinion", "Deny"]
 
 
 class Conditions(Protocol):
-    """Says whether the service is to be asked at all. Raises ConditionsFailed where that cannot be told."""
+    """Says whether the service is to be asked at all. Raises ConditionsError where that cannot be told."""
 
     def hold(self, spec: Mapping[str, Any]) -> bool: ...
 
@@ -53,7 +53,7 @@ class Settings:
     backoff: float = 0.5
 
 
-class Webhook:
+class WebhookAuthorizer:
     """Asks a service, and remembers what it said for a while.
 
     Parameters
@@ -99,7 +99,7 @@ class Webhook:
                 self._count("apiserver_authorization_match_condition_exclusions_total", "Webhook", self.settings.name)
                 return Decision(NO_OPINION)
             status = self._status(spec, ask)
-        except ConditionsFailed as error:
+        except ConditionsError as error:
             self._count(
                 "apiserver_authorization_match_condition_evaluation_errors_total", "Webhook", self.settings.name
             )

@@ -34,7 +34,7 @@ Finding = tuple[str, str, str]
 """Status, reason and message of a condition."""
 
 
-class Availability:
+class AvailableConditionController:
     """Keeps the condition Available of every APIService.
 
     Parameters
@@ -56,11 +56,11 @@ class Availability:
         self._probe, self._located, self._allowed, self._clock = probe, located, allowed, clock
         self.next_time: float | None = None
 
-    def wants(self, change: Change) -> bool:
+    def concerns(self, change: Change) -> bool:
         """Registrations, and the services that they may name."""
         return change.entry.key.resource in (SERVICES, _CLUSTER_SERVICES, _ENDPOINTS)
 
-    def forget_failures(self) -> None:
+    def reset_backoff(self) -> None:
         """Ask all backing servers again."""
         if self.next_time is not None:
             self.next_time = self._clock.now()
@@ -130,7 +130,7 @@ def _active_ports(endpoints: Object) -> Iterator[str]:
                 yield port.get("name") or ""
 
 
-class CustomRegistration:
+class CRDRegistrationController:
     """Registers the group versions of custom resources, and takes them away with the last of these."""
 
     name = "crd-autoregistration"
@@ -140,11 +140,11 @@ class CustomRegistration:
     def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
         self._catalogue = catalogue
 
-    def wants(self, change: Change) -> bool:
+    def concerns(self, change: Change) -> bool:
         """Definitions, and registrations that somebody may have touched."""
         return change.entry.key.resource in (_DEFINITIONS, SERVICES)
 
-    def forget_failures(self) -> None:
+    def reset_backoff(self) -> None:
         """Nothing is remembered."""
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:

@@ -13,9 +13,9 @@ import orjson
 
 from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.kinds import CONFIG_MAPS, SECRETS
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import CONFIG_MAPS, SECRETS
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock
 from simkit.meta.domain import LABEL_DOMAIN, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
@@ -49,7 +49,7 @@ def _expires(secret: Object) -> float | None:
         return 0.0
 
 
-class TokenCleaning(ResourceWatcher):
+class TokenCleaner(ResourceWatcher):
     """Waits for the end of each token."""
 
     name = "token-cleaner-controller"
@@ -63,14 +63,14 @@ class TokenCleaning(ResourceWatcher):
         key = change.entry.key
         return key.resource == SECRETS and key.namespace == SYSTEM_NAMESPACE and _is_token(change.entry.object)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(SECRETS, list(filter(_is_token, view.scan(SECRETS, SYSTEM_NAMESPACE))))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(SECRETS, list(filter(_is_token, lister.scan(SECRETS, SYSTEM_NAMESPACE))))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        secret = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        secret = lister.get(key)
         end = _expires(secret) if secret is not None and _is_token(secret) else None
         if secret is None or end is None:
             return None
@@ -80,7 +80,7 @@ class TokenCleaning(ResourceWatcher):
         return None
 
 
-class InfoSigning(ResourceWatcher):
+class BootstrapSigner(ResourceWatcher):
     """Keeps a signature of the public client configuration for each token that may sign."""
 
     name = "bootstrap-signer-controller"
@@ -96,19 +96,19 @@ class InfoSigning(ResourceWatcher):
             return True
         return key.resource == SECRETS and key.namespace == SYSTEM_NAMESPACE and _is_token(change.entry.object)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         return [_INFO]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
         return [_INFO]
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        info = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        info = lister.get(key)
         content = ((info or {}).get("data") or {}).get("kubeconfig")
         if info is None or content is None:
             return None
         now, ends, signatures = self._clock.now(), list[float](), dict[str, str]()
-        for secret in filter(_is_token, view.scan(SECRETS, SYSTEM_NAMESPACE)):
+        for secret in filter(_is_token, lister.scan(SECRETS, SYSTEM_NAMESPACE)):
             end, name = _expires(secret), _field(secret, "token-id")
             if (
                 is_terminating(secret)

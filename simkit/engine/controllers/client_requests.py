@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.keyed import Unfinished
+from simkit.engine.controllers.reconciler import RequeueError
 from simkit.meta.message import Request, Response
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object, metadata, name_of, namespace_of
@@ -81,10 +81,10 @@ def remove(client: Client, resource: GroupResource, obj: Object, propagation: st
 
 
 def expect(response: Response, *tolerated: int) -> Response:
-    """The response, if it succeeded or has a tolerated code. Raises Unfinished for any other."""
+    """The response, if it succeeded or has a tolerated code. Raises RequeueError for any other."""
     if response.succeeded or response.status in tolerated:
         return response
-    raise Unfinished(f"{response.status}: {response.body[:500].decode('utf-8', 'replace')}")
+    raise RequeueError(f"{response.status}: {response.body[:500].decode('utf-8', 'replace')}")
 
 
 def key_of(resource: GroupResource, obj: Object) -> Key:

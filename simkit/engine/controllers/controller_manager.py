@@ -54,7 +54,7 @@ class Controller(Protocol):
         """When it wants to be run even if nothing changes, in seconds since the epoch."""
         ...
 
-    def wants(self, change: Change) -> bool:
+    def concerns(self, change: Change) -> bool:
         """Whether a change concerns it."""
         ...
 
@@ -62,7 +62,7 @@ class Controller(Protocol):
         """Bring in order what these changes concern; None: everything."""
         ...
 
-    def forget_failures(self) -> None:
+    def reset_backoff(self) -> None:
         """Try again at once what failed, instead of waiting."""
         ...
 
@@ -71,7 +71,7 @@ class Controller(Protocol):
 class Resumable(Protocol):
     """A controller that knows something which a fork's has to know too."""
 
-    def adopt(self, other: Any) -> None:
+    def resume_from(self, other: Any) -> None:
         """Know what another one of the same kind knows, in the store that this one's is a fork of."""
         ...
 
@@ -121,14 +121,14 @@ class ControllerManager:
         self._thread: threading.Thread | None = None
         self._unlisten: Callable[[], None] | None = None
 
-    def go_on(self, other: ControllerManager) -> None:
+    def resume_from(self, other: ControllerManager) -> None:
         """Go on where the runner of a store is that this one's is a fork of."""
         with other._running:
             self._seen, self._first = other._seen, other._first
             known = {controller.name: controller for controller in other._controllers}
             for controller in self._controllers:
                 if controller.name in known and isinstance(controller, Resumable):
-                    controller.adopt(known[controller.name])
+                    controller.resume_from(known[controller.name])
 
     def settle(self) -> int:
         """Run controllers until nothing is left to do; gives back how many rounds it took.
@@ -136,7 +136,7 @@ class ControllerManager:
         Raises SimkitError when they do not come to rest.
         """
         for controller in self._controllers:
-            controller.forget_failures()
+            controller.reset_backoff()
         return self._settle()
 
     def _settle(self) -> int:
@@ -174,7 +174,7 @@ class ControllerManager:
         now = self._clock.now()
         found: list[tuple[Controller, Sequence[Change] | None]] = []
         for controller in self._controllers:
-            own = None if controller.name in self._failed and changes else list(filter(controller.wants, changes))
+            own = None if controller.name in self._failed and changes else list(filter(controller.concerns, changes))
             when = controller.next_time
             if own is None or own or (when is not None and when <= now):
                 found.append((controller, own))

@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any, Final
 from zoneinfo import ZoneInfoNotFoundError
 
-from simkit.engine.controllers.claiming import owner_names
 from simkit.engine.controllers.client_requests import create, keys_of, remove, replace_status
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.kinds import CRON_JOBS, JOBS
+from simkit.engine.controllers.controller_refs import owner_names
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
+from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import CRON_JOBS, JOBS
 from simkit.engine.seams import Change
 from simkit.kinds.parts.cron import BadSchedule
 from simkit.logic.workloads.jobs import finished_at, is_finished
@@ -32,7 +32,7 @@ _MANY: Final = 100
 _TOO_MANY: Final = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
 
 
-class CronJobs(ResourceWatcher):
+class CronJobController(ResourceWatcher):
     """Looks again whenever a schedule is to fire next. Of several missed times only the last one counts."""
 
     name = account = "cronjob-controller"
@@ -40,22 +40,22 @@ class CronJobs(ResourceWatcher):
     def __init__(self, clock: Clock) -> None:
         super().__init__(CRON_JOBS, JOBS)
         self._clock = clock
-        self._events = Events(clock, self.name)
+        self._events = EventRecorder(clock, self.name)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == CRON_JOBS:
             return [key]
         return [Key(CRON_JOBS, key.namespace, name) for name in owner_names(change.entry.object, "CronJob")]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(CRON_JOBS, view.scan(CRON_JOBS))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(CRON_JOBS, lister.scan(CRON_JOBS))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        owner = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        owner = lister.get(key)
         if owner is None:
             return None
-        made = view.controlled(JOBS, key.namespace, uid_of(owner))
+        made = lister.controlled(JOBS, key.namespace, uid_of(owner))
         status = _caught_up(owner, made)
         self._announce_ends(client, owner, made)
         self._clean(client, owner, made)
@@ -72,15 +72,17 @@ class CronJobs(ResourceWatcher):
         for each in made:
             if uid_of(each) not in active and not is_finished(each):
                 text = f"Saw a job that the controller did not create or forgot: {name_of(each)}"
-                self._events.tell(client, owner, "UnexpectedJob", text, warning=True)
+                self._events.event(client, owner, "UnexpectedJob", text, warning=True)
         for entry in at(owner, "status", "active") or ():
             job = known.get(entry.get("uid") or "")
             if job is None:
                 text = f"Active job went missing: {entry.get('name')}"
-                self._events.tell(client, owner, "MissingJob", text)
+                self._events.event(client, owner, "MissingJob", text)
             elif is_finished(job):
                 end = "Complete" if is_true(at(job, "status", "conditions"), "Complete") else "Failed"
-                self._events.tell(client, owner, "SawCompletedJob", f"Saw completed job: {name_of(job)}, status: {end}")
+                self._events.event(
+                    client, owner, "SawCompletedJob", f"Saw completed job: {name_of(job)}, status: {end}"
+                )
 
     def _fire(self, client: Client, owner: Object, made: Sequence[Object], status: dict[str, Any]) -> float | None:
         """Make the job that is due, and note it; gives back when the next one is."""
@@ -94,7 +96,7 @@ class CronJobs(ResourceWatcher):
         earliest = max(since, now - deadline) if deadline is not None else since
         due = firing.last_until(now, earliest)
         if due is not None and firing.missed(now, earliest) > _MANY:
-            self._events.tell(client, owner, "TooManyMissedTimes", _TOO_MANY, warning=True)
+            self._events.event(client, owner, "TooManyMissedTimes", _TOO_MANY, warning=True)
         if due is not None and self._may_start(client, owner, made, status):
             self._start(client, owner, firing, due, status)
         return firing.next_after(now)
@@ -104,7 +106,7 @@ class CronJobs(ResourceWatcher):
         active, policy = status.get("active") or (), at(owner, "spec", "concurrencyPolicy")
         if policy == "Forbid" and active:
             text = "Not starting job because prior execution is running and concurrency policy is Forbid"
-            self._events.tell(client, owner, "JobAlreadyActive", text)
+            self._events.event(client, owner, "JobAlreadyActive", text)
             return False
         if policy == "Replace":
             uids = {each.get("uid") for each in active}
@@ -122,10 +124,10 @@ class CronJobs(ResourceWatcher):
             return
         if not response.succeeded:
             message = str(response.object.get("message"))
-            self._events.tell(client, owner, "FailedCreate", f"Error creating job: {message}", warning=True)
-            raise Unfinished(message)
+            self._events.event(client, owner, "FailedCreate", f"Error creating job: {message}", warning=True)
+            raise RequeueError(message)
         job = response.object
-        self._events.tell(client, owner, "SuccessfulCreate", f"Created job {name_of(job)}")
+        self._events.event(client, owner, "SuccessfulCreate", f"Created job {name_of(job)}")
         reference = {
             "kind": "Job",
             "namespace": namespace,
@@ -150,7 +152,7 @@ class CronJobs(ResourceWatcher):
 
     def _remove(self, client: Client, owner: Object, job: Object) -> None:
         if remove(client, JOBS, job, "Background").succeeded:
-            self._events.tell(client, owner, "SuccessfulDelete", f"Deleted job {name_of(job)}")
+            self._events.event(client, owner, "SuccessfulDelete", f"Deleted job {name_of(job)}")
 
 
 def _caught_up(owner: Object, made: Sequence[Object]) -> dict[str, Any]:

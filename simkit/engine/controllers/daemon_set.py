@@ -6,16 +6,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from simkit.engine.controllers import history
-from simkit.engine.controllers.claiming import owners_concerned, selector_of
+from simkit.engine.controllers import controller_history
 from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.kinds import DAEMON_SETS, NODES, PODS, REVISIONS
+from simkit.engine.controllers.controller_refs import owners_concerned, selector_of
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.pod_control import PodControl
+from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import DAEMON_SETS, NODES, PODS, REVISIONS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import fits, tolerates
 from simkit.logic.workloads.pods import available_from, by_age, has_ended, integer_or_percent, is_ready, pod_of
@@ -51,7 +51,7 @@ class _Scene:
     update: Object
 
 
-class DaemonSets(ResourceWatcher):
+class DaemonSetsController(ResourceWatcher):
     """Looks at every set again when a node changes what sets look at."""
 
     name = "daemonset-controller"
@@ -60,22 +60,26 @@ class DaemonSets(ResourceWatcher):
     def __init__(self, clock: Clock) -> None:
         super().__init__(DAEMON_SETS, PODS, NODES, REVISIONS)
         self._clock = clock
-        self._events = Events(clock, self.name)
+        self._events = EventRecorder(clock, self.name)
         self._pods = PodControl(self._events)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         if change.entry.key.resource == NODES:
-            return self.everything(view) if _node_differs(change) else ()
-        return owners_concerned(change, view, DAEMON_SETS, "DaemonSet", PODS, selector_of)
+            return self.all_keys(lister) if _node_differs(change) else ()
+        return owners_concerned(change, lister, DAEMON_SETS, "DaemonSet", PODS, selector_of)
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(DAEMON_SETS, view.scan(DAEMON_SETS))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(DAEMON_SETS, lister.scan(DAEMON_SETS))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        owner = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        owner = lister.get(key)
         if owner is None or is_terminating(owner):
             return None
-        held = history.held(client, view, owner, "DaemonSet", lambda _: True) if selector_of(owner) else None
+        held = (
+            controller_history.claim_history(client, lister, owner, "DaemonSet", lambda _: True)
+            if selector_of(owner)
+            else None
+        )
         if held is None:
             return None
         reference, revisions, pods, update = held
@@ -83,17 +87,17 @@ class DaemonSets(ResourceWatcher):
         for pod in sorted(by_age(pods), key=lambda pod: not at(pod, "spec", "nodeName")):
             if not (is_terminating(pod) and has_ended(pod)):
                 on_nodes.setdefault(_node_of(pod), []).append(pod)
-        nodes = {name_of(node): node for node in view.scan(NODES)}
+        nodes = {name_of(node): node for node in lister.scan(NODES)}
         scene = _Scene(owner, reference, on_nodes, nodes, update)
         try:
             if self._place(client, scene) or self._update(client, scene):
                 return None  # the pods that come or go bring us back here
-        except Unfinished:
+        except RequeueError:
             self._tell(client, scene)
             raise
         hashes = {labels_of(pod).get(POD_HASH, "") for pod in pods}
         used = {name_of(each) for each in revisions if hash_of(each) in hashes} | {name_of(update)}
-        history.forget(client, owner, revisions, used, counted=len(used) - 1)
+        controller_history.truncate_history(client, owner, revisions, used, counted=len(used) - 1)
         return self._tell(client, scene)
 
     def _place(self, client: Client, scene: _Scene) -> bool:
@@ -137,7 +141,7 @@ class DaemonSets(ResourceWatcher):
         failed, which = at(pod, "status", "phase") == "Failed", f"{metadata(pod)['namespace']}/{name_of(pod)}"
         word, wish = ("failed", "kill") if failed else ("succeeded", "delete")
         text = f"Found {word} daemon pod {which} on node {node}, will try to {wish} it"
-        self._events.tell(client, owner, f"{word.capitalize()}DaemonPod", text, warning=failed)
+        self._events.event(client, owner, f"{word.capitalize()}DaemonPod", text, warning=failed)
 
     def _surges(self, scene: _Scene) -> bool:
         value = at(scene.owner, "spec", "updateStrategy", "rollingUpdate", "maxSurge")
@@ -216,7 +220,7 @@ class DaemonSets(ResourceWatcher):
     def _create(self, client: Client, scene: _Scene, node: str) -> None:
         failure = self._pods.create(client, scene.owner, _pod(scene, node))
         if failure:
-            raise Unfinished(failure)
+            raise RequeueError(failure)
 
     def _tell(self, client: Client, scene: _Scene) -> float | None:
         now, counts = self._clock.now(), dict.fromkeys(_COUNTS, 0)

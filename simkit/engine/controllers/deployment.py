@@ -1,18 +1,18 @@
-"""Rolls out Deployments: a replica set for each template, sized so that enough pods serve at any time."""
+"""Rolls out DeploymentController: a replica set for each template, sized so that enough pods serve at any time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.engine.controllers.claiming import Wanted, claim, owner_names, owners_concerned, selector_of
 from simkit.engine.controllers.client_requests import create, expect, keys_of, remove, replace, replace_status
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.kinds import DEPLOYMENTS, PODS, REPLICA_SETS
+from simkit.engine.controllers.controller_refs import ClaimRules, claim, owner_names, owners_concerned, selector_of
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
+from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import DEPLOYMENTS, PODS, REPLICA_SETS
 from simkit.engine.seams import Change
 from simkit.logic.workloads import rollout
 from simkit.logic.workloads.deployment_status import (
@@ -30,7 +30,7 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata, name_of, namespace_of, with_metadata
 
 
-class Deployments(ResourceWatcher):
+class DeploymentController(ResourceWatcher):
     """Looks at a deployment when it, one of its replica sets, or (for Recreate) one of their pods changes."""
 
     name = account = "deployment-controller"
@@ -38,29 +38,29 @@ class Deployments(ResourceWatcher):
     def __init__(self, clock: Clock) -> None:
         super().__init__(DEPLOYMENTS, REPLICA_SETS, PODS)
         self._clock = clock
-        self._events = Events(clock, self.name)
+        self._events = EventRecorder(clock, self.name)
 
     def concerns(self, change: Change) -> bool:
         resource = change.entry.key.resource
         return resource in self.watches and (resource != PODS or change.type == "DELETED")
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
         if key.resource != PODS:
-            return owners_concerned(change, view, DEPLOYMENTS, "Deployment", REPLICA_SETS, selector_of)
-        sets = [view.get(Key(REPLICA_SETS, key.namespace, name)) for name in owner_names(obj, "ReplicaSet")]
+            return owners_concerned(change, lister, DEPLOYMENTS, "Deployment", REPLICA_SETS, selector_of)
+        sets = [lister.get(Key(REPLICA_SETS, key.namespace, name)) for name in owner_names(obj, "ReplicaSet")]
         names = {name for each in sets if each is not None for name in owner_names(each, "Deployment")}
         return [Key(DEPLOYMENTS, key.namespace, name) for name in names]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(DEPLOYMENTS, view.scan(DEPLOYMENTS))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(DEPLOYMENTS, lister.scan(DEPLOYMENTS))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        deployment = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        deployment = lister.get(key)
         if deployment is None:
             return None
         reference = owner_reference("apps/v1", "Deployment", deployment)
-        sets = claim(client, view, REPLICA_SETS, deployment, reference, Wanted(selector_of(deployment)))
+        sets = claim(client, lister, REPLICA_SETS, deployment, reference, ClaimRules(selector_of(deployment)))
         if sets is None:
             return None
         new = rollout.newest(deployment, sets)
@@ -77,13 +77,13 @@ class Deployments(ResourceWatcher):
         if not rolling:
             acted = self._scale(client, deployment, old, new) or self._clean_paused(client, deployment, old)
         else:
-            acted = self._act(client, view, deployment, reference, sets, old, new)
+            acted = self._act(client, lister, deployment, reference, sets, old, new)
         return None if acted else self._tell(client, deployment, sets, new, rolling=rolling)
 
     def _act(
         self,
         client: Client,
-        view: Lister,
+        lister: Lister,
         deployment: Object,
         reference: Mapping[str, Any],
         sets: Sequence[Object],
@@ -92,9 +92,9 @@ class Deployments(ResourceWatcher):
     ) -> bool:
         """Bring the replica sets a step further; False when there is nothing to do for now."""
         recreates = at(deployment, "spec", "strategy", "type") == "Recreate"
-        if recreates and self._empty_first(client, view, deployment, old):
+        if recreates and self._empty_first(client, lister, deployment, old):
             return True
-        if recreates and self._old_pods_run(view, old):
+        if recreates and self._old_pods_run(lister, old):
             return False
         if new is None:
             self._create(client, deployment, reference, sets)
@@ -111,14 +111,14 @@ class Deployments(ResourceWatcher):
                 return True
         return self._clean(client, deployment, old)
 
-    def _empty_first(self, client: Client, view: Lister, deployment: Object, old: Sequence[Object]) -> bool:
+    def _empty_first(self, client: Client, lister: Lister, deployment: Object, old: Sequence[Object]) -> bool:
         sized = [each for each in old if rollout.wanted_replicas(each)]
         for each in sized:
             self._resize(client, deployment, each, 0)
         return bool(sized)
 
-    def _old_pods_run(self, view: Lister, old: Sequence[Object]) -> bool:
-        pods = (pod for each in old for pod in view.controlled(PODS, namespace_of(each), uid_of(each)))
+    def _old_pods_run(self, lister: Lister, old: Sequence[Object]) -> bool:
+        pods = (pod for each in old for pod in lister.controlled(PODS, namespace_of(each), uid_of(each)))
         return any(not has_ended(pod) for pod in pods)
 
     def _scale(self, client: Client, deployment: Object, old: Sequence[Object], new: Object | None) -> bool:
@@ -157,7 +157,7 @@ class Deployments(ResourceWatcher):
         if expect(replace(client, REPLICA_SETS, wanted), 404, 409).succeeded and size != before:
             word = "up" if size > before else "down"
             text = f"Scaled {word} replica set {name_of(each)} to {size} from {before}"
-            self._events.tell(client, deployment, "ScalingReplicaSet", text)
+            self._events.event(client, deployment, "ScalingReplicaSet", text)
         return True
 
     def _create(self, client: Client, deployment: Object, reference: Mapping[str, Any], sets: Sequence[Object]) -> None:
@@ -191,7 +191,7 @@ class Deployments(ResourceWatcher):
             self._started(client, deployment, meta["name"], revision)
             if spec["replicas"]:
                 text = f"Scaled up replica set {meta['name']} to {spec['replicas']}"
-                self._events.tell(client, deployment, "ScalingReplicaSet", text)
+                self._events.event(client, deployment, "ScalingReplicaSet", text)
 
     def _started(self, client: Client, deployment: Object, name: str, revision: str) -> None:
         """Note the number of the rollout that begins, and that it does."""
@@ -213,8 +213,8 @@ class Deployments(ResourceWatcher):
             present, now = at(deployment, "status", "conditions") or (), self._clock.now()
             conditions = set_condition(present, "Progressing", False, "ReplicaSetCreateError", message, now)
             self._say(client, deployment, conditions)
-        self._events.tell(client, deployment, "ReplicaSetCreateError", message, warning=True)
-        raise Unfinished(message)
+        self._events.event(client, deployment, "ReplicaSetCreateError", message, warning=True)
+        raise RequeueError(message)
 
     def _annotate(self, client: Client, deployment: Object, old: Sequence[Object], new: Object) -> bool:
         """Keep the number of the rollout in the deployment and its newest set."""

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.expected_pods import SCALED, ExpectedPods, Unknowable
-from simkit.engine.controllers.kinds import BUDGETS, PODS
+from simkit.engine.controllers.event_recorder import EventRecorder
+from simkit.engine.controllers.expected_pods import SCALED, ExpectedCountError, ExpectedPods
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import BUDGETS, PODS
 from simkit.engine.seams import Change
 from simkit.kinds.parts.selector_text import selector_structure
 from simkit.logic.workloads.budgets import guarding, with_allowed, with_failure
@@ -31,7 +31,7 @@ _UNMANAGED: Final = (
 )
 
 
-class Disruptions(ResourceWatcher):
+class DisruptionController(ResourceWatcher):
     """Counts the pods of each budget again when one of them or of their owners changes."""
 
     name = account = "disruption-controller"
@@ -40,13 +40,13 @@ class Disruptions(ResourceWatcher):
         super().__init__(BUDGETS, PODS, *SCALED.values())
         self._clock = clock
         self._expected = ExpectedPods(catalogue)
-        self._events = Events(clock, "controllermanager")
+        self._events = EventRecorder(clock, "controllermanager")
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
         if key.resource == BUDGETS:
             return [key]
-        budgets = view.scan(BUDGETS, key.namespace)
+        budgets = lister.scan(BUDGETS, key.namespace)
         if not budgets:
             return ()
         if key.resource != PODS:
@@ -57,20 +57,20 @@ class Disruptions(ResourceWatcher):
             found.update(name_of(each) for each in guarding(budgets, change.previous.object))
         return [Key(BUDGETS, key.namespace, name) for name in found]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(BUDGETS, view.scan(BUDGETS))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(BUDGETS, lister.scan(BUDGETS))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        budget = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        budget = lister.get(key)
         if budget is None:
             return None
         selector = of_object(at(budget, "spec", "selector"))
-        pods = [pod for pod in view.scan(PODS, key.namespace) if selector.matches(labels_of(pod))]
+        pods = [pod for pod in lister.scan(PODS, key.namespace) if selector.matches(labels_of(pod))]
         if not pods:
-            self._events.tell(client, budget, "NoPods", "No matching pods found")
+            self._events.event(client, budget, "NoPods", "No matching pods found")
         try:
-            expected, desired = self._numbers(client, view, budget, pods)
-        except Unknowable as failure:
+            expected, desired = self._numbers(client, lister, budget, pods)
+        except ExpectedCountError as failure:
             self._give_up(client, budget, str(failure))
             return None
         disrupted, again = self._disrupted(budget, pods)
@@ -91,15 +91,15 @@ class Disruptions(ResourceWatcher):
         replace_status(client, BUDGETS, budget, status)
         return again
 
-    def _numbers(self, client: Client, view: Lister, budget: Object, pods: Sequence[Object]) -> tuple[int, int]:
+    def _numbers(self, client: Client, lister: Lister, budget: Object, pods: Sequence[Object]) -> tuple[int, int]:
         """How many pods there should be, and how many of them have to be healthy."""
         least, most = at(budget, "spec", "minAvailable"), at(budget, "spec", "maxUnavailable")
         if most is None and not isinstance(least, str):
             return len(pods), least or 0
-        expected, unmanaged = self._expected.count(client, view, pods)
+        expected, unmanaged = self._expected.count(client, lister, pods)
         if unmanaged:
             text = _UNMANAGED.format(selector_structure(at(budget, "spec", "selector") or {}))
-            self._events.tell(client, budget, "UnmanagedPods", text, warning=True)
+            self._events.event(client, budget, "UnmanagedPods", text, warning=True)
         if most is not None:
             return expected, max(0, expected - integer_or_percent(most, expected, up=True))
         return expected, integer_or_percent(least, expected, up=True)
@@ -107,7 +107,7 @@ class Disruptions(ResourceWatcher):
     def _give_up(self, client: Client, budget: Object, why: str) -> None:
         """Nothing may be taken away while it is not known how many pods there should be."""
         text = f"Failed to calculate the number of expected pods: {why}"
-        self._events.tell(client, budget, "CalculateExpectedPodCountFailed", text, warning=True)
+        self._events.event(client, budget, "CalculateExpectedPodCountFailed", text, warning=True)
         status, now = budget.get("status") or {}, timestamp(self._clock.now())
         conditions = with_failure(status.get("conditions"), why, status.get("observedGeneration") or 0, now)
         replace_status(client, BUDGETS, budget, {**status, "disruptionsAllowed": 0, "conditions": conditions})

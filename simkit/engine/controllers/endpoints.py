@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import create, expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.kinds import ENDPOINTS, PODS, SERVICES
 from simkit.engine.controllers.lister import Lister
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import ENDPOINTS, PODS, SERVICES
 from simkit.engine.seams import Change
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.backends import Backend
@@ -19,7 +19,7 @@ from simkit.meta.objects import Object, annotations_of, at, labels_of, name_of, 
 _MOST: Final = 1000
 
 
-class ServiceEndpoints(ResourceWatcher):
+class EndpointsController(ResourceWatcher):
     """Keeps one object of the service's name. Services without a selector are left to others."""
 
     name = "endpoints-controller"
@@ -28,21 +28,21 @@ class ServiceEndpoints(ResourceWatcher):
     def __init__(self) -> None:
         super().__init__(SERVICES, PODS, ENDPOINTS)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
-        return services_of(change, view)
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
+        return services_of(change, lister)
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(SERVICES, view.scan(SERVICES))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(SERVICES, lister.scan(SERVICES))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
-        service, present = view.get(key), view.get(Key(ENDPOINTS, key.namespace, key.name))
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        service, present = lister.get(key), lister.get(Key(ENDPOINTS, key.namespace, key.name))
         if service is None:
             if present is not None:
                 remove(client, ENDPOINTS, present)
             return
         if not at(service, "spec", "selector") or at(service, "spec", "type") == "ExternalName":
             return
-        found = behind.backends(service, view.scan(PODS, key.namespace), behind.families(service)[0])
+        found = behind.backends(service, lister.scan(PODS, key.namespace), behind.families(service)[0])
         found = [each for each in found if not each.going or each.publish_early]
         subsets = _subsets(service, found[:_MOST])
         labels = behind.inherited(service)
@@ -66,7 +66,7 @@ class ServiceEndpoints(ResourceWatcher):
         return {**notes, behind.OVER_CAPACITY: "truncated"} if len(found) > _MOST else notes
 
 
-def services_of(change: Change, view: Lister) -> Iterable[Key]:
+def services_of(change: Change, lister: Lister) -> Iterable[Key]:
     """The services that a change concerns: those that lead or led to a pod, or that an object is named after."""
     key, states = change.entry.key, [change.entry.object]
     if key.resource == SERVICES:
@@ -75,7 +75,9 @@ def services_of(change: Change, view: Lister) -> Iterable[Key]:
         return [Key(SERVICES, key.namespace, key.name)]
     if change.previous is not None:
         states.append(change.previous.object)
-    leading = [each for each in view.scan(SERVICES, key.namespace) if any(behind.selects(each, pod) for pod in states)]
+    leading = [
+        each for each in lister.scan(SERVICES, key.namespace) if any(behind.selects(each, pod) for pod in states)
+    ]
     return keys_of(SERVICES, leading)
 
 

@@ -39,14 +39,14 @@ class EventExpiry:
         """When the next one goes."""
         return next(iter(self._due.values()), None)
 
-    def wants(self, change: Change) -> bool:
+    def concerns(self, change: Change) -> bool:
         """An event that was written or deleted."""
         return change.entry.key.resource == EVENTS
 
-    def forget_failures(self) -> None:
+    def reset_backoff(self) -> None:
         """There are none."""
 
-    def adopt(self, other: EventExpiry) -> None:
+    def resume_from(self, other: EventExpiry) -> None:
         """Know what the one knows whose store this one's is a fork of."""
         self._due = dict(other._due)
 

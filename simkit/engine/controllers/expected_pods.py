@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import scale_path
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.kinds import DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from simkit.engine.controllers.lister import Lister, controller_of, uid_of
+from simkit.engine.controllers.resources import DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
 from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, Key
 from simkit.meta.objects import Object, at, name_of, namespace_of
@@ -25,7 +25,7 @@ SCALED: Final = {
 Reference = Mapping[str, Any]
 
 
-class Unknowable(Exception):
+class ExpectedCountError(Exception):
     """Nobody can say how many pods there should be; the text says why."""
 
 
@@ -35,10 +35,10 @@ class ExpectedPods:
     def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
         self._catalogue = catalogue
 
-    def count(self, client: Client, view: Lister, pods: Sequence[Object]) -> tuple[int, bool]:
+    def count(self, client: Client, lister: Lister, pods: Sequence[Object]) -> tuple[int, bool]:
         """How many pods the controllers of these want together, and whether there are pods without a controller.
 
-        Raises Unknowable for a controller that has no size.
+        Raises ExpectedCountError for a controller that has no size.
         """
         sizes: dict[str, int] = {}
         asked: set[str] = set()
@@ -49,24 +49,24 @@ class ExpectedPods:
                 unmanaged = True
             elif reference["uid"] not in asked:
                 asked.add(reference["uid"])
-                uid, size = self._size(client, view, pod, reference)
+                uid, size = self._size(client, lister, pod, reference)
                 sizes[uid] = size
         return sum(sizes.values()), unmanaged
 
-    def _size(self, client: Client, view: Lister, pod: Object, reference: Reference) -> tuple[str, int]:
-        found = _known(view, namespace_of(pod), reference)
+    def _size(self, client: Client, lister: Lister, pod: Object, reference: Reference) -> tuple[str, int]:
+        found = _known(lister, namespace_of(pod), reference)
         if found is not None:
-            above = _known(view, namespace_of(pod), controller_of(found)) or found
+            above = _known(lister, namespace_of(pod), controller_of(found)) or found
             return uid_of(above), at(above, "spec", "replicas") or 0
         scale = self._scale(client, namespace_of(pod), reference)
         if scale is None or uid_of(scale) != reference["uid"]:
-            raise Unknowable(f'found no controllers for pod "{name_of(pod)}"')
+            raise ExpectedCountError(f'found no controllers for pod "{name_of(pod)}"')
         return uid_of(scale), at(scale, "spec", "replicas") or 0
 
     def _scale(self, client: Client, namespace: str, reference: Reference) -> Object | None:
         resource = self._resource(reference)
         if "scale" not in resource.subresources:
-            raise Unknowable(f"{resource.group_resource} does not implement the scale subresource")
+            raise ExpectedCountError(f"{resource.group_resource} does not implement the scale subresource")
         response = client.perform(Request.of("GET", scale_path(resource, namespace, reference["name"])))
         found: Object | None = response.object if response.succeeded else None
         return found
@@ -75,13 +75,13 @@ class ExpectedPods:
         version, kind = reference.get("apiVersion") or "", reference.get("kind") or ""
         resource = self._catalogue().kind(GroupVersionKind(*GroupVersion.parse(version), kind))
         if resource is None:
-            raise Unknowable(f'no matches for kind "{kind}" in version "{version}"')
+            raise ExpectedCountError(f'no matches for kind "{kind}" in version "{version}"')
         return resource
 
 
-def _known(view: Lister, namespace: str, reference: Reference | None) -> Object | None:
+def _known(lister: Lister, namespace: str, reference: Reference | None) -> Object | None:
     resource: GroupResource | None = SCALED.get((reference or {}).get("kind", ""))
     if resource is None or reference is None:
         return None
-    found = view.get(Key(resource, namespace, reference["name"]))
+    found = lister.get(Key(resource, namespace, reference["name"]))
     return found if found is not None and uid_of(found) == reference["uid"] else None

@@ -1,19 +1,19 @@
-"""Makes the pods of Jobs, counts how they end, and says when the work is done or lost."""
+"""Makes the pods of JobController, counts how they end, and says when the work is done or lost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.engine.controllers.claiming import Wanted, claim, owners_concerned, selector_of
 from simkit.engine.controllers.client_requests import expect, keys_of, merge, replace_status
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.kinds import JOBS, PODS
+from simkit.engine.controllers.controller_refs import ClaimRules, claim, owners_concerned, selector_of
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, controller_of, is_terminating
 from simkit.engine.controllers.pod_control import PodControl
+from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import JOBS, PODS
 from simkit.engine.seams import Change
 from simkit.logic.workloads import indexes, jobs
 from simkit.logic.workloads.jobs import Progress
@@ -26,7 +26,7 @@ from simkit.meta.objects import Object, annotations_of, at, metadata, name_of
 _TOO_MANY: Final = "Too many succeeded pods running after completion count reached"
 
 
-class Jobs(ResourceWatcher):
+class JobController(ResourceWatcher):
     """Counts every pod once: a finalizer keeps it until it stands in the job's status.
 
     Releases whose jobs have no place for that do without: they count the pods that are there, each time.
@@ -37,22 +37,25 @@ class Jobs(ResourceWatcher):
     def __init__(self, clock: Clock, *, tracked: bool = True) -> None:
         super().__init__(JOBS, PODS)
         self._clock, self._tracked = clock, tracked
-        self._events = Events(clock, self.name)
+        self._events = EventRecorder(clock, self.name)
         self._pods = PodControl(self._events)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
-        return owners_concerned(change, view, JOBS, "Job", PODS, selector_of)
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
+        return owners_concerned(change, lister, JOBS, "Job", PODS, selector_of)
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(JOBS, view.scan(JOBS))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(JOBS, lister.scan(JOBS))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        job = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        job = lister.get(key)
         if job is None:
-            self._free_orphans(client, view, key)
+            self._free_orphans(client, lister, key)
             return None
-        reference, wanted = owner_reference("batch/v1", "Job", job), Wanted(selector_of(job), finalizer=jobs.TRACKING)
-        pods = claim(client, view, PODS, job, reference, wanted)
+        reference, wanted = (
+            owner_reference("batch/v1", "Job", job),
+            ClaimRules(selector_of(job), finalizer=jobs.TRACKING),
+        )
+        pods = claim(client, lister, PODS, job, reference, wanted)
         if pods is None:
             return None
         if jobs.is_finished(job) or is_terminating(job):
@@ -150,9 +153,9 @@ class Jobs(ResourceWatcher):
             if jobs.is_tracked(pod):
                 self._let_go(client, pod)
 
-    def _free_orphans(self, client: Client, view: Lister, key: Key) -> None:
+    def _free_orphans(self, client: Client, lister: Lister, key: Key) -> None:
         """Let go of pods whose job is gone."""
-        for pod in view.scan(PODS, key.namespace):
+        for pod in lister.scan(PODS, key.namespace):
             owner = controller_of(pod)
             lost = owner is None or (owner.get("kind"), owner.get("name")) == ("Job", key.name)
             if lost and jobs.is_tracked(pod):
@@ -186,7 +189,7 @@ class Jobs(ResourceWatcher):
         for number in numbers:
             failure = self._pods.create(client, progress.job, _pod(progress, reference, number))
             if failure:
-                raise Unfinished(failure)
+                raise RequeueError(failure)
         return bool(numbers), None
 
     # Status
@@ -216,7 +219,7 @@ class Jobs(ResourceWatcher):
         if changed is not None and changed.succeeded:
             wanted = at(job, "spec", "completions")
             if end is not None and end[0] == "Complete" and wanted is not None and progress.succeeded > wanted:
-                self._events.tell(client, job, "TooManySucceededPods", _TOO_MANY, warning=True)
+                self._events.event(client, job, "TooManySucceededPods", _TOO_MANY, warning=True)
             self._announce(client, job, before.get("conditions") or (), conditions)
 
     def _announce(
@@ -228,12 +231,12 @@ class Jobs(ResourceWatcher):
             if old is not None and old.get("status") == each["status"]:
                 continue
             if each["type"] == "Complete":
-                self._events.tell(client, job, "Completed", "Job completed")
+                self._events.event(client, job, "Completed", "Job completed")
             elif each["type"] == "Failed":
-                self._events.tell(client, job, each.get("reason", ""), each.get("message", ""), warning=True)
+                self._events.event(client, job, each.get("reason", ""), each.get("message", ""), warning=True)
             elif each["type"] == "Suspended":
                 word = "Suspended" if each["status"] == "True" else "Resumed"
-                self._events.tell(client, job, word, f"Job {word.lower()}")
+                self._events.event(client, job, word, f"Job {word.lower()}")
 
 
 def _uncounted(progress: Progress) -> set[str]:

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import expect, keys_of, path_to
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.kinds import NAMESPACES
 from simkit.engine.controllers.lister import Lister, is_terminating
+from simkit.engine.controllers.reconciler import RequeueError
+from simkit.engine.controllers.resources import NAMESPACES
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import with_condition
 from simkit.meta.clock import Clock, timestamp
@@ -40,7 +40,7 @@ _SETTLED: Final = {
 """Every condition with what it says when nothing is in the way."""
 
 
-class NamespaceEmptying:
+class NamespaceController:
     """Looks at everything inside namespaces that are going, and at nothing else."""
 
     name = account = "namespace-controller"
@@ -60,35 +60,35 @@ class NamespaceEmptying:
         self._going.discard(key.name)
         return False
 
-    def adopt(self, other: Any) -> None:
+    def resume_from(self, other: Any) -> None:
         self._going = set(other._going)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         return [Key(NAMESPACES, "", key.namespace or key.name)]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        found = [namespace for namespace in view.scan(NAMESPACES) if is_terminating(namespace)]
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        found = [namespace for namespace in lister.scan(NAMESPACES) if is_terminating(namespace)]
         self._going = {name_of(namespace) for namespace in found}
         return keys_of(NAMESPACES, found)
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
-        namespace = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        namespace = lister.get(key)
         if namespace is None or not is_terminating(namespace) or not at(namespace, "spec", "finalizers"):
             return
-        contents = self._contents(view, key.name)
+        contents = self._contents(lister, key.name)
         failures, sent = self._empty(client, key.name, contents)
         if sent and not failures:
             return  # the changes that this makes bring us back here
         self._tell(client, namespace, contents, failures)
         if failures:
-            raise Unfinished("; ".join(failures))
+            raise RequeueError("; ".join(failures))
         if not contents:
             self._finish(client, namespace)
 
-    def _contents(self, view: Lister, namespace: str) -> Contents:
+    def _contents(self, lister: Lister, namespace: str) -> Contents:
         resources = [each for each in self._catalogue().stored() if each.namespaced and "delete" in each.verbs]
-        found = {resource: view.scan(resource.storage, namespace) for resource in resources}
+        found = {resource: lister.scan(resource.storage, namespace) for resource in resources}
         return {resource: objects for resource, objects in found.items() if objects}
 
     def _empty(self, client: Client, namespace: str, contents: Contents) -> tuple[list[str], bool]:

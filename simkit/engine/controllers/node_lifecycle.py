@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import expect, keys_of, merge
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.kinds import NODES, PODS
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import NODES, PODS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import conditional_taints, is_conditional
 from simkit.logic.workloads.status_conditions import find
@@ -27,7 +27,7 @@ _COMING_AND_GOING: Final = {
 }
 
 
-class NodeLifecycle(ResourceWatcher):
+class NodeLifecycleController(ResourceWatcher):
     """Looks at a node when it changes.
 
     Notes
@@ -41,27 +41,27 @@ class NodeLifecycle(ResourceWatcher):
     def __init__(self, clock: Clock) -> None:
         super().__init__(NODES, PODS)
         self._clock = clock
-        self._events = Events(clock, self.account)
+        self._events = EventRecorder(clock, self.account)
         self._news: dict[Key, tuple[str, str, Object]] = {}
         """Nodes that have come or gone: reason and text of the event, and the node."""
 
-    def adopt(self, other: Any) -> None:
+    def resume_from(self, other: Any) -> None:
         self._news = dict(other._news)
 
     def concerns(self, change: Change) -> bool:
         return change.entry.key.resource == NODES
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key, told = change.entry.key, _COMING_AND_GOING.get(change.type)
         if told is not None:
             self._news[key] = (*told, change.entry.object)
         return [key]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(NODES, view.scan(NODES))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(NODES, lister.scan(NODES))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
-        node = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        node = lister.get(key)
         self._announce(client, key)
         if node is None or is_terminating(node):
             return
@@ -69,14 +69,14 @@ class NodeLifecycle(ResourceWatcher):
         self._taint(client, node)
         ready = find(at(node, "status", "conditions"), "Ready")
         if ready is not None and ready.get("status") != "True":
-            self._unready_pods(client, view, key.name)
+            self._unready_pods(client, lister, key.name)
 
     def _announce(self, client: Client, key: Key) -> None:
         if key not in self._news:
             return
         reason, text, node = self._news.pop(key)
         about = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": key.name, "uid": uid_of(node)}}
-        self._events.tell(client, about, reason, f"Node {key.name} event: {text.format(key.name)}")
+        self._events.event(client, about, reason, f"Node {key.name} event: {text.format(key.name)}")
 
     def _label(self, client: Client, node: Object) -> None:
         present = labels_of(node)
@@ -97,9 +97,9 @@ class NodeLifecycle(ResourceWatcher):
                 merge(client, NODES, node, {"metadata": change, "spec": {"taints": [*kept, *new] or None}}), 404, 409
             )
 
-    def _unready_pods(self, client: Client, view: Lister, node: str) -> None:
+    def _unready_pods(self, client: Client, lister: Lister, node: str) -> None:
         now = timestamp(self._clock.now())
-        for pod in view.scan(PODS):
+        for pod in lister.scan(PODS):
             conditions = at(pod, "status", "conditions") or ()
             ready = find(conditions, "Ready")
             if at(pod, "spec", "nodeName") != node or ready is None or ready.get("status") != "True":

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.kinds import CLAIMS, PODS, STORAGE_CLASSES, VOLUMES
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import CLAIMS, PODS, STORAGE_CLASSES, VOLUMES
 from simkit.engine.seams import Change
 from simkit.logic.workloads.volumes import best, class_of, is_for, is_of_others, mismatch, undeletable
 from simkit.meta.clock import Clock
@@ -43,7 +43,7 @@ class PersistentVolumeController(ResourceWatcher):
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(CLAIMS, VOLUMES, STORAGE_CLASSES, PODS)
-        self._events = Events(clock, "persistentvolume-controller")
+        self._events = EventRecorder(clock, "persistentvolume-controller")
 
     def concerns(self, change: Change) -> bool:
         resource = change.entry.key.resource
@@ -51,39 +51,39 @@ class PersistentVolumeController(ResourceWatcher):
             return change.type == "ADDED" and any(map(_claim_name, at(change.entry.object, "spec", "volumes") or ()))
         return resource in self.watches
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key, obj = change.entry.key, change.entry.object
         if key.resource == PODS:
             names = filter(None, map(_claim_name, at(obj, "spec", "volumes") or ()))
             return [Key(CLAIMS, key.namespace, name) for name in names]
         if key.resource == CLAIMS:
             volume = at(obj, "spec", "volumeName")
-            named = [each for each in view.scan(VOLUMES) if is_for(each, obj)]
+            named = [each for each in lister.scan(VOLUMES) if is_for(each, obj)]
             return [key, *([Key(VOLUMES, "", volume)] if volume else []), *keys_of(VOLUMES, named)]
-        waiting = [each for each in view.scan(CLAIMS) if at(each, "status", "phase") != "Bound"]
+        waiting = [each for each in lister.scan(CLAIMS) if at(each, "status", "phase") != "Bound"]
         concerned = keys_of(CLAIMS, waiting)
         if key.resource == VOLUMES:
-            holders = [each for each in view.scan(CLAIMS) if at(each, "spec", "volumeName") == key.name]
+            holders = [each for each in lister.scan(CLAIMS) if at(each, "spec", "volumeName") == key.name]
             concerned += [key, *keys_of(CLAIMS, holders)]
         return concerned
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return [*keys_of(CLAIMS, view.scan(CLAIMS)), *keys_of(VOLUMES, view.scan(VOLUMES))]
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return [*keys_of(CLAIMS, lister.scan(CLAIMS)), *keys_of(VOLUMES, lister.scan(VOLUMES))]
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
-        obj = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        obj = lister.get(key)
         if obj is None:
             return
         if key.resource == VOLUMES:
-            self._look_at_volume(client, view, obj)
+            self._look_at_volume(client, lister, obj)
         elif _COMPLETED in annotations_of(obj):
-            self._look_at_bound(client, view, obj)
+            self._look_at_bound(client, lister, obj)
         else:
-            self._look_at_waiting(client, view, obj)
+            self._look_at_waiting(client, lister, obj)
 
     # Volumes
 
-    def _look_at_volume(self, client: Client, view: Lister, volume: Object) -> None:
+    def _look_at_volume(self, client: Client, lister: Lister, volume: Object) -> None:
         reference = at(volume, "spec", "claimRef")
         if not reference:
             _set_phase(client, volume, "Available")
@@ -91,7 +91,7 @@ class PersistentVolumeController(ResourceWatcher):
         if not reference.get("uid"):
             _set_phase(client, volume, "Available")  # kept for a claim that is still to come
             return
-        claim = view.get(Key(CLAIMS, reference.get("namespace", ""), reference.get("name", "")))
+        claim = lister.get(Key(CLAIMS, reference.get("namespace", ""), reference.get("name", "")))
         if claim is None or uid_of(claim) != reference["uid"]:
             self._reclaim(client, volume)
         elif at(claim, "spec", "volumeName") == name_of(volume):
@@ -107,12 +107,12 @@ class PersistentVolumeController(ResourceWatcher):
                 remove(client, VOLUMES, volume)
             elif at(volume, "status", "phase") != "Failed":
                 _set_phase(client, volume, "Failed", why)
-                self._events.tell(client, volume, "VolumeFailedDelete", why, warning=True)
+                self._events.event(client, volume, "VolumeFailedDelete", why, warning=True)
 
     # Claims
 
-    def _look_at_bound(self, client: Client, view: Lister, claim: Object) -> None:
-        volume = view.get(Key(VOLUMES, "", at(claim, "spec", "volumeName") or ""))
+    def _look_at_bound(self, client: Client, lister: Lister, claim: Object) -> None:
+        volume = lister.get(Key(VOLUMES, "", at(claim, "spec", "volumeName") or ""))
         if volume is None:
             text = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
             self._lose(client, claim, "ClaimLost", text)
@@ -125,26 +125,26 @@ class PersistentVolumeController(ResourceWatcher):
     def _lose(self, client: Client, claim: Object, reason: str, message: str) -> None:
         if at(claim, "status", "phase") != "Lost":
             expect(replace(client, CLAIMS, {**claim, "status": {"phase": "Lost"}}, "status"), 404, 409)
-            self._events.tell(client, claim, reason, message, warning=True)
+            self._events.event(client, claim, reason, message, warning=True)
 
-    def _look_at_waiting(self, client: Client, view: Lister, claim: Object) -> None:
+    def _look_at_waiting(self, client: Client, lister: Lister, claim: Object) -> None:
         named = at(claim, "spec", "volumeName")
         if named:
-            volume = view.get(Key(VOLUMES, "", named))
+            volume = lister.get(Key(VOLUMES, "", named))
             if volume is not None:
                 self._take(client, claim, volume)
             return
         if is_terminating(claim):
             return
-        volumes = view.scan(VOLUMES)
+        volumes = lister.scan(VOLUMES)
         kept = any(is_for(each, claim) for each in volumes)
-        storage = view.get(Key(STORAGE_CLASSES, "", class_of(claim))) if class_of(claim) else None
+        storage = lister.get(Key(STORAGE_CLASSES, "", class_of(claim))) if class_of(claim) else None
         delayed = at(storage, "volumeBindingMode") == "WaitForFirstConsumer" and _SELECTED not in annotations_of(claim)
         found = None if delayed and not kept else best(claim, volumes)
         if found is not None:
             _bind(client, found, claim)
         elif delayed:
-            self._wait(client, view, claim)
+            self._wait(client, lister, claim)
         else:
             self._ask(client, claim, storage)
 
@@ -154,44 +154,44 @@ class PersistentVolumeController(ResourceWatcher):
         why = mismatch(claim, volume) if free else ""
         if why:
             text = f'Cannot bind to requested volume "{name_of(volume)}": {why}'
-            self._events.tell(client, claim, "VolumeMismatch", text, warning=True)
+            self._events.event(client, claim, "VolumeMismatch", text, warning=True)
         elif free or is_for(volume, claim):
             _bind(client, volume, claim)
         else:
             text = f'volume "{name_of(volume)}" already bound to a different claim.'
-            self._events.tell(client, claim, "FailedBinding", text, warning=True)
+            self._events.event(client, claim, "FailedBinding", text, warning=True)
 
-    def _wait(self, client: Client, view: Lister, claim: Object) -> None:
+    def _wait(self, client: Client, lister: Lister, claim: Object) -> None:
         """Say what a claim waits for that is bound when a pod that uses it is placed."""
         users = [
             pod
-            for pod in view.scan(PODS, namespace_of(claim))
+            for pod in lister.scan(PODS, namespace_of(claim))
             if not at(pod, "spec", "nodeName") and name_of(claim) in map(_claim_name, at(pod, "spec", "volumes") or ())
         ]
         if users:
             text = f"waiting for pod {name_of(users[0])} to be scheduled"
-            self._events.tell(client, claim, "WaitForPodScheduled", text)
+            self._events.event(client, claim, "WaitForPodScheduled", text)
         else:
             text = "waiting for first consumer to be created before binding"
-            self._events.tell(client, claim, "WaitForFirstConsumer", text)
+            self._events.event(client, claim, "WaitForFirstConsumer", text)
 
     def _ask(self, client: Client, claim: Object, storage: Object | None) -> None:
         """Say what stands in the way of a claim that no volume fits, or who is to make one."""
         name = class_of(claim)
         if not name:
             text = "no persistent volumes available for this claim and no storage class is set"
-            self._events.tell(client, claim, "FailedBinding", text)
+            self._events.event(client, claim, "FailedBinding", text)
         elif storage is None:
             text = f'{STORAGE_CLASSES.resource.removesuffix("es")}.{STORAGE_CLASSES.group} "{name}" not found'
-            self._events.tell(client, claim, "ProvisioningFailed", text, warning=True)
+            self._events.event(client, claim, "ProvisioningFailed", text, warning=True)
         elif storage.get("provisioner", "").startswith(_INTERNAL):
             text = f"no volume plugin matched name: {storage['provisioner']}"
-            self._events.tell(client, claim, "ProvisioningFailed", text, warning=True)
+            self._events.event(client, claim, "ProvisioningFailed", text, warning=True)
         else:
             wanted = {name: str(storage["provisioner"]) for name in _PROVISIONERS}
             if not wanted.items() <= annotations_of(claim).items():
                 expect(replace(client, CLAIMS, _annotated(claim, wanted)), 404, 409)
-            self._events.tell(client, claim, "ExternalProvisioning", _WAITING.format(storage["provisioner"]))
+            self._events.event(client, claim, "ExternalProvisioning", _WAITING.format(storage["provisioner"]))
 
 
 def _claim_name(volume: Any) -> str:

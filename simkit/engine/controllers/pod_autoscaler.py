@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import expect, keys_of, scale_path
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.kinds import AUTOSCALERS
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import AUTOSCALERS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.status_conditions import Condition, with_condition
 from simkit.meta.clock import Clock, timestamp
@@ -32,7 +32,7 @@ class _Metric:
         self.reason, self.told, self.value = reason, told, value
 
 
-class Autoscalers(ResourceWatcher):
+class HorizontalController(ResourceWatcher):
     """Looks at each autoscaler when it changes, and again and again.
 
     Notes
@@ -46,19 +46,19 @@ class Autoscalers(ResourceWatcher):
     def __init__(self, clock: Clock, catalogue: Callable[[], Catalogue]) -> None:
         super().__init__(AUTOSCALERS)
         self._clock, self._catalogue = clock, catalogue
-        self._events = Events(clock, self.account)
+        self._events = EventRecorder(clock, self.account)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         before = change.previous.object if change.previous is not None else None
         if before is not None and before.get("spec") == change.entry.object.get("spec"):
             return ()  # its own words about it
         return [change.entry.key]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(AUTOSCALERS, view.scan(AUTOSCALERS))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(AUTOSCALERS, lister.scan(AUTOSCALERS))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        scaler = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        scaler = lister.get(key)
         if scaler is None or is_terminating(scaler):
             return None
         _Turn(client, self._events, self._clock, scaler).take(self._scale_path(scaler))
@@ -77,7 +77,7 @@ class Autoscalers(ResourceWatcher):
 class _Turn:
     """One look at one autoscaler."""
 
-    def __init__(self, client: Client, events: Events, clock: Clock, scaler: Object) -> None:
+    def __init__(self, client: Client, events: EventRecorder, clock: Clock, scaler: Object) -> None:
         self._client, self._events, self._scaler = client, events, scaler
         self._now = timestamp(clock.now())
         self._conditions: Sequence[Condition] = at(scaler, "status", "conditions") or ()
@@ -101,7 +101,7 @@ class _Turn:
         elif current < least:
             self._rescale(path, scale.object, least, "Current number of replicas below Spec.MinReplicas")
         elif not at(scale.object, "status", "selector"):
-            self._events.tell(self._client, self._scaler, "SelectorRequired", "selector is required", warning=True)
+            self._events.event(self._client, self._scaler, "SelectorRequired", "selector is required", warning=True)
             text = "the HPA target's scale is missing a selector"
             self._hold("ScalingActive", False, "InvalidSelector", text)
             self._write(current, at(self._scaler, "status", "desiredReplicas") or 0)
@@ -114,7 +114,7 @@ class _Turn:
         text = f'no matches for kind "{target.get("kind", "")}" in group "{group}"'
         if scale is not None:
             text = str(scale.object.get("message"))
-        self._events.tell(self._client, self._scaler, "FailedGetScale", text, warning=True)
+        self._events.event(self._client, self._scaler, "FailedGetScale", text, warning=True)
         told = f"the HPA controller was unable to get the target's current scale: {text}"
         self._hold("AbleToScale", False, "FailedGetScale", told)
         known = self._scaler.get("status") or {}
@@ -126,12 +126,12 @@ class _Turn:
         if not answer.succeeded:
             error = str(answer.object.get("message"))
             text = f"New size: {wanted}; reason: {why}; error: {error}"
-            self._events.tell(self._client, self._scaler, "FailedRescale", text, warning=True)
+            self._events.event(self._client, self._scaler, "FailedRescale", text, warning=True)
             told = f"the HPA controller was unable to update the target scale: {error}"
             self._hold("AbleToScale", False, "FailedUpdateScale", told)
             self._write(before, at(self._scaler, "status", "desiredReplicas") or 0)
             return
-        self._events.tell(self._client, self._scaler, "SuccessfulRescale", f"New size: {wanted}; reason: {why}")
+        self._events.event(self._client, self._scaler, "SuccessfulRescale", f"New size: {wanted}; reason: {why}")
         told = f"the HPA controller was able to update the target scale to {wanted}"
         self._hold("AbleToScale", True, "SucceededRescale", told)
         self._write(before, wanted, scaled=True)
@@ -143,12 +143,12 @@ class _Turn:
         specs: Sequence[Mapping[str, Any]] = at(self._scaler, "spec", "metrics") or ()
         failures = [self._metric(each, selector) for each in specs]
         for each in failures:
-            self._events.tell(self._client, self._scaler, each.reason, each.told, warning=True)
+            self._events.event(self._client, self._scaler, each.reason, each.told, warning=True)
         if failures:
             first = failures[0]
             self._hold("ScalingActive", False, first.reason, _UNABLE + first.told)
             text = f"invalid metrics ({len(failures)} invalid out of {len(specs)}), first error is: {first.value}"
-            self._events.tell(self._client, self._scaler, "FailedComputeMetricsReplicas", text, warning=True)
+            self._events.event(self._client, self._scaler, "FailedComputeMetricsReplicas", text, warning=True)
         unknown = [{"type": ""} for _ in failures]
         self._write(current, at(self._scaler, "status", "desiredReplicas") or 0, unknown)
 

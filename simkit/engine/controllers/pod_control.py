@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from simkit.engine.controllers.client_requests import create, remove
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.kinds import PODS
+from simkit.engine.controllers.event_recorder import EventRecorder
+from simkit.engine.controllers.resources import PODS
 from simkit.meta.objects import Object, name_of, namespace_of
 
 
 class PodControl:
     """The pods of one kind of workload."""
 
-    def __init__(self, events: Events) -> None:
+    def __init__(self, events: EventRecorder) -> None:
         self._events = events
 
     def create(self, client: Client, owner: Object, pod: Object) -> str:
         """Make a pod; gives back why it could not be made, nothing where it was."""
         response = create(client, PODS, namespace_of(owner), pod)
         if response.succeeded:
-            self._events.tell(client, owner, "SuccessfulCreate", f"Created pod: {name_of(response.object)}")
+            self._events.event(client, owner, "SuccessfulCreate", f"Created pod: {name_of(response.object)}")
             return ""
         message = str(response.object.get("message"))
-        self._events.tell(client, owner, "FailedCreate", f"Error creating: {message}", warning=True)
+        self._events.event(client, owner, "FailedCreate", f"Error creating: {message}", warning=True)
         return message
 
     def remove(self, client: Client, owner: Object, pod: Object) -> None:
         """Remove a pod; that it is gone already is no failure."""
         if remove(client, PODS, pod).succeeded:
-            self._events.tell(client, owner, "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
+            self._events.event(client, owner, "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")

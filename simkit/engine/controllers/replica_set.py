@@ -6,15 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from simkit.engine.controllers.claiming import Wanted, claim, owners_concerned, selector_of
 from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.kinds import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
+from simkit.engine.controllers.controller_refs import ClaimRules, claim, owners_concerned, selector_of
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
 from simkit.engine.controllers.pod_control import PodControl
+from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import PODS, REPLICA_SETS, REPLICATION_CONTROLLERS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, is_active, is_ready, owner_reference, pod_of, removal_rank
 from simkit.meta.clock import Clock, timestamp
@@ -30,7 +30,7 @@ class ReplicaSetController(ResourceWatcher):
         super().__init__(PODS, resource)
         self._clock, self._resource, self._kind = clock, resource, kind
         self.name, self.account = name, account
-        self._pods = PodControl(Events(clock, account))
+        self._pods = PodControl(EventRecorder(clock, account))
 
     @classmethod
     def sets(cls, clock: Clock) -> ReplicaSetController:
@@ -43,41 +43,41 @@ class ReplicaSetController(ResourceWatcher):
         name, account = "replicationcontroller-controller", "replication-controller"
         return cls(clock, REPLICATION_CONTROLLERS, "ReplicationController", name, account)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
-        return owners_concerned(change, view, self._resource, self._kind, PODS, self._selector)
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
+        return owners_concerned(change, lister, self._resource, self._kind, PODS, self._selector)
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(self._resource, view.scan(self._resource))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(self._resource, lister.scan(self._resource))
 
     def _selector(self, owner: Object) -> LabelSelector:
         if self._resource == REPLICA_SETS:
             return selector_of(owner)
         return of_object({"matchLabels": at(owner, "spec", "selector") or {}})
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        owner = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        owner = lister.get(key)
         if owner is None:
             return None
         api_version = f"{key.resource.group}/v1" if key.resource.group else "v1"
         reference = owner_reference(api_version, self._kind, owner)
-        wanted = Wanted(self._selector(owner), looks_at=is_active)
-        pods, failure = claim(client, view, PODS, owner, reference, wanted), ""
+        wanted = ClaimRules(self._selector(owner), looks_at=is_active)
+        pods, failure = claim(client, lister, PODS, owner, reference, wanted), ""
         if pods is None:
             return None
         missing = (at(owner, "spec", "replicas") or 0) - len(pods)
         if missing and not is_terminating(owner):
-            failure = self._adjust(client, view, owner, reference, pods, missing)
+            failure = self._adjust(client, lister, owner, reference, pods, missing)
             if not failure:
                 return None  # the pods that come or go bring us back here
         again = self._count(client, owner, pods, failure)
         if failure:
-            raise Unfinished(failure)
+            raise RequeueError(failure)
         return again
 
     def _adjust(
         self,
         client: Client,
-        view: Lister,
+        lister: Lister,
         owner: Object,
         reference: Mapping[str, Any],
         pods: Sequence[Object],
@@ -90,17 +90,17 @@ class ReplicaSetController(ResourceWatcher):
             failure = self._pods.create(client, owner, pod)
             if failure:
                 return failure
-        crowds = self._crowds(view, owner) if missing < 0 else {}
+        crowds = self._crowds(lister, owner) if missing < 0 else {}
         ranked = sorted(pods, key=lambda pod: removal_rank(pod, crowds.get(at(pod, "spec", "nodeName") or "", 0)))
         for each in ranked[: max(0, -missing)]:
             self._pods.remove(client, owner, each)
         return ""
 
-    def _crowds(self, view: Lister, owner: Object) -> Mapping[str, int]:
+    def _crowds(self, lister: Lister, owner: Object) -> Mapping[str, int]:
         """How many pods of the workload that an owner belongs to each node has."""
         whole = controller_of(owner)
-        alike = view.controlled(self._resource, namespace_of(owner), whole["uid"]) if whole is not None else ()
-        pods = (pod for each in alike for pod in view.controlled(PODS, namespace_of(owner), uid_of(each)))
+        alike = lister.controlled(self._resource, namespace_of(owner), whole["uid"]) if whole is not None else ()
+        pods = (pod for each in alike for pod in lister.controlled(PODS, namespace_of(owner), uid_of(each)))
         return Counter(at(pod, "spec", "nodeName") or "" for pod in pods if is_active(pod))
 
     def _count(self, client: Client, owner: Object, pods: Sequence[Object], failure: str) -> float | None:

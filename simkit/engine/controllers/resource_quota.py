@@ -7,8 +7,8 @@ from typing import Any
 
 from simkit.engine.controllers.client_requests import keys_of, replace_status
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.kinds import QUOTAS
 from simkit.engine.controllers.lister import Lister
+from simkit.engine.controllers.resources import QUOTAS
 from simkit.engine.seams import Change
 from simkit.logic.quota.amounts import amounts_of, texts
 from simkit.logic.quota.calculate import counted, used
@@ -34,33 +34,33 @@ class ResourceQuotaController:
             self._limited.add(key.namespace)
         return key.namespace in self._limited
 
-    def adopt(self, other: Any) -> None:
+    def resume_from(self, other: Any) -> None:
         self._limited = set(other._limited)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == QUOTAS and change.type == "MODIFIED":
             return [key]
-        quotas = view.scan(QUOTAS, key.namespace)
+        quotas = lister.scan(QUOTAS, key.namespace)
         if not quotas:
             self._limited.discard(key.namespace)
         counting = [each for each in quotas if key.resource in counted(at(each, "spec", "hard") or ())]
         return [*keys_of(QUOTAS, counting), *([key] if key.resource == QUOTAS else [])]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        found = view.scan(QUOTAS)
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        found = lister.scan(QUOTAS)
         self._limited = set(map(namespace_of, found))
         return keys_of(QUOTAS, found)
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
-        quota = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        quota = lister.get(key)
         if quota is None:
             return
         hard = amounts_of(at(quota, "spec", "hard"))
 
         def objects(resource: GroupResource) -> Iterable[Object]:
             found = self._catalogue().preferred(resource)
-            return view.scan(found.storage, key.namespace) if found is not None else ()
+            return lister.scan(found.storage, key.namespace) if found is not None else ()
 
         counts = used(quota, list(hard), objects, self._clock.now())
         before = amounts_of(at(quota, "status", "used"))

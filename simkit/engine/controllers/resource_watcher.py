@@ -18,5 +18,5 @@ class ResourceWatcher:
         """Whether the changed object is of one of them."""
         return change.entry.key.resource in self.watches
 
-    def adopt(self, other: Any) -> None:
+    def resume_from(self, other: Any) -> None:
         """Nothing is known that could not be found out again."""

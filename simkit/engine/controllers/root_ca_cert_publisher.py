@@ -7,9 +7,9 @@ from typing import Final
 
 from simkit.engine.controllers.client_requests import create, expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.kinds import CONFIG_MAPS, NAMESPACES
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import CONFIG_MAPS, NAMESPACES
 from simkit.engine.seams import Change
 from simkit.meta.domain import label
 from simkit.meta.names import Key
@@ -38,18 +38,18 @@ class RootCACertPublisher(ResourceWatcher):
         key = change.entry.key
         return key.resource == NAMESPACES or (key.resource == CONFIG_MAPS and key.name == _NAME)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         return [Key(NAMESPACES, "", key.namespace or key.name)]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(NAMESPACES, view.scan(NAMESPACES))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(NAMESPACES, lister.scan(NAMESPACES))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
-        namespace = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        namespace = lister.get(key)
         if namespace is None or is_terminating(namespace):
             return
-        data, present = {"ca.crt": self._bundle()}, view.get(Key(CONFIG_MAPS, key.name, _NAME))
+        data, present = {"ca.crt": self._bundle()}, lister.get(Key(CONFIG_MAPS, key.name, _NAME))
         if present is None:
             meta = {"name": _NAME, "annotations": {_NOTE: _DESCRIPTION}}
             made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}

@@ -7,9 +7,9 @@ from typing import Final
 
 from simkit.engine.controllers.client_requests import create, expect, keys_of
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.kinds import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import NAMESPACES, SERVICE_ACCOUNTS
 from simkit.engine.seams import Change
 from simkit.meta.names import Key
 
@@ -25,20 +25,20 @@ class ServiceAccountsController(ResourceWatcher):
     def __init__(self) -> None:
         super().__init__(NAMESPACES, SERVICE_ACCOUNTS)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == NAMESPACES:
             return [key]
         gone = change.type == "DELETED" and key.name == _DEFAULT
         return [Key(NAMESPACES, "", key.namespace)] if gone else []
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(NAMESPACES, view.scan(NAMESPACES))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(NAMESPACES, lister.scan(NAMESPACES))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
-        namespace = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        namespace = lister.get(key)
         if namespace is None or is_terminating(namespace):
             return
-        if view.get(Key(SERVICE_ACCOUNTS, key.name, _DEFAULT)) is None:
+        if lister.get(Key(SERVICE_ACCOUNTS, key.name, _DEFAULT)) is None:
             account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": _DEFAULT}}
             expect(create(client, SERVICE_ACCOUNTS, key.name, account), 403, 404, 409)

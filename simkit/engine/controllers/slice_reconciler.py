@@ -8,8 +8,8 @@ from typing import Any
 
 from simkit.engine.controllers.client_requests import create, expect, remove, replace
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.kinds import SLICES
 from simkit.engine.controllers.lister import Lister, is_terminating
+from simkit.engine.controllers.resources import SLICES
 from simkit.logic.workloads import backends as behind
 from simkit.logic.workloads.pods import by_age
 from simkit.meta.objects import Object, annotations_of, labels_of, with_metadata
@@ -18,11 +18,11 @@ Group = tuple[str, tuple[Any, ...]]
 """An address family and a set of ports: what all endpoints of a slice share."""
 
 
-def slices_of(view: Lister, namespace: str, service: str, manager: str) -> list[Object]:
+def slices_of(lister: Lister, namespace: str, service: str, manager: str) -> list[Object]:
     """The slices of a service that a manager keeps."""
     return [
         each
-        for each in view.scan(SLICES, namespace)
+        for each in lister.scan(SLICES, namespace)
         if labels_of(each).get(behind.SERVICE_NAME) == service
         and labels_of(each).get(behind.MANAGED_BY) == manager
         and not is_terminating(each)
@@ -42,7 +42,7 @@ class SliceReconciler:
     most: int
     """How many endpoints a slice may hold."""
 
-    def keep(self, wanted: Mapping[Group, Sequence[dict[str, Any]]], present: Sequence[Object]) -> None:
+    def reconcile(self, wanted: Mapping[Group, Sequence[dict[str, Any]]], present: Sequence[Object]) -> None:
         """Make the present slices hold the wanted endpoints. A group without any has one empty slice."""
         left = list(by_age(present))
         for group, endpoints in wanted.items():

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from simkit.engine.controllers import history
-from simkit.engine.controllers.claiming import owners_concerned, selector_of
+from simkit.engine.controllers import controller_history
 from simkit.engine.controllers.client_requests import create, expect, keys_of, remove, replace, replace_status
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.kinds import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
+from simkit.engine.controllers.controller_refs import owners_concerned, selector_of
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
+from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import CLAIMS, PODS, REVISIONS, STATEFUL_SETS
 from simkit.engine.controllers.stateful_set_claims import StatefulSetClaims, own_volumes, stale
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import available_from, has_ended, is_ready, pod_of
@@ -73,30 +73,30 @@ class StatefulSetController(ResourceWatcher):
     def __init__(self, clock: Clock) -> None:
         super().__init__(STATEFUL_SETS, PODS, REVISIONS, CLAIMS)
         self._clock = clock
-        self._events = Events(clock, self.name)
+        self._events = EventRecorder(clock, self.name)
         self._claims = StatefulSetClaims(self._events)
 
     def concerns(self, change: Change) -> bool:
         return super().concerns(change) and (change.entry.key.resource != CLAIMS or change.type == "DELETED")
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource != CLAIMS:
-            return owners_concerned(change, view, STATEFUL_SETS, "StatefulSet", PODS, selector_of)
+            return owners_concerned(change, lister, STATEFUL_SETS, "StatefulSet", PODS, selector_of)
         rest, _, number = key.name.rpartition("-")
-        owners = view.scan(STATEFUL_SETS, key.namespace) if number.isdigit() else ()
+        owners = lister.scan(STATEFUL_SETS, key.namespace) if number.isdigit() else ()
         return keys_of(STATEFUL_SETS, [each for each in owners if rest.endswith(f"-{name_of(each)}")])
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(STATEFUL_SETS, view.scan(STATEFUL_SETS))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(STATEFUL_SETS, lister.scan(STATEFUL_SETS))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        owner = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        owner = lister.get(key)
         if owner is None:
             return None
         if is_terminating(owner):
-            return self._tell(client, _last_scene(view, owner))
-        held = history.held(client, view, owner, "StatefulSet", partial(_is_named, owner))
+            return self._tell(client, _last_scene(lister, owner))
+        held = controller_history.claim_history(client, lister, owner, "StatefulSet", partial(_is_named, owner))
         if held is None:
             return None
         reference, revisions, pods, update = held
@@ -104,37 +104,37 @@ class StatefulSetController(ResourceWatcher):
         current = named.get(at(owner, "status", "currentRevision") or "", update)
         scene = _Scene(owner, reference, _numbered(owner, pods), current, update)
         try:
-            if self._act(client, view, scene):
+            if self._act(client, lister, scene):
                 return None  # the pods that come or go bring us back here
-        except Unfinished:
+        except RequeueError:
             self._tell(client, scene)
             raise
         used = {name_of(current), name_of(update)}
         used |= {labels_of(pod).get(POD_HASH, "") for pod in pods}
-        history.forget(client, owner, revisions, used)
+        controller_history.truncate_history(client, owner, revisions, used)
         return self._tell(client, scene)
 
     # What to do
 
-    def _act(self, client: Client, view: Lister, scene: _Scene) -> bool:
+    def _act(self, client: Client, lister: Lister, scene: _Scene) -> bool:
         """Make, remove or replace pods; False when there is nothing to do for now."""
         acted = False
         for number in scene.wanted:
-            done = self._tend(client, view, scene, number)
+            done = self._tend(client, lister, scene, number)
             acted = acted or bool(done)
             if scene.in_order and done is not False:
                 return acted
         for number in scene.beyond:
-            self._claims.follow(client, view, scene.owner, scene.pods[number], beyond=True)
+            self._claims.follow(client, lister, scene.owner, scene.pods[number], beyond=True)
         return self._shrink(client, scene) or acted or self._update(client, scene)
 
-    def _tend(self, client: Client, view: Lister, scene: _Scene, number: int) -> bool | None:
+    def _tend(self, client: Client, lister: Lister, scene: _Scene, number: int) -> bool | None:
         """Whether something was done about a wanted pod. None: it is not far enough for the next one."""
         pod = scene.pods.get(number)
         if pod is None:
-            if stale(view, scene.owner, number):
+            if stale(lister, scene.owner, number):
                 return None
-            self._create(client, view, scene, number)
+            self._create(client, lister, scene, number)
             return True
         if has_ended(pod):
             if is_terminating(pod):
@@ -142,14 +142,14 @@ class StatefulSetController(ResourceWatcher):
             self._recreate(client, scene, pod)
             return True
         if at(pod, "status", "phase") == "Pending":
-            self._claims.make(client, view, scene.owner, number)
-            self._claims.follow(client, view, scene.owner, pod, beyond=False)
+            self._claims.make(client, lister, scene.owner, number)
+            self._claims.follow(client, lister, scene.owner, pod, beyond=False)
         if scene.in_order and (is_terminating(pod) or not self._serves(scene, pod)):
             return None
-        self._correct(client, view, scene, number, pod)
+        self._correct(client, lister, scene, number, pod)
         return False
 
-    def _correct(self, client: Client, view: Lister, scene: _Scene, number: int, pod: Object) -> None:
+    def _correct(self, client: Client, lister: Lister, scene: _Scene, number: int, pod: Object) -> None:
         """Bring back what makes a pod one of the set: its label, its volumes, and the owners of its claims."""
         owner, own = scene.owner, own_volumes(scene.owner, name_of(pod))
         wanted = pod
@@ -159,9 +159,9 @@ class StatefulSetController(ResourceWatcher):
         volumes = at(pod, "spec", "volumes") or ()
         claimed = {each["name"]: at(each, "persistentVolumeClaim", "claimName") for each in volumes}
         if any(claimed.get(each["name"]) != each["persistentVolumeClaim"]["claimName"] for each in own):
-            self._claims.make(client, view, owner, number)
+            self._claims.make(client, lister, owner, number)
             wanted = {**wanted, "spec": {**wanted["spec"], "volumes": _volumes(own, volumes)}}
-        handed = self._claims.follow(client, view, owner, pod, beyond=False)
+        handed = self._claims.follow(client, lister, owner, pod, beyond=False)
         if handed or wanted != pod:
             response = replace(client, PODS, wanted)
             self._tell_of(client, owner, "update", name_of(pod), response)
@@ -206,18 +206,18 @@ class StatefulSetController(ResourceWatcher):
 
     # Pods
 
-    def _create(self, client: Client, view: Lister, scene: _Scene, number: int) -> None:
+    def _create(self, client: Client, lister: Lister, scene: _Scene, number: int) -> None:
         owner, name = scene.owner, f"{name_of(scene.owner)}-{number}"
         try:
-            self._claims.make(client, view, owner, number)
-        except Unfinished as failure:
+            self._claims.make(client, lister, owner, number)
+        except RequeueError as failure:
             self._tell_failure(client, owner, "create", name, str(failure))
             raise
         revision = scene.current if _needs_current(scene, number) else scene.update
         made = create(client, PODS, namespace_of(owner), _pod(scene, revision, name, number))
         self._tell_of(client, owner, "create", name, made)
         if not made.succeeded and made.status != 409:
-            raise Unfinished(str(made.object.get("message")))
+            raise RequeueError(str(made.object.get("message")))
 
     def _remove(self, client: Client, scene: _Scene, pod: Object) -> None:
         self._tell_of(client, scene.owner, "delete", name_of(pod), remove(client, PODS, pod))
@@ -228,20 +228,20 @@ class StatefulSetController(ResourceWatcher):
         word, owner = "failed" if failed else "terminated", scene.owner
         about = f"StatefulSet {metadata(owner)['namespace']}/{name_of(owner)}"
         text = f"{about} is recreating {word} Pod {name_of(pod)}"
-        self._events.tell(client, owner, f"Recreating{word.capitalize()}Pod", text, warning=failed)
+        self._events.event(client, owner, f"Recreating{word.capitalize()}Pod", text, warning=failed)
         self._remove(client, scene, pod)
 
     def _tell_of(self, client: Client, owner: Object, verb: str, name: str, response: Response) -> None:
         """An event about what was done to a pod."""
         if response.succeeded:
             text = f"{verb} Pod {name} in StatefulSet {name_of(owner)} successful"
-            self._events.tell(client, owner, f"Successful{verb.capitalize()}", text)
+            self._events.event(client, owner, f"Successful{verb.capitalize()}", text)
         elif response.status not in (404, 409):
             self._tell_failure(client, owner, verb, name, str(response.object.get("message")))
 
     def _tell_failure(self, client: Client, owner: Object, verb: str, name: str, said: str) -> None:
         text = f"{verb} Pod {name} in StatefulSet {name_of(owner)} failed error: {said}"
-        self._events.tell(client, owner, f"Failed{verb.capitalize()}", text, warning=True)
+        self._events.event(client, owner, f"Failed{verb.capitalize()}", text, warning=True)
 
     # Status
 
@@ -278,9 +278,9 @@ def _numbered(owner: Object, pods: Sequence[Object]) -> dict[int, Object]:
     return {int(name_of(pod).rpartition("-")[2]): pod for pod in pods if _is_named(owner, pod)}
 
 
-def _last_scene(view: Lister, owner: Object) -> _Scene:
+def _last_scene(lister: Lister, owner: Object) -> _Scene:
     """A set that goes: it makes and takes in nothing any more, but says which pods are left."""
-    pods = view.controlled(PODS, namespace_of(owner), uid_of(owner))
+    pods = lister.controlled(PODS, namespace_of(owner), uid_of(owner))
     status = owner.get("status") or {}
     current, update = ({"metadata": {"name": status.get(each, "")}} for each in ("currentRevision", "updateRevision"))
     return _Scene(owner, {}, _numbered(owner, pods), current, update)

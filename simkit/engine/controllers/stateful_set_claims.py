@@ -7,11 +7,11 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import create, expect, replace
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.keyed import Unfinished
-from simkit.engine.controllers.kinds import CLAIMS
+from simkit.engine.controllers.dependency_graph import owners_of
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating, uid_of
-from simkit.engine.controllers.ownership import owners_of
+from simkit.engine.controllers.reconciler import RequeueError
+from simkit.engine.controllers.resources import CLAIMS
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of, with_metadata
 
@@ -21,36 +21,36 @@ _POLICY: Final = ("spec", "persistentVolumeClaimRetentionPolicy")
 class StatefulSetClaims:
     """What a stateful set does to the claims of one pod at a time."""
 
-    def __init__(self, events: Events) -> None:
+    def __init__(self, events: EventRecorder) -> None:
         self._events = events
 
-    def make(self, client: Client, view: Lister, owner: Object, number: int) -> None:
-        """Make the claims that a pod misses. Raises Unfinished where one cannot be had."""
+    def make(self, client: Client, lister: Lister, owner: Object, number: int) -> None:
+        """Make the claims that a pod misses. Raises RequeueError where one cannot be had."""
         failures = []
         for wanted in wanted_claims(owner, number):
             name = wanted["metadata"]["name"]
-            found = view.get(Key(CLAIMS, namespace_of(owner), name))
+            found = lister.get(Key(CLAIMS, namespace_of(owner), name))
             if found is not None:
                 failures += [f"pvc {name} is being deleted"] if is_terminating(found) else []
                 continue
             response = create(client, CLAIMS, namespace_of(owner), wanted)
             pod, place = f"Pod {name_of(owner)}-{number}", f"in StatefulSet {name_of(owner)}"
             if response.succeeded:
-                self._events.tell(client, owner, "SuccessfulCreate", f"create Claim {name} {pod} {place} success")
+                self._events.event(client, owner, "SuccessfulCreate", f"create Claim {name} {pod} {place} success")
                 continue
             said = str(response.object.get("message"))
             failures.append(f"failed to create PVC {name}: {said}")
             if response.status != 409:
                 text = f"create Claim {name} for {pod} {place} failed error: {said}"
-                self._events.tell(client, owner, "FailedCreate", text, warning=True)
+                self._events.event(client, owner, "FailedCreate", text, warning=True)
         if failures:
-            raise Unfinished(failures[0] if len(failures) == 1 else f"[{', '.join(dict.fromkeys(failures))}]")
+            raise RequeueError(failures[0] if len(failures) == 1 else f"[{', '.join(dict.fromkeys(failures))}]")
 
-    def follow(self, client: Client, view: Lister, owner: Object, pod: Object, *, beyond: bool) -> bool:
+    def follow(self, client: Client, lister: Lister, owner: Object, pod: Object, *, beyond: bool) -> bool:
         """Have a pod's claims owned as the policy says, where the pod is ``beyond`` the wanted ones or not."""
         changed = False
         number = int(name_of(pod).rpartition("-")[2])
-        for found in _present(view, owner, number):
+        for found in _present(lister, owner, number):
             owners = owners_of(found)
             wanted = _owners(owner, pod, owners, beyond=beyond)
             if wanted != list(owners):
@@ -59,11 +59,11 @@ class StatefulSetClaims:
         return changed
 
 
-def stale(view: Lister, owner: Object, number: int) -> bool:
+def stale(lister: Lister, owner: Object, number: int) -> bool:
     """Whether a claim still goes with an earlier pod of a number."""
     if (at(owner, *_POLICY, "whenScaled") or "Retain") == "Retain":
         return False
-    named = (each.get("name") for found in _present(view, owner, number) for each in owners_of(found))
+    named = (each.get("name") for found in _present(lister, owner, number) for each in owners_of(found))
     return f"{name_of(owner)}-{number}" in named
 
 
@@ -87,9 +87,9 @@ def own_volumes(owner: Object, name: str) -> list[Draft]:
     return [{"name": each, "persistentVolumeClaim": {"claimName": f"{each}-{name}"}} for each in templates]
 
 
-def _present(view: Lister, owner: Object, number: int) -> Iterator[Object]:
+def _present(lister: Lister, owner: Object, number: int) -> Iterator[Object]:
     for wanted in wanted_claims(owner, number):
-        found = view.get(Key(CLAIMS, namespace_of(owner), wanted["metadata"]["name"]))
+        found = lister.get(Key(CLAIMS, namespace_of(owner), wanted["metadata"]["name"]))
         if found is not None:
             yield found
 

@@ -7,9 +7,9 @@ from typing import Final
 
 from simkit.engine.controllers.client_requests import expect, keys_of, replace
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.kinds import CLAIMS, PODS, VOLUMES
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import CLAIMS, PODS, VOLUMES
 from simkit.engine.seams import Change
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.domain import label
@@ -29,20 +29,20 @@ class PVCProtectionController(ResourceWatcher):
     def __init__(self) -> None:
         super().__init__(CLAIMS, PODS)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == CLAIMS:
             return [key]
         return [Key(CLAIMS, key.namespace, name) for name in _claims_of(change.entry.object)]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(CLAIMS, view.scan(CLAIMS))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(CLAIMS, lister.scan(CLAIMS))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
-        claim = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        claim = lister.get(key)
         if claim is None:
             return
-        pods = view.scan(PODS, key.namespace) if is_terminating(claim) else ()
+        pods = lister.scan(PODS, key.namespace) if is_terminating(claim) else ()
         used = any(_uses(pod, key.name) for pod in pods)
         _keep(client, CLAIMS, claim, _CLAIM, held=used or not is_terminating(claim))
 
@@ -56,14 +56,14 @@ class PVProtectionController(ResourceWatcher):
     def __init__(self) -> None:
         super().__init__(VOLUMES)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(VOLUMES, view.scan(VOLUMES))
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(VOLUMES, lister.scan(VOLUMES))
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> None:
-        volume = view.get(key)
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        volume = lister.get(key)
         if volume is not None:
             held = at(volume, "status", "phase") == "Bound" or not is_terminating(volume)
             _keep(client, VOLUMES, volume, _VOLUME, held=held)

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from simkit.engine.controllers.client_requests import keys_of
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.keyed import Unfinished
 from simkit.engine.controllers.lister import Lister
+from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.seams import Change
 from simkit.meta.clock import Clock, timestamp
@@ -34,16 +34,16 @@ class StorageVersionMigrator(ResourceWatcher):
         super().__init__(MIGRATIONS)
         self._catalogue, self._clock = catalogue, clock
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         return [change.entry.key]
 
-    def everything(self, view: Lister) -> Iterable[Key]:
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
         served = self._catalogue().preferred(MIGRATIONS)
-        return keys_of(MIGRATIONS, view.scan(MIGRATIONS)) if served is not None else ()
+        return keys_of(MIGRATIONS, lister.scan(MIGRATIONS)) if served is not None else ()
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
         served = self._catalogue().preferred(MIGRATIONS)
-        migration = view.get(key) if served is not None else None
+        migration = lister.get(key) if served is not None else None
         if served is None or migration is None or any(_holds(migration, condition) for condition in _OVER):
             return None
         migration = self._told(client, served, migration, "Running")
@@ -97,7 +97,7 @@ class StorageVersionMigrator(ResourceWatcher):
         path = f"{served.path}/{served.resource}/{name_of(migration)}/status"
         answer = client.perform(Request.of("PUT", path, {**migration, "status": status}))
         if not answer.succeeded:
-            raise Unfinished(f"{answer.status}: {_message(answer.object)}")
+            raise RequeueError(f"{answer.status}: {_message(answer.object)}")
         written: Object = answer.object
         return written
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from simkit.engine.controllers.client_requests import expect, keys_of, merge, remove
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.controllers.events import Events
-from simkit.engine.controllers.kinds import NODES, PODS
+from simkit.engine.controllers.event_recorder import EventRecorder
 from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import NODES, PODS
 from simkit.engine.seams import Change
 from simkit.logic.workloads.nodes import endured
 from simkit.logic.workloads.status_conditions import with_condition
@@ -31,28 +31,28 @@ class TaintEvictionController(ResourceWatcher):
     def __init__(self, clock: Clock) -> None:
         super().__init__(NODES, PODS)
         self._clock = clock
-        self._events = Events(clock, self.name)
+        self._events = EventRecorder(clock, self.name)
         self._since: dict[Key, float] = {}
         """When a pod was first seen on a node that it cannot stay on for ever."""
 
-    def adopt(self, other: Any) -> None:
+    def resume_from(self, other: Any) -> None:
         self._since = dict(other._since)
 
-    def affected(self, change: Change, view: Lister) -> Iterable[Key]:
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
         key = change.entry.key
         if key.resource == PODS:
             return [key] if at(change.entry.object, "spec", "nodeName") else ()
         before = change.previous.object if change.previous is not None else None
         if at(change.entry.object, "spec", "taints") == at(before, "spec", "taints"):
             return ()
-        return keys_of(PODS, [pod for pod in view.scan(PODS) if at(pod, "spec", "nodeName") == key.name])
+        return keys_of(PODS, [pod for pod in lister.scan(PODS) if at(pod, "spec", "nodeName") == key.name])
 
-    def everything(self, view: Lister) -> Iterable[Key]:
-        return keys_of(PODS, [pod for pod in view.scan(PODS) if at(pod, "spec", "nodeName")])
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(PODS, [pod for pod in lister.scan(PODS) if at(pod, "spec", "nodeName")])
 
-    def reconcile(self, client: Client, view: Lister, key: Key) -> float | None:
-        pod = view.get(key)
-        node = view.get(Key(NODES, "", at(pod, "spec", "nodeName") or "")) if pod is not None else None
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> float | None:
+        pod = lister.get(key)
+        node = lister.get(Key(NODES, "", at(pod, "spec", "nodeName") or "")) if pod is not None else None
         if pod is None or node is None or is_terminating(pod):
             self._since.pop(key, None)
             return None
@@ -61,7 +61,7 @@ class TaintEvictionController(ResourceWatcher):
         if seconds is not None and isinf(seconds):
             if self._since.pop(key, None) is not None:
                 text = f"Cancelling deletion of Pod {namespace_of(pod)}/{name_of(pod)}"
-                self._events.tell(client, pod, "TaintManagerEviction", text)
+                self._events.event(client, pod, "TaintManagerEviction", text)
             return None
         end = self._since.setdefault(key, self._clock.now()) + (seconds or 0.0)
         if end > self._clock.now():
@@ -72,7 +72,7 @@ class TaintEvictionController(ResourceWatcher):
 
     def _evict(self, client: Client, pod: Object) -> None:
         text = f"Marking for deletion Pod {namespace_of(pod)}/{name_of(pod)}"
-        self._events.tell(client, pod, "TaintManagerEviction", text)
+        self._events.event(client, pod, "TaintManagerEviction", text)
         message = "Taint manager: deleting due to NoExecute taint"
         wanted = {"type": "DisruptionTarget", "status": "True", "reason": _REASON, "message": message}
         conditions = with_condition(at(pod, "status", "conditions"), wanted, timestamp(self._clock.now()))

@@ -29,11 +29,11 @@ class PolicyStatusController:
     def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
         self._catalogue = catalogue
 
-    def wants(self, change: Change) -> bool:
+    def concerns(self, change: Change) -> bool:
         """A policy that was written."""
         return change.entry.key.resource == _POLICIES and change.type != "DELETED"
 
-    def forget_failures(self) -> None:
+    def reset_backoff(self) -> None:
         """Nothing is remembered."""
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:

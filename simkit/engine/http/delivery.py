@@ -58,7 +58,7 @@ class Delivery:
         gone = asyncio.ensure_future(disconnected(receive))
         gone.add_done_callback(self.stop)
         try:
-            self._stream.on_news(self._waker.wake)
+            self._stream.on_change(self._waker.wake)
             await self._pump(send)
             return not gone.done()
         finally:

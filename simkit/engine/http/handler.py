@@ -35,7 +35,7 @@ class Stream(Protocol):
         """A frame that tells the reader how far it is, where it wants such frames and got further."""
         ...
 
-    def on_news(self, callback: Callable[[], None]) -> object:
+    def on_change(self, callback: Callable[[], None]) -> object:
         """Have a callback called in the writer's thread when there may be something to poll.
 
         An implementation should call equal callbacks of several streams once for a batch of writes.

@@ -16,7 +16,7 @@ from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
 from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, Store
-from simkit.engine.watch.hub import Hub
+from simkit.engine.watch.watch_cache import WatchCache
 from simkit.kinds.apiextensions.definition import Conversion, uncalled
 from simkit.meta.clock import Clock, NameSource, SystemClock
 from simkit.meta.errors import future_revision
@@ -85,7 +85,7 @@ class Engine:
         self.registry = Registry(
             parts.store, parts.clock, parts.chance, parts.allocation, allow_privileged=parts.allow_privileged
         )
-        self.hub = Hub(parts.store)
+        self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
         self.registered = Registrations(parts.store)
         self._serving: tuple[Catalogue, dict[GroupVersionResource, Served]] = (parts.catalogue, {})

@@ -11,8 +11,8 @@ from typing import Final
 import orjson
 
 from simkit.engine.authn.bearer import SPACED, credentials_of, has_extra_space
-from simkit.engine.authz.wording import harmless
-from simkit.engine.authz.wording import refusal as forbid
+from simkit.engine.authz.forbidden import forbidden_error as forbid
+from simkit.engine.authz.forbidden import sanitized
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
@@ -104,7 +104,7 @@ def authorize(engine: Engine, exchange: RequestContext) -> None:
     if decision.error:
         engine.metrics.count("authorization_attempts_total", "error")
         notes[REASON] = "internal error"
-        raise PlainError(500, f'Internal Server Error: "{harmless(exchange.request.uri)}": {decision.error}\n')
+        raise PlainError(500, f'Internal Server Error: "{sanitized(exchange.request.uri)}": {decision.error}\n')
     denied = decision.verdict is Verdict.DENY
     engine.metrics.count("authorization_attempts_total", "denied" if denied else "no-opinion")
     notes[DECISION], notes[REASON] = "forbid", decision.reason

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
+from simkit.engine.authz.forbidden import forbidden_error, forbidden_message
 from simkit.engine.authz.privileged import PrivilegedGroups
-from simkit.engine.authz.rbac import RoleAuthorizer
+from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.authz.union import UnionAuthorizer
-from simkit.engine.authz.wording import forbidden_message, refusal
 from simkit.engine.seams import Authorizer, Change, Entry, RuleList
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES
 from simkit.logic.rbac.index import AccessIndex
@@ -36,7 +36,7 @@ class Saying:
 
 def test_s7_masters_need_no_binding() -> None:
     """Members of system:masters may do everything, without a reason; a user of that name may nothing."""
-    empty = UnionAuthorizer([PrivilegedGroups(), RoleAuthorizer(AccessIndex())])
+    empty = UnionAuthorizer([PrivilegedGroups(), RBACAuthorizer(AccessIndex())])
     decision = empty.authorize(Attributes(administrator(), "delete", resource="nodes"))
     assert (decision.allowed, decision.reason) == (True, "")
     assert not empty.authorize(Attributes(Identity("system:masters"), "get", resource="pods")).allowed
@@ -85,7 +85,7 @@ def test_rules_of_roles() -> None:
             ]
         )
     )
-    answer = RoleAuthorizer(index).rules_for(ASK.identity, "x")
+    answer = RBACAuthorizer(index).rules_for(ASK.identity, "x")
     assert answer.resource_rules == [rule("get", "-", "pods", names="p")]
     assert answer.path_rules == [rule("get", paths="/x")]
 
@@ -98,7 +98,7 @@ def change(kind: str, obj: Object, resource: GroupResource) -> Change:
 
 def test_follows_a_store() -> None:
     """The listener keeps the index in step, and a fork goes its own way."""
-    authorizer = RoleAuthorizer(AccessIndex())
+    authorizer = RBACAuthorizer(AccessIndex())
     bound = binding("b", "clusterrole r", "user ann")
     authorizer.follow(
         [
@@ -133,11 +133,11 @@ def test_follows_a_store() -> None:
 )
 def test_wording(ask: Attributes, message: str) -> None:
     """The 403 says who may not do what, where."""
-    assert refusal(ask).message == message
+    assert forbidden_error(ask).message == message
     assert forbidden_message(ask, "because").endswith(": because")
 
 
 def test_details_of_a_refusal() -> None:
     """Paths leave the details empty, requests without a name have none in them."""
-    assert refusal(Attributes(Identity("ann"), "get", path="/x", is_resource=False)).details == {}
-    assert refusal(Attributes(Identity("ann"), "list", resource="pods")).details == {"kind": "pods"}
+    assert forbidden_error(Attributes(Identity("ann"), "get", path="/x", is_resource=False)).details == {}
+    assert forbidden_error(Attributes(Identity("ann"), "list", resource="pods")).details == {"kind": "pods"}

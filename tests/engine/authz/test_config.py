@@ -13,8 +13,8 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
-from simkit.engine.authz.config import FromFile, Module
-from simkit.engine.authz.files import load, parse
+from simkit.engine.authz.config import NamedAuthorizer, ReloadingAuthorizer
+from simkit.engine.authz.config_file import load, parse
 from simkit.engine.egress.dynamic_file import SERVER_HASH
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.attributes import Attributes
@@ -230,12 +230,12 @@ def test_reloading(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path, clock, metrics = tmp_path / "config", SimulatedClock(0), Metrics()
     path.write_bytes(b"deny")
 
-    def build(content: bytes) -> list[Module]:
+    def build(content: bytes) -> list[NamedAuthorizer]:
         if content == b"broken":
             raise SimkitError("broken")
-        return [Module("X", "x", AlwaysAllow() if content == b"allow" else AlwaysDeny())]
+        return [NamedAuthorizer("X", "x", AlwaysAllow() if content == b"allow" else AlwaysDeny())]
 
-    authorizer = FromFile(path, build, clock, metrics)
+    authorizer = ReloadingAuthorizer(path, build, clock, metrics)
     assert not authorizer.authorize(ASK).allowed
     path.write_bytes(b"allow")
     assert not authorizer.authorize(ASK).allowed, "the next look is a second away"
@@ -257,10 +257,10 @@ def test_read_once_a_minute_even_if_it_seems_unchanged(tmp_path: Path) -> None:
     path, clock = tmp_path / "config", SimulatedClock(0)
     path.write_bytes(b"deny.")
 
-    def build(content: bytes) -> list[Module]:
-        return [Module("X", "x", AlwaysAllow() if content == b"allow" else AlwaysDeny())]
+    def build(content: bytes) -> list[NamedAuthorizer]:
+        return [NamedAuthorizer("X", "x", AlwaysAllow() if content == b"allow" else AlwaysDeny())]
 
-    authorizer = FromFile(path, build, clock, Metrics())
+    authorizer = ReloadingAuthorizer(path, build, clock, Metrics())
     path.write_bytes(b"allow")
     authorizer._file._stamp = authorizer._file._stamped()  # as if size and times were what they had been
     clock.advance(2)

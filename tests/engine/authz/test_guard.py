@@ -8,9 +8,9 @@ import orjson
 import pytest
 
 from simkit.cluster.cluster import Cluster
-from simkit.engine.authz.guard import RoleGuard
+from simkit.engine.authz.escalation_check import RoleGuard
 from simkit.engine.authz.privileged import PrivilegedGroups
-from simkit.engine.authz.rbac import RoleAuthorizer
+from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.authz.union import UnionAuthorizer
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.errors import StatusError
@@ -28,7 +28,7 @@ SECRETS = rule("get", "-", "secrets")
 def guard(*objects: Object) -> RoleGuard:
     """A guard over some roles and bindings."""
     index = AccessIndex.of(World(objects))
-    return RoleGuard(index, UnionAuthorizer([PrivilegedGroups(), RoleAuthorizer(index)]))
+    return RoleGuard(index, UnionAuthorizer([PrivilegedGroups(), RBACAuthorizer(index)]))
 
 
 def holding(*rules: Object, namespace: str = "x") -> RoleGuard:

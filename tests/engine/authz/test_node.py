@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authz.node import NodeAuthorizer
-from simkit.engine.authz.nodegraph import NodeGraph, used_by_pod
+from simkit.engine.authz.node_graph import NodeGraph, used_by_pod
 from simkit.meta.attributes import Attributes
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.names import GroupResource, Key

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simkit.engine.authz.privileged import PrivilegedGroups
-from simkit.engine.authz.rbac import RoleAuthorizer
+from simkit.engine.authz.rbac import RBACAuthorizer
 from simkit.engine.authz.union import UnionAuthorizer
 from simkit.engine.seams import RuleList
 from simkit.logic.rbac.index import AccessIndex
@@ -18,7 +18,7 @@ from tests.shared import needs_shared
 
 def authorizer(world: World) -> UnionAuthorizer:
     """The authorizers of a server in RBAC mode."""
-    return UnionAuthorizer([PrivilegedGroups(), RoleAuthorizer(AccessIndex.of(world))])
+    return UnionAuthorizer([PrivilegedGroups(), RBACAuthorizer(AccessIndex.of(world))])
 
 
 def asked(spec: dict[str, Any]) -> Attributes:

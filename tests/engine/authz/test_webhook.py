@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.engine.authz.conditions import ConditionsFailed, MatchConditions, compiled
-from simkit.engine.authz.webhook import Settings, Webhook, review_of, spec_of
+from simkit.engine.authz.match_conditions import ConditionsError, MatchConditions, compiled
+from simkit.engine.authz.webhook import Settings, WebhookAuthorizer, review_of, spec_of
 from simkit.engine.egress.call import Caller, CallFailed
 from simkit.engine.egress.kubeconfig import load_kubeconfig
 from simkit.engine.pipeline.metrics.counters import Metrics
@@ -36,10 +36,12 @@ class Said:
         return orjson.dumps({"kind": "SubjectAccessReview", "status": self.status})
 
 
-def webhook(said: Said, **more: Any) -> Webhook:
+def webhook(said: Said, **more: Any) -> WebhookAuthorizer:
     clock = more.pop("clock", SimulatedClock())
     conditions, counters = more.pop("conditions", None), more.pop("counters", None)
-    return Webhook(said, Settings(**more), clock, conditions=conditions, counters=counters, sleep=lambda seconds: None)
+    return WebhookAuthorizer(
+        said, Settings(**more), clock, conditions=conditions, counters=counters, sleep=lambda seconds: None
+    )
 
 
 def test_both_versions_of_the_review() -> None:
@@ -173,7 +175,7 @@ def test_conditions_decide_whether_to_ask() -> None:
 def test_conditions_that_fail() -> None:
     """Where none is false, one that cannot be evaluated is a failure, and the service is not asked."""
     broken = conditions("request.user == 'ann'", "request.nonResourceAttributes.path == '/x'")
-    with pytest.raises(ConditionsFailed, match="no such key: nonResourceAttributes"):
+    with pytest.raises(ConditionsError, match="no such key: nonResourceAttributes"):
         broken.hold(spec_of(ASK))
     said = Said()
     assert webhook(said, conditions=broken, failure_policy="Deny").authorize(ASK).verdict is DENY
@@ -210,7 +212,7 @@ def test_over_the_wire(tmp_path: Path) -> None:
 
     with serving(tmp_path, reply) as service:
         caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config", token="t")))
-        asked = Webhook(caller, Settings(version="v1"), SimulatedClock())
+        asked = WebhookAuthorizer(caller, Settings(version="v1"), SimulatedClock())
         assert asked.authorize(ASK).reason == "I know her"
         assert not asked.authorize(Attributes(Identity("bob"), "get", resource="pods")).allowed
         path, headers, body = service.requests[0]

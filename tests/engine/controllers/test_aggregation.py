@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import orjson
 
-from simkit.engine.controllers.aggregation import NAME, RoleAggregation
+from simkit.engine.controllers.cluster_role_aggregation import NAME, ClusterRoleAggregationController
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object
 from tests.logic.rbac.worlds import World, role, rule
@@ -27,7 +27,7 @@ class Recording:
 def sent(*objects: Object) -> list[tuple[str, str, Object]]:
     """What the controller sends for a cluster of some roles."""
     client = Recording()
-    RoleAggregation().sync(client, World(objects))
+    ClusterRoleAggregationController().sync(client, World(objects))
     return [(one.method, one.path, orjson.loads(one.body)) for one in client.sent]
 
 
@@ -42,7 +42,7 @@ def test_applies_what_differs() -> None:
     assert (method, path) == ("PATCH", "/apis/rbac.authorization.k8s.io/v1/clusterroles/a:whole%20one")
     assert body["rules"] == [PODS]
     client = Recording()
-    RoleAggregation().sync(client, World([part(PODS), role("w", aggregationRule=SELECTED)]))
+    ClusterRoleAggregationController().sync(client, World([part(PODS), role("w", aggregationRule=SELECTED)]))
     assert client.sent[0].option("fieldManager") == NAME
     assert client.sent[0].option("force") == "true"
     assert client.sent[0].header("content-type") == "application/apply-patch+yaml"

@@ -126,10 +126,10 @@ class Failing:
     def __init__(self) -> None:
         self.given: list[Sequence[Change] | None] = []
 
-    def wants(self, change: Change) -> bool:
+    def concerns(self, change: Change) -> bool:
         return change.entry.key.resource.resource == "configmaps"
 
-    def forget_failures(self) -> None:
+    def reset_backoff(self) -> None:
         """Nothing is remembered."""
 
     def sync(self, client: Client, snapshot: Snapshot, changes: Sequence[Change] | None = None) -> None:

@@ -39,7 +39,7 @@ class Tap:
     def bookmark(self) -> list[bytes]:
         return []
 
-    def on_news(self, callback: Callable[[], None]) -> None:
+    def on_change(self, callback: Callable[[], None]) -> None:
         self.callbacks.append(callback)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from ipaddress import ip_address
 from itertools import islice
 from typing import Any, Final
 
-from simkit.engine.authz.wording import harmless
+from simkit.engine.authz.forbidden import sanitized
 from simkit.engine.pipeline.audit import event_objects
 from simkit.engine.pipeline.audit.backends import NotTaken, Sink
 from simkit.engine.pipeline.audit.event_format import Event
@@ -84,7 +84,7 @@ class Audit:
                 self.metrics.count("apiserver_audit_error_total", sink.name)
                 refused = refused or sink.strict
         if refused and event["stage"] == STAGES[0]:
-            path = harmless(event["requestURI"].partition("?")[0])
+            path = sanitized(event["requestURI"].partition("?")[0])
             raise PlainError(500, f'Internal Server Error: "{path}": failed to store audit event\n')
 
     def now(self) -> str:

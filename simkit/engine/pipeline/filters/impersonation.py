@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from simkit.engine.authn.requestheader import extra_key
-from simkit.engine.authz.wording import refusal
+from simkit.engine.authz.forbidden import forbidden_error
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.attributes import Attributes
@@ -84,7 +84,7 @@ def _authorize(engine: Engine, identity: Identity, ask: _Ask) -> None:
     )
     decision = engine.authorizer.authorize(question)
     if not decision.allowed:
-        raise refusal(question, decision.reason)
+        raise forbidden_error(question, decision.reason)
 
 
 def _become(headers: Mapping[str, Sequence[str]]) -> Identity:

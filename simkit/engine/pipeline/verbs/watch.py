@@ -24,7 +24,7 @@ from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs.read import Reach
 from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
-from simkit.engine.watch.cursor import Cursor
+from simkit.engine.watch.watcher import Watcher
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, expired, not_acceptable
 from simkit.meta.message import Response
@@ -136,10 +136,10 @@ class WatchStream:
             self._first = chain(self._first or (), self._ended(start))
         self._cursor = self._opened(namespace, start)
 
-    def _opened(self, namespace: str | None, start: Revision) -> Cursor | None:
+    def _opened(self, namespace: str | None, start: Revision) -> Watcher | None:
         """The cursor in the log; None where the log does not go back so far, of which the first frame tells."""
         try:
-            return self._engine.hub.watch(
+            return self._engine.watch_cache.watch(
                 self._served.place.resource, namespace, self._chosen.name or None, after=start
             )
         except Compacted as error:
@@ -250,10 +250,10 @@ class WatchStream:
         """Whether something came within some seconds."""
         return self._first is not None or self._cursor is None or self._cursor.wait(timeout)
 
-    def on_news(self, callback: Callable[[], None]) -> None:
+    def on_change(self, callback: Callable[[], None]) -> None:
         """Be woken, in the writer's thread, when there may be something to poll."""
         if self._cursor is not None:
-            self._cursor.on_news(callback)
+            self._cursor.on_change(callback)
 
     def close(self) -> None:
         """End the stream."""

@@ -1,0 +1,57 @@
+"""Names of what plugins look at, and the refusal that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simkit.engine.seams import Operation, Review
+from simkit.meta.domain import AUTHORIZATION_GROUP, CERTIFICATES_GROUP, api_group
+from simkit.meta.errors import StatusError, forbidden
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, metadata
+
+PODS: Final = GroupResource("", "pods")
+NODES: Final = GroupResource("", "nodes")
+NAMESPACES: Final = GroupResource("", "namespaces")
+SERVICES: Final = GroupResource("", "services")
+SERVICE_ACCOUNTS: Final = GroupResource("", "serviceaccounts")
+LIMIT_RANGES: Final = GroupResource("", "limitranges")
+VOLUMES: Final = GroupResource("", "persistentvolumes")
+CLAIMS: Final = GroupResource("", "persistentvolumeclaims")
+STORAGE_CLASSES: Final = GroupResource(api_group("storage"), "storageclasses")
+PRIORITY_CLASSES: Final = GroupResource(api_group("scheduling"), "priorityclasses")
+RUNTIME_CLASSES: Final = GroupResource(api_group("node"), "runtimeclasses")
+INGRESSES: Final = GroupResource(api_group("networking"), "ingresses")
+INGRESS_CLASSES: Final = GroupResource(api_group("networking"), "ingressclasses")
+LOCAL_ACCESS_REVIEWS: Final = GroupResource(AUTHORIZATION_GROUP, "localsubjectaccessreviews")
+SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
+TRUST_BUNDLES: Final = GroupResource(CERTIFICATES_GROUP, "clustertrustbundles")
+
+Resources = frozenset[GroupResource] | None
+"""What a plugin looks at; None: everything."""
+WRITES: Final[frozenset[Operation]] = frozenset({"CREATE", "UPDATE"})
+
+
+def name_in(review: Review) -> str:
+    """The name that a refusal tells: the object's, the beginning of a generated one, or "Unknown"."""
+    if review.name:
+        return review.name
+    given = metadata(review.object or {})
+    return given.get("name") or given.get("generateName") or "Unknown"
+
+
+def admission_forbidden(review: Review, why: str, *, causes: Sequence[Mapping[str, str]] = ()) -> StatusError:
+    """The 403 of a plugin."""
+    return forbidden(review.resource, name_in(review), why, causes=causes)
+
+
+def written(review: Review) -> Object:
+    """The object that is being written."""
+    return review.object or {}
+
+
+def with_spec(obj: Object, **changes: Any) -> Object:
+    """The object with some fields of its spec set; a value of None takes the field away."""
+    merged = {**(obj.get("spec") or {}), **changes}
+    return {**obj, "spec": {name: value for name, value in merged.items() if value is not None}}

@@ -1,0 +1,69 @@
+"""Which other objects a pod mentions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from simkit.meta.objects import Object, at
+
+_CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
+_VOLUME_SECRETS: Final = (
+    ("azureFile", "secretName"),
+    ("cephfs", "secretRef", "name"),
+    ("cinder", "secretRef", "name"),
+    ("flexVolume", "secretRef", "name"),
+    ("rbd", "secretRef", "name"),
+    ("secret", "secretName"),
+    ("scaleIO", "secretRef", "name"),
+    ("iscsi", "secretRef", "name"),
+    ("storageos", "secretRef", "name"),
+    ("csi", "nodePublishSecretRef", "name"),
+)
+
+
+def _secret_names(pod: Object) -> Iterator[str]:
+    """Every secret that a pod mentions."""
+    for each in at(pod, "spec", "imagePullSecrets") or ():
+        yield each.get("name", "")
+    for field in _CONTAINERS:
+        for container in at(pod, "spec", field) or ():
+            yield from (name for _, name in env_secrets(container))
+    for volume in at(pod, "spec", "volumes") or ():
+        for path in _VOLUME_SECRETS:
+            found = at(volume, *path)
+            if found:
+                yield found
+        for source in at(volume, "projected", "sources") or ():
+            if "secret" in source:
+                yield source["secret"].get("name", "")
+
+
+def env_secrets(container: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """How a container's environment uses secrets: the words for it, and the secret."""
+    for env in container.get("env") or ():
+        reference = at(env, "valueFrom", "secretKeyRef")
+        if reference is not None:
+            yield f"envVar {env.get('name', '')}", reference.get("name", "")
+    for env in container.get("envFrom") or ():
+        if env.get("secretRef") is not None:
+            yield "envFrom", env["secretRef"].get("name", "")
+
+
+def references_secrets(pod: Object) -> bool:
+    """Whether a pod mentions any secret."""
+    return any(True for _ in _secret_names(pod))
+
+
+def references_config_maps(pod: Object) -> bool:
+    """Whether a pod mentions any config map."""
+    for field in _CONTAINERS:
+        for container in at(pod, "spec", field) or ():
+            if any(env.get("configMapRef") is not None for env in container.get("envFrom") or ()):
+                return True
+            if any(at(env, "valueFrom", "configMapKeyRef") is not None for env in container.get("env") or ()):
+                return True
+    for volume in at(pod, "spec", "volumes") or ():
+        if "configMap" in volume or any("configMap" in source for source in at(volume, "projected", "sources") or ()):
+            return True
+    return False

@@ -1,0 +1,182 @@
+"""The webhooks of a server, read once, ready for every write; follows the store without polling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.engine.seams import Store
+from simkit.engine.storage.derived import Derived
+from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
+from simkit.logic.policy.matching import Constraints
+from simkit.meta.domain import ADMISSION_GROUP
+from simkit.meta.names import GroupResource, GroupVersionResource
+from simkit.meta.objects import Object, name_of
+from simkit.schema.catalogue import Catalogue, Resource
+
+if TYPE_CHECKING:
+    from simkit.logic.policy.variables import Expression
+
+MUTATING: Final = GroupResource(ADMISSION_GROUP, "mutatingwebhookconfigurations")
+VALIDATING: Final = GroupResource(ADMISSION_GROUP, "validatingwebhookconfigurations")
+EXEMPT: Final = frozenset(
+    {
+        MUTATING,
+        VALIDATING,
+        GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies"),
+        GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings"),
+    }
+)
+"""What no webhook sees, lest one lock everybody out."""
+OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+_SECONDS: Final = 10
+
+
+class WebhookAccessor:
+    """One webhook of a configuration.
+
+    Attributes
+    ----------
+    uid
+        Tells it from all others: configuration, name, and which of that name it is.
+    ignores
+        Whether a write passes where the webhook cannot be called.
+    again
+        Whether it wants to be called once more when others changed the object after it.
+    """
+
+    def __init__(self, configuration: str, row: Object, count: int) -> None:
+        self.configuration, self.row = configuration, row
+        self.name: str = row.get("name") or ""
+        self.uid = f"{configuration}/{self.name}/{count}"
+        self.ignores = row.get("failurePolicy") == "Ignore"
+        self.again = row.get("reinvocationPolicy") == "IfNeeded"
+        self.seconds: int = row.get("timeoutSeconds") or _SECONDS
+        self.side_effects: str | None = row.get("sideEffects")
+        self.versions: Sequence[str] = row.get("admissionReviewVersions") or ()
+        self.client: Mapping[str, Any] = row.get("clientConfig") or {}
+        self._rules: Sequence[Object] = row.get("rules") or ()
+        spec = {key: row.get(key) for key in ("namespaceSelector", "objectSelector", "matchPolicy")}
+        self._constraints = Constraints({**spec, "resourceRules": self._rules})
+
+    def __repr__(self) -> str:
+        return f"<Hook {self.name} of {self.configuration}>"
+
+    @cached_property
+    def _conditions(self) -> Sequence[Expression]:
+        rows: Sequence[Object] = self.row.get("matchConditions") or ()
+        if not rows:  # the language of expressions is only loaded where there are any
+            return ()
+        from simkit.kinds.parts.policy_expressions import environment
+        from simkit.language.cel.types import BOOL
+        from simkit.logic.policy.variables import compiled
+
+        known = environment()
+        return [compiled(each.get("expression") or "", known, BOOL) for each in rows]
+
+    def may_match(
+        self, reader: ClusterReader, operation: str, resource: GroupVersionResource, subresource: str
+    ) -> bool:
+        """Whether any write of this kind could match, whatever its object."""
+        return bool(self._rules) and self._constraints.may_match(reader, operation, resource, subresource)
+
+    def match(self, attributes: AdmissionAttributes, reader: ClusterReader) -> Resource | None:
+        """The resource as which the webhook wants to see a write; None where it does not.
+
+        Raises the 404 StatusError of a missing namespace, ConditionsFailed for conditions that cannot be evaluated.
+        """
+        if not self._rules:
+            return None
+        matched = self._constraints.match(attributes, reader)
+        if matched is None or not self._conditions:
+            return matched
+        from simkit.logic.policy.matchconditions import conditions_hold
+
+        return (
+            matched
+            if conditions_hold(self._conditions, _bindings(attributes, matched, reader), fails=not self.ignores)
+            else None
+        )
+
+
+def _bindings(attributes: AdmissionAttributes, matched: Resource, reader: ClusterReader) -> Mapping[str, Any]:
+    from simkit.language.cel.lib_authorizer import AuthorizerValue, ResourceCheck
+
+    request = attributes.request(matched)
+    return {
+        "object": None if attributes.object is None else reader.convert(attributes.object, matched),
+        "oldObject": None if attributes.old is None else reader.convert(attributes.old, matched),
+        "request": {**request, "resource": request["requestResource"]},
+        "namespaceObject": None,
+        "authorizer": AuthorizerValue(attributes.identity, reader.ask),
+        "authorizer.requestResource": ResourceCheck(attributes.asks(), reader.ask),
+    }
+
+
+def webhook_accessors(configurations: Sequence[Object]) -> Iterator[WebhookAccessor]:
+    """The webhooks of all configurations, these by name."""
+    for configuration in sorted(configurations, key=name_of):
+        counts: dict[str, int] = {}
+        for row in configuration.get("webhooks") or ():
+            name = row.get("name") or ""
+            yield WebhookAccessor(name_of(configuration), row, counts.get(name, 0))
+            counts[name] = counts.get(name, 0) + 1
+
+
+_Kind = tuple[str, GroupVersionResource, str]
+
+
+class _View:
+    def __init__(self, mutating: Sequence[WebhookAccessor], validating: Sequence[WebhookAccessor]) -> None:
+        self.all = {MUTATING: mutating, VALIDATING: validating}
+        self.any = bool(mutating or validating)
+        self.catalogue: Catalogue | None = None
+        self.candidates: dict[tuple[GroupResource, _Kind], Sequence[WebhookAccessor]] = {}
+
+
+class WebhookIndex:
+    """All webhooks, and which of them a kind of write could concern."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._view = Derived(store, (MUTATING, VALIDATING), self._read)
+
+    def _read(self) -> _View:
+        return _View(*(list(webhook_accessors(self._stored(kind))) for kind in (MUTATING, VALIDATING)))
+
+    def _stored(self, kind: GroupResource) -> Sequence[Object]:
+        return [entry.object for entry in self._store.scan(kind)]
+
+    def any(self) -> bool:
+        """Whether there is any webhook."""
+        return self._view.now().any
+
+    def concerned(
+        self,
+        kind: GroupResource,
+        reader: ClusterReader,
+        operation: str,
+        resource: GroupVersionResource,
+        subresource: str,
+    ) -> Sequence[WebhookAccessor]:
+        """The webhooks, mutating or validating, that could want to see such a write."""
+        view, catalogue = self._view.now(), reader.catalogue
+        if not view.all[kind]:
+            return ()
+        if view.catalogue is not catalogue:
+            view.candidates, view.catalogue = {}, catalogue
+        key = (kind, (operation, resource, subresource))
+        found = view.candidates.get(key)
+        if found is None:
+            found = [each for each in view.all[kind] if each.may_match(reader, *key[1])]
+            view.candidates[key] = found
+        return found
+
+    def concerns(self, reader: ClusterReader, resource: GroupVersionResource, subresource: str) -> bool:
+        """Whether any webhook could want to see writes of a resource."""
+        return self.any() and any(
+            self.concerned(kind, reader, operation, resource, subresource)
+            for kind in (MUTATING, VALIDATING)
+            for operation in OPERATIONS
+        )

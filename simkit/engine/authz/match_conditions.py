@@ -1,0 +1,106 @@
+"""Match conditions: expressions over a question, all of which must be true before a service is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.meta.fielderror import FieldError, duplicate, internal_error, invalid_value, required, too_many
+
+if TYPE_CHECKING:
+    from simkit.language.cel.environment import Environment, Program
+    from simkit.schema.structural import Schema
+
+MOST: Final = 64
+_TEXT: Final = {"type": "string"}
+_TEXTS: Final = {"type": "array", "items": _TEXT}
+_RESOURCE: Final = ("namespace", "verb", "group", "version", "resource", "subresource", "name")
+_QUESTION: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "fields": {
+        "resourceAttributes": {"type": "object", "fields": dict.fromkeys(_RESOURCE, _TEXT)},
+        "nonResourceAttributes": {"type": "object", "fields": {"path": _TEXT, "verb": _TEXT}},
+        "user": _TEXT,
+        "groups": _TEXTS,
+        "extra": {"type": "object", "values": _TEXTS},
+        "uid": _TEXT,
+    },
+}
+
+
+class ConditionsError(Exception):
+    """Conditions of which none is false and some cannot be evaluated."""
+
+
+class MatchConditions:
+    """Compiled conditions."""
+
+    def __init__(self, programs: Sequence[Program]) -> None:
+        self._programs = tuple(programs)
+
+    def hold(self, spec: Mapping[str, Any]) -> bool:
+        """Whether all are true. One that is false decides, whatever the others are; raises ConditionsError."""
+        from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, EvaluationError
+
+        bindings = {"request": complete(spec)}
+        errors = []
+        for program in self._programs:
+            try:
+                if program.evaluate(bindings, budget=CALL_LIMIT).value is not True:
+                    return False
+            except (EvaluationError, BudgetExceeded) as error:
+                errors.append(f"cel evaluation error: expression '{program.source}' resulted in error: {error}")
+        if errors:
+            raise ConditionsError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+        return True
+
+
+def complete(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """The spec of a review with the texts that it leaves out, so that conditions may mention them."""
+    found = {"user": "", "groups": [], "uid": "", "extra": {}, **spec}
+    if "resourceAttributes" in spec:
+        found["resourceAttributes"] = {**dict.fromkeys(_RESOURCE, ""), **spec["resourceAttributes"]}
+    return found
+
+
+@cache
+def environment() -> Environment:
+    """The environment with the one variable ``request``; made with the first condition."""
+    from simkit.language.cel.declared import Declared
+    from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment
+    from simkit.schema.structural import Schema
+
+    return Environment({"request": Declared(Schema(_QUESTION, _unnamed), "request")}, version=OWN_EXPRESSIONS)
+
+
+def _unnamed(name: str) -> Schema:
+    """The schema of a question refers to no other."""
+    raise KeyError(name)
+
+
+def compiled(expressions: Sequence[str], path: str) -> tuple[MatchConditions | None, list[FieldError]]:
+    """The conditions of a list of expressions, or all that is wrong with them; None where there are none."""
+    from simkit.language.cel.environment import CompileError, InstantiationError, ResultTypeError
+    from simkit.language.cel.types import BOOL
+
+    if len(expressions) > MOST:
+        return None, [too_many(f"{path}.matchConditions", len(expressions), MOST)]
+    programs, errors, seen = [], list[FieldError](), set[str]()
+    for index, expression in enumerate(expressions):
+        field = f"{path}.matchConditions[{index}].expression"
+        if not expression.strip():
+            errors.append(required(field))
+        elif expression in seen:
+            errors.append(duplicate(field, expression))
+        else:
+            seen.add(expression)
+            try:
+                programs.append(environment().compile(expression, expected=BOOL))
+            except ResultTypeError as error:
+                errors.append(invalid_value(field, expression, str(error)))
+            except InstantiationError as error:
+                errors.append(internal_error(field, f"program instantiation failed: {error}"))
+            except CompileError as error:
+                errors.append(invalid_value(field, expression, f"compilation failed: {error}"))
+    return (MatchConditions(programs) if programs else None), errors

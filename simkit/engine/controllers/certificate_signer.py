@@ -1,0 +1,176 @@
+"""Signs approved certificate requests of the built-in signers."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.engine.controllers.certificate_authority import CertificateAuthority, SigningPolicy
+from simkit.engine.controllers.client_requests import expect, keys_of, replace
+from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.lister import Lister
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import SIGNING_REQUESTS
+from simkit.engine.seams import Change
+from simkit.logic.workloads.status_conditions import is_true
+from simkit.meta.clock import Clock, timestamp
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, at
+
+if TYPE_CHECKING:
+    from cryptography.x509 import CertificateSigningRequest
+
+CLIENT: Final = label("kube-apiserver-client")
+KUBELET_CLIENT: Final = label("kube-apiserver-client-kubelet")
+KUBELET_SERVING: Final = label("kubelet-serving")
+_LEGACY: Final = label("legacy-unknown")
+_LIFETIME: Final = 365 * 24 * 3600
+_SHORTEST: Final = 600
+_NODE: Final = "system:node:"
+_NODES: Final = ["system:nodes"]
+Rule = Callable[["CertificateSigningRequest", Sequence[str]], str]
+"""Why a request is not one for the signer; empty where it is."""
+
+
+class CSRSigningController(ResourceWatcher):
+    """Signs, or says in a condition why not."""
+
+    name = "certificatesigningrequest-signing-controller"
+    account = "certificate-controller"
+
+    def __init__(self, authority: CertificateAuthority, clock: Clock) -> None:
+        super().__init__(SIGNING_REQUESTS)
+        self._authority, self._clock = authority, clock
+
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
+        return [change.entry.key]
+
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(SIGNING_REQUESTS, lister.scan(SIGNING_REQUESTS))
+
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        request = lister.get(key)
+        if request is None or at(request, "status", "certificate"):
+            return
+        conditions = at(request, "status", "conditions") or ()
+        rule = _RULES.get(at(request, "spec", "signerName") or "")
+        if rule is None or not is_true(conditions, "Approved"):
+            return
+        if is_true(conditions, "Denied") or is_true(conditions, "Failed"):
+            return
+        parsed, usages = parsed_request(request), at(request, "spec", "usages") or ()
+        status = dict(request["status"])
+        problem = rule(parsed, usages)
+        if problem:
+            status["conditions"] = [*conditions, self._failure(problem)]
+        else:
+            wish = SigningPolicy(tuple(usages), _seconds(at(request, "spec", "expirationSeconds")))
+            certificate = self._authority.sign(parsed, wish)
+            status["certificate"] = base64.b64encode(certificate.encode()).decode()
+        expect(replace(client, SIGNING_REQUESTS, {**request, "status": status}, "status"), 404, 409)
+
+    def _failure(self, problem: str) -> dict[str, Any]:
+        now = timestamp(self._clock.now())
+        return {
+            "type": "Failed",
+            "status": "True",
+            "reason": "SignerValidationFailure",
+            "message": problem,
+            "lastUpdateTime": now,
+        }
+
+
+def parsed_request(request: Object) -> CertificateSigningRequest:
+    """The certificate request inside an object."""
+    from cryptography.x509 import load_pem_x509_csr
+
+    return load_pem_x509_csr(base64.b64decode(at(request, "spec", "request") or ""))
+
+
+def _seconds(asked: int | None) -> int:
+    return _LIFETIME if asked is None else max(_SHORTEST, min(asked, _LIFETIME))
+
+
+def _names(request: CertificateSigningRequest) -> dict[str, list[Any]]:
+    """The alternative names of a request, by type."""
+    from cryptography import x509
+
+    try:
+        found = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return {}
+    return {
+        "dns": found.get_values_for_type(x509.DNSName),
+        "email": found.get_values_for_type(x509.RFC822Name),
+        "ip": list(map(str, found.get_values_for_type(x509.IPAddress))),
+        "uri": found.get_values_for_type(x509.UniformResourceIdentifier),
+    }
+
+
+def common_name(request: CertificateSigningRequest) -> str:
+    """The common name of a request's subject."""
+    from cryptography.x509.oid import NameOID
+
+    return "".join(str(each.value) for each in request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[:1])
+
+
+def _organizations(request: CertificateSigningRequest) -> list[str]:
+    from cryptography.x509.oid import NameOID
+
+    return [str(each.value) for each in request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+
+
+def _client(request: CertificateSigningRequest, usages: Sequence[str]) -> str:
+    for usage in usages:
+        if usage not in ("digital signature", "key encipherment", "client auth"):
+            return f"invalid usage for client certificate: {usage}"
+    return "" if "client auth" in usages else "missing required usage for client certificate: client auth"
+
+
+def kubelet_client(request: CertificateSigningRequest, usages: Sequence[str]) -> str:
+    """Why a request is not one for the client certificate of a node; empty where it is."""
+    if _organizations(request) != _NODES:
+        return "subject organization is not system:nodes"
+    names = _names(request)
+    for kind, word in (("dns", "DNS"), ("email", "Email"), ("ip", "IP"), ("uri", "URI")):
+        if names.get(kind):
+            return f"{word} subjectAltNames are not allowed"
+    if not common_name(request).startswith(_NODE):
+        return f"subject common name does not begin with {_NODE}"
+    return _exactly(usages, "client auth")
+
+
+def _kubelet_serving(request: CertificateSigningRequest, usages: Sequence[str]) -> str:
+    if _organizations(request) != _NODES:
+        return "subject organization is not system:nodes"
+    names = _names(request)
+    if not names.get("dns") and not names.get("ip"):
+        return "DNS or IP subjectAltName is required"
+    for kind, word in (("email", "Email"), ("uri", "URI")):
+        if names.get(kind):
+            return f"{word} subjectAltNames are not allowed"
+    problem = _exactly(usages, "server auth")
+    if not problem and not common_name(request).startswith(_NODE):
+        return f"subject common name does not begin with {_NODE}"
+    return problem
+
+
+def _exactly(usages: Sequence[str], purpose: str) -> str:
+    wanted = {purpose, "digital signature", "key encipherment"}
+    if set(usages) in (wanted, wanted - {"key encipherment"}):
+        return ""
+    return f"usages did not match [{' '.join(sorted(wanted))}]"
+
+
+def _anything(request: CertificateSigningRequest, usages: Sequence[str]) -> str:
+    return ""
+
+
+_RULES: Final[dict[str, Rule]] = {
+    CLIENT: _client,
+    KUBELET_CLIENT: kubelet_client,
+    KUBELET_SERVING: _kubelet_serving,
+    _LEGACY: _anything,
+}

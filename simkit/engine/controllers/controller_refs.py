@@ -1,0 +1,110 @@
+"""Which objects belong to a controller: it takes in what matches its selector and nobody has, and lets go the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simkit.engine.controllers.client_requests import expect, merge
+from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.dependency_graph import owners_of
+from simkit.engine.controllers.lister import Lister, controller_of, is_terminating, uid_of
+from simkit.engine.seams import Change
+from simkit.meta.labels import LabelSelector, of_object
+from simkit.meta.names import GroupResource, Key
+from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namespace_of
+
+
+def _any(_: Object) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRules:
+    """What an owner takes in."""
+
+    selector: LabelSelector
+    member: Callable[[Object], bool] = _any
+    """What else an object must be besides selected."""
+    looks_at: Callable[[Object], bool] = _any
+    """Others are neither taken in nor let go."""
+    finalizer: str = ""
+    """What those that are taken in get, and those that are let go lose."""
+
+    def takes(self, obj: Object) -> bool:
+        """Whether an object is to be the owner's."""
+        return self.selector.matches(labels_of(obj)) and self.member(obj)
+
+
+def claim(
+    client: Client,
+    lister: Lister,
+    resource: GroupResource,
+    owner: Object,
+    reference: Mapping[str, Any],
+    wanted: ClaimRules,
+) -> Sequence[Object] | None:
+    """The objects that an owner has. None: somebody was taken in or let go just now, and is to be seen first."""
+    namespace, changed = namespace_of(owner), False
+    held: list[Object] = []
+    for obj in filter(wanted.looks_at, lister.controlled(resource, namespace, uid_of(owner))):
+        if wanted.takes(obj):
+            held.append(obj)
+        elif not is_terminating(owner):
+            left = [dict(each) for each in metadata(obj)["ownerReferences"] if each.get("uid") != uid_of(owner)]
+            _set_owners(client, resource, obj, left, [each for each in _finalizers(obj) if each != wanted.finalizer])
+            changed = True
+    if not is_terminating(owner) and wanted.selector:
+        for obj in filter(wanted.looks_at, lister.controlled(resource, namespace, "")):
+            if wanted.takes(obj) and not is_terminating(obj):
+                owners = [*owners_of(obj), dict(reference)]
+                added = [wanted.finalizer] if wanted.finalizer else []
+                _set_owners(client, resource, obj, owners, list(dict.fromkeys([*_finalizers(obj), *added])))
+                changed = True
+    return None if changed else held
+
+
+def _finalizers(obj: Object) -> Sequence[str]:
+    return metadata(obj).get("finalizers") or ()
+
+
+def _set_owners(
+    client: Client, resource: GroupResource, obj: Object, owners: Sequence[Mapping[str, Any]], finalizers: Sequence[str]
+) -> None:
+    meta = {"uid": uid_of(obj), "resourceVersion": metadata(obj)["resourceVersion"], "ownerReferences": owners or None}
+    if finalizers != _finalizers(obj):
+        meta["finalizers"] = finalizers or None
+    expect(merge(client, resource, obj, {"metadata": meta}), 404, 409)
+
+
+def owners_concerned(
+    change: Change,
+    lister: Lister,
+    owners: GroupResource,
+    kind: str,
+    claimed: GroupResource,
+    selector: Callable[[Object], LabelSelector],
+) -> list[Key]:
+    """The owners to look at because of a change: of their own, of what they have or had, of what they may take in."""
+    key, obj = change.entry.key, change.entry.object
+    if key.resource == owners:
+        return [key]
+    names = set(owner_names(obj, kind))
+    if change.previous is not None:
+        names.update(owner_names(change.previous.object, kind))
+    if not names and key.resource == claimed and controller_of(obj) is None:
+        candidates = lister.scan(owners, key.namespace)
+        names.update(name_of(each) for each in candidates if selector(each).matches(labels_of(obj)))
+    return [Key(owners, key.namespace, name) for name in names]
+
+
+def selector_of(owner: Object) -> LabelSelector:
+    """``spec.selector``."""
+    return of_object(at(owner, "spec", "selector"))
+
+
+def owner_names(obj: Object, kind: str) -> list[str]:
+    """The name of an object's controller if it is of a kind."""
+    owner = controller_of(obj)
+    return [owner["name"]] if owner is not None and owner.get("kind") == kind else []

@@ -1,0 +1,103 @@
+"""Tells users what controllers do, as EventRecorder of the objects concerned."""
+
+from __future__ import annotations
+
+import logging
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.engine.controllers.client_requests import create, path_of
+from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.resources import EVENTS
+from simkit.meta.clock import Clock, timestamp
+from simkit.meta.message import Request
+from simkit.meta.objects import Object, metadata, name_of, namespace_of
+
+_LOG: Final = logging.getLogger("simkit.controllers")
+_REMEMBERED: Final = 4096
+"""How many kinds of news are known again."""
+_TRIES: Final = 1000
+"""How many events of an object may have one moment in their names."""
+_NANOS: Final = 1_000_000_000
+
+_News = tuple[str, str, str, str]
+"""The object's uid, type, reason and message: what makes two events the same news."""
+
+
+@dataclass(slots=True)
+class _Told:
+    """An event that was written."""
+
+    name: str
+    count: int
+
+
+class EventRecorder:
+    """One controller's voice. The same news about the same object again raises the count of its event.
+
+    Notes
+    -----
+    What was told is remembered here only: a fork tells as if for the first time. The real server's limits on how
+    often one controller may speak of one object are left out.
+    """
+
+    def __init__(self, clock: Clock, component: str) -> None:
+        self._clock, self._component = clock, component
+        self._told: OrderedDict[_News, _Told] = OrderedDict()
+
+    def event(self, client: Client, about: Object, reason: str, message: str, *, warning: bool = False) -> None:
+        """Write an event about an object. That it cannot be written, as in a namespace that goes, harms nothing."""
+        kind = "Warning" if warning else "Normal"
+        news = (metadata(about).get("uid") or "", kind, reason, message)
+        known = self._told.get(news)
+        namespace = namespace_of(about) or "default"
+        if known is not None and self._again(client, namespace, known):
+            self._told.move_to_end(news)
+            return
+        told = self._first(client, namespace, about, news)
+        if told is not None:
+            self._told[news] = told
+            if len(self._told) > _REMEMBERED:
+                self._told.popitem(last=False)
+
+    def _again(self, client: Client, namespace: str, known: _Told) -> bool:
+        known.count += 1
+        change = {"count": known.count, "lastTimestamp": timestamp(self._clock.now())}
+        path = path_of(EVENTS, namespace, known.name)
+        content_type = "application/strategic-merge-patch+json"
+        return client.perform(Request.of("PATCH", path, change, content_type=content_type)).succeeded
+
+    def _first(self, client: Client, namespace: str, about: Object, news: _News) -> _Told | None:
+        moment = int(self._clock.now() * _NANOS)
+        for later in range(_TRIES):
+            name = f"{name_of(about)}.{moment + later:x}"
+            response = create(client, EVENTS, namespace, self._event(about, news, namespace, name))
+            if response.succeeded:
+                return _Told(name, 1)
+            if response.status != 409:
+                _LOG.debug("event %s in %s: %s", name, namespace, response.body)
+                return None
+        return None
+
+    def _event(self, about: Object, news: _News, namespace: str, name: str) -> dict[str, Any]:
+        _, kind, reason, message = news
+        now = timestamp(self._clock.now())
+        regarding = {"kind": about.get("kind"), "namespace": namespace_of(about), "name": name_of(about)}
+        meta = metadata(about)
+        regarding |= {"uid": meta.get("uid"), "apiVersion": about.get("apiVersion")}
+        regarding["resourceVersion"] = meta.get("resourceVersion")
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": {key: value for key, value in regarding.items() if value},
+            "reason": reason,
+            "message": message,
+            "source": {"component": self._component},
+            "reportingComponent": self._component,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "type": kind,
+        }

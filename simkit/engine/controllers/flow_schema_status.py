@@ -1,0 +1,92 @@
+"""Writes into the status of flow schemas whether the priority level that they name is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+from urllib.parse import quote
+
+from simkit.engine.seams import Change
+from simkit.meta.clock import Clock, timestamp
+from simkit.meta.domain import api_group
+from simkit.meta.message import Request
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at, name_of
+from simkit.schema.catalogue import Catalogue, Resource
+from simkit.snapshot.protocol import Snapshot
+
+_GROUP: Final = api_group("flowcontrol.apiserver")
+_SCHEMAS: Final = GroupResource(_GROUP, "flowschemas")
+_LEVELS: Final = GroupResource(_GROUP, "prioritylevelconfigurations")
+_MANAGER: Final = "api-priority-and-fairness-config-consumer-v1"
+
+
+class FlowSchemaStatusController:
+    """Keeps the condition Dangling of every FlowSchema. It belongs to the server, and is at it before anybody asks.
+
+    Parameters
+    ----------
+    perform
+        Sends a request as the server itself.
+    """
+
+    def __init__(
+        self,
+        catalogue: Callable[[], Catalogue],
+        snapshot: Callable[[], Snapshot],
+        perform: Callable[[Request], object],
+        clock: Clock,
+    ) -> None:
+        self._catalogue, self._snapshot, self._perform, self._clock = catalogue, snapshot, perform, clock
+        self._news = False
+
+    def follow(self, changes: Sequence[Change]) -> None:
+        """Hear what was written: flow schemas, and the priority levels that they may name."""
+        if any(change.entry.key.resource in (_SCHEMAS, _LEVELS) for change in changes):
+            self._news = True
+
+    def settle(self) -> None:
+        """Write the conditions that are not as they should be, if anything was written."""
+        served = self._catalogue().preferred(_SCHEMAS) if self._news else None
+        self._news = False
+        if served is None:
+            return
+        snapshot = self._snapshot()
+        for schema in list(snapshot.scan(_SCHEMAS)):
+            condition = self._condition(schema, snapshot)
+            if condition is not None:
+                self._perform(_report(served, schema, condition))
+
+    def _condition(self, schema: Object, snapshot: Snapshot) -> Object | None:
+        """The condition that a schema should have, None where it has it."""
+        status, reason, message = self._found(schema, snapshot)
+        now: Object = next(
+            (each for each in at(schema, "status", "conditions") or () if each["type"] == "Dangling"), {}
+        )
+        if (now.get("status"), now.get("reason"), now.get("message")) == (status, reason, message):
+            return None
+        since = now.get("lastTransitionTime") if now.get("status") == status else None
+        changed = since or timestamp(self._clock.now())
+        texts = {"status": status, "lastTransitionTime": changed, "reason": reason, "message": message}
+        return {"type": "Dangling", **texts}
+
+    @staticmethod
+    def _found(schema: Object, snapshot: Snapshot) -> tuple[str, str, str]:
+        """Status, reason and message of the condition."""
+        level = at(schema, "spec", "priorityLevelConfiguration", "name") or ""
+        named = f'This FlowSchema references the PriorityLevelConfiguration object named "{level}"'
+        if snapshot.get(_LEVELS, level) is not None:
+            return "False", "Found", f"{named} and it exists"
+        return "True", "NotFound", f"{named} but there is no such object"
+
+
+def _report(served: Resource, schema: Object, condition: Object) -> Request:
+    body = {
+        "apiVersion": served.api_version,
+        "kind": "FlowSchema",
+        "metadata": {"name": name_of(schema)},
+        "status": {"conditions": [condition]},
+    }
+    path = f"{served.path}/{_SCHEMAS.resource}/{quote(name_of(schema))}/status"
+    target = f"{path}?fieldManager={_MANAGER}&force=true"
+    return Request.of("PATCH", target, body, content_type="application/apply-patch+yaml")

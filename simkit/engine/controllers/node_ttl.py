@@ -1,0 +1,45 @@
+"""Notes on nodes for how long their kubelets may keep what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from simkit.engine.controllers.client_requests import expect, keys_of, merge
+from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.lister import Lister
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import NODES
+from simkit.engine.seams import Change
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import annotations_of
+
+_TIME: Final = label("ttl", "node.alpha")
+_STEPS: Final = ((100, 0), (500, 15), (1000, 30), (2000, 60))
+_LONGEST: Final = 300
+"""Up to how many nodes for how many seconds, and for how many beyond."""
+
+
+class TTLController(ResourceWatcher):
+    """The more nodes there are, the longer."""
+
+    name = account = "ttl-controller"
+
+    def __init__(self) -> None:
+        super().__init__(NODES)
+
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
+        return self.all_keys(lister) if change.type != "MODIFIED" else [change.entry.key]
+
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(NODES, lister.scan(NODES))
+
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        node = lister.get(key)
+        if node is None:
+            return
+        count = len(lister.scan(NODES))
+        seconds = str(next((seconds for most, seconds in _STEPS if count <= most), _LONGEST))
+        if annotations_of(node).get(_TIME) != seconds:
+            expect(merge(client, NODES, node, {"metadata": {"annotations": {_TIME: seconds}}}), 404, 409)

@@ -1,0 +1,90 @@
+"""Secrets of the service account token type hold a token, as long as their account is there."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from simkit.engine.authn.claims import legacy_claims
+from simkit.engine.controllers.client_requests import expect, keys_of, remove, replace
+from simkit.engine.controllers.controller_manager import Client
+from simkit.engine.controllers.lister import Lister, uid_of
+from simkit.engine.controllers.resource_watcher import ResourceWatcher
+from simkit.engine.controllers.resources import SECRETS, SERVICE_ACCOUNTS
+from simkit.engine.seams import Change
+from simkit.meta.domain import label
+from simkit.meta.names import Key
+from simkit.meta.objects import Object, annotations_of, name_of, namespace_of, with_metadata
+
+TOKEN_TYPE: Final = label("service-account-token")
+ACCOUNT: Final = label("service-account.name")
+_UID: Final = label("service-account.uid")
+
+
+class TokensController(ResourceWatcher):
+    """Fills such secrets, and removes those whose account is gone or another one."""
+
+    name = "serviceaccount-token-controller"
+    account = "system:kube-controller-manager"
+
+    def __init__(self, issue: Callable[[Mapping[str, Any]], str], bundle: Callable[[], str]) -> None:
+        super().__init__(SERVICE_ACCOUNTS, SECRETS)
+        self._issue, self._bundle = issue, bundle
+
+    def concerns(self, change: Change) -> bool:
+        resource = change.entry.key.resource
+        return resource == SERVICE_ACCOUNTS or (resource == SECRETS and _is_token(change.entry.object))
+
+    def keys_affected(self, change: Change, lister: Lister) -> Iterable[Key]:
+        key = change.entry.key
+        if key.resource == SECRETS:
+            return [key]
+        own = [each for each in lister.scan(SECRETS, key.namespace) if annotations_of(each).get(ACCOUNT) == key.name]
+        return keys_of(SECRETS, own)
+
+    def all_keys(self, lister: Lister) -> Iterable[Key]:
+        return keys_of(SECRETS, lister.scan(SECRETS))
+
+    def reconcile(self, client: Client, lister: Lister, key: Key) -> None:
+        secret = lister.get(key)
+        if secret is None:
+            self._forget(client, lister, key)
+            return
+        if not _is_token(secret):
+            return
+        name = annotations_of(secret).get(ACCOUNT, "")
+        account = lister.get(Key(SERVICE_ACCOUNTS, key.namespace, name)) if name else None
+        if account is None or annotations_of(secret).get(_UID, uid_of(account)) != uid_of(account):
+            remove(client, SECRETS, secret)
+            return
+        filled = self._filled(secret, account)
+        if filled is not None:
+            expect(replace(client, SECRETS, filled), 404, 409)
+
+    def _forget(self, client: Client, lister: Lister, key: Key) -> None:
+        """Accounts do not name a token that is gone."""
+        for account in lister.scan(SERVICE_ACCOUNTS, key.namespace):
+            named = account.get("secrets") or ()
+            left = [each for each in named if each.get("name") != key.name]
+            if len(left) < len(named):
+                expect(replace(client, SERVICE_ACCOUNTS, {**account, "secrets": left}), 404, 409)
+
+    def _filled(self, secret: Object, account: Object) -> Object | None:
+        """The secret with all that it should hold, None where it holds it already."""
+        data = dict(secret.get("data") or {})
+        wanted = {"ca.crt": _encoded(self._bundle()), "namespace": _encoded(namespace_of(secret))}
+        if not data.get("token"):
+            wanted["token"] = _encoded(self._issue(legacy_claims(account, name_of(secret))))
+        notes = {**annotations_of(secret), _UID: uid_of(account)}
+        if all(data.get(name) == value for name, value in wanted.items()) and notes == annotations_of(secret):
+            return None
+        return {**with_metadata(secret, annotations=notes), "data": {**data, **wanted}}
+
+
+def _is_token(secret: Object) -> bool:
+    return secret.get("type") == TOKEN_TYPE
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

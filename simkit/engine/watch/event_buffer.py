@@ -1,0 +1,68 @@
+"""The recent changes of one resource, in order, for as many readers as there are."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Final
+
+from simkit.engine.seams import Change, Compacted
+from simkit.meta.names import Revision
+
+SLACK: Final = 256
+"""Forgotten changes are let go when there are this many of them, and at least as many as are left."""
+
+
+class _Stretch:
+    """Changes and, beside them, their revisions to search in. It only grows: readers keep the one they have."""
+
+    __slots__ = ("changes", "revisions")
+
+    def __init__(self, revisions: list[Revision], changes: list[Change]) -> None:
+        self.revisions, self.changes = revisions, changes
+
+
+class EventBuffer:
+    """Changes of one resource. One thread at a time appends and drops; readers take no lock.
+
+    ``dropped`` is the revision of the latest change that is no longer here.
+    """
+
+    __slots__ = ("_stretch", "dropped")
+
+    def __init__(self, dropped: Revision) -> None:
+        self.dropped = dropped
+        self._stretch = _Stretch([], [])
+
+    def __len__(self) -> int:
+        return len(self._stretch.revisions)
+
+    @property
+    def latest(self) -> Revision:
+        """The revision of the last change there was."""
+        revisions = self._stretch.revisions
+        return revisions[-1] if revisions else self.dropped
+
+    def append(self, change: Change) -> None:
+        """Take in a change that is younger than all others."""
+        # The revision comes last: a reader takes only changes whose revision it has seen.
+        self._stretch.changes.append(change)
+        self._stretch.revisions.append(change.revision)
+
+    def drop(self, through: Revision, *, at_once: bool = False) -> None:
+        """Let go of the changes up to a revision, as soon as it is worth the copying unless it has to be at once."""
+        stretch = self._stretch
+        count = bisect_right(stretch.revisions, through)
+        left = len(stretch.revisions) - count
+        if count and (at_once or not left or count >= max(SLACK, left)):
+            # First say it: a reader looks at the changes, then whether some that it should have seen were dropped.
+            self.dropped = stretch.revisions[count - 1]
+            self._stretch = _Stretch(stretch.revisions[count:], stretch.changes[count:])
+
+    def between(self, after: Revision, through: Revision) -> list[Change]:
+        """The changes after one revision up to another. Raises Compacted where some of them were dropped."""
+        stretch = self._stretch
+        first = bisect_right(stretch.revisions, after)
+        found = stretch.changes[first : bisect_right(stretch.revisions, through, first)]
+        if after < self.dropped:
+            raise Compacted(after, self.dropped)
+        return found

@@ -1,0 +1,66 @@
+"""Who is to be woken by a change of a resource: each once, however many cursors it reads."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from simkit.meta.names import GroupResource
+
+OnChange = Callable[[], None]
+"""Called in the writer's thread when there may be something to read. It must return at once and must not write."""
+
+
+class Notifier:
+    """One callback. It is armed when a reader looks and fires once, so that a batch of writes wakes it once."""
+
+    __slots__ = ("armed", "cursors", "news")
+
+    def __init__(self, news: OnChange) -> None:
+        self.news, self.armed = news, True
+        self.cursors: Counter[GroupResource] = Counter()
+
+    def notify(self) -> None:
+        """Call back, unless that was done since a reader last looked."""
+        if self.armed:
+            self.armed = False
+            self.news()
+
+
+class Notifiers:
+    """The wakers of a hub, by the resources that their cursors read."""
+
+    def __init__(self) -> None:
+        self._wakers: dict[OnChange, Notifier] = {}
+        self._by_resource: dict[GroupResource, tuple[Notifier, ...]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, resource: GroupResource, news: OnChange) -> Notifier:
+        """The waker of a callback (equal callbacks share one), from now on also for this resource."""
+        with self._lock:
+            waker = self._wakers.setdefault(news, Notifier(news))
+            waker.cursors[resource] += 1
+            if waker.cursors[resource] == 1:
+                self._by_resource[resource] = (*self._by_resource.get(resource, ()), waker)
+        return waker
+
+    def remove(self, resource: GroupResource, waker: Notifier) -> None:
+        """One cursor less that the waker has on a resource."""
+        with self._lock:
+            waker.cursors[resource] -= 1
+            if waker.cursors[resource]:
+                return
+            del waker.cursors[resource]
+            left = tuple(other for other in self._by_resource[resource] if other is not waker)
+            self._by_resource[resource] = left
+            if not left:
+                del self._by_resource[resource]
+            if not waker.cursors:
+                del self._wakers[waker.news]
+
+    def notify(self, resources: Iterable[GroupResource]) -> None:
+        """Fire every waker that has a cursor on one of the resources."""
+        for resource in resources:
+            for waker in self._by_resource.get(resource, ()):
+                waker.notify()

@@ -1,0 +1,107 @@
+"""One hub for each store: it keeps the recent changes by resource and wakes whoever waits for them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Final
+
+from simkit.engine.seams import Change, Compacted, Store
+from simkit.engine.watch.event_buffer import EventBuffer
+from simkit.engine.watch.notifier import Notifiers
+from simkit.engine.watch.watcher import Watcher
+from simkit.meta.names import GroupResource, Revision
+
+SWEEP: Final = 1024
+"""After so many changes every ring lets go of what the store has forgotten."""
+
+
+class WatchCache:
+    """The source of watches over a store. Nothing is queued for a watcher: each has a place in a shared ring.
+
+    Notes
+    -----
+    A change costs the same whatever the number of watchers: it is appended to the ring of its resource, and each
+    waker (one for each event loop, one for each thread that waits) with a watcher of that resource is called at most
+    once until one of its watchers reads again. A read costs O(log changes + changes since the last one).
+
+    Examples
+    --------
+    >>> from simkit.engine.storage.memory import MemoryStore
+    >>> from simkit.meta.clock import SimulatedClock
+    >>> from simkit.meta.names import Key
+    >>> store, pods = MemoryStore(SimulatedClock()), GroupResource("", "pods")
+    >>> cursor = WatchCache(store).watch(pods, namespace="default", after=store.revision)
+    >>> _ = store.put(Key(pods, "default", "a"), {}, expect=None)
+    >>> [change.type for change in cursor.poll()]
+    ['ADDED']
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._rings: dict[GroupResource, EventBuffer] = {}
+        self._wakers = Notifiers()
+        self._since_sweep = 0
+        self._lock = threading.Lock()  # a writer in the store takes it to tell us; the store is only read under it
+        self._stop = store.listen(self._hear)
+        with self._lock:
+            self._start = self.revision = store.oldest
+            self._take(list(store.changes(after=self._start)))
+
+    def __repr__(self) -> str:
+        return f"<Hub of {len(self._rings)} resources at {self.revision}>"
+
+    @property
+    def oldest(self) -> Revision:
+        """The oldest revision from which a watch can start."""
+        return max(self._start, self._store.oldest)
+
+    def watch(
+        self, resource: GroupResource, namespace: str | None = None, name: str | None = None, *, after: Revision
+    ) -> Watcher:
+        """A cursor over the changes of a resource after a revision, in one namespace or of one name if given.
+
+        Raises Compacted where the changes after the revision are not all known any more. A revision that has not
+        come yet is waited for.
+        """
+        if after < (oldest := self.oldest):
+            raise Compacted(after, oldest)
+        return Watcher(self, self._wakers, resource, namespace, name, after)
+
+    def buffer(self, resource: GroupResource) -> EventBuffer:
+        """The recent changes of a resource."""
+        ring = self._rings.get(resource)
+        return ring if ring is not None else self._rings.setdefault(resource, EventBuffer(self._start))
+
+    def close(self) -> None:
+        """Hear no more of the store; the cursors keep what there is."""
+        self._stop()
+
+    def _hear(self, changes: Sequence[Change]) -> None:
+        """Take in what the store tells: changes, or an empty batch after a compaction that somebody asked for."""
+        with self._lock:
+            heard = self._take(changes)
+            if not changes:
+                self._drop(at_once=True)
+        self._wakers.notify(heard)
+
+    def _take(self, changes: Sequence[Change]) -> set[GroupResource]:
+        """Put changes into their rings; gives the resources that have news."""
+        fresh = [change for change in changes if change.revision > self.revision]
+        for change in fresh:
+            self.buffer(change.entry.key.resource).append(change)
+        if fresh:
+            self.revision = fresh[-1].revision
+            self._sweep(len(fresh))
+        return {change.entry.key.resource for change in fresh}
+
+    def _sweep(self, count: int) -> None:
+        self._since_sweep += count
+        if self._since_sweep >= SWEEP:
+            self._drop()
+
+    def _drop(self, *, at_once: bool = False) -> None:
+        self._since_sweep = 0
+        oldest = self._store.oldest
+        for ring in list(self._rings.values()):
+            ring.drop(oldest, at_once=at_once)

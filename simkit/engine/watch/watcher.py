@@ -1,0 +1,156 @@
+"""A watcher's place in the history of one resource."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Protocol, Self
+
+from simkit.engine.seams import Change, Compacted
+from simkit.engine.watch.event_buffer import EventBuffer
+from simkit.engine.watch.notifier import Notifier, Notifiers, OnChange
+from simkit.meta.names import GroupResource, Revision
+
+
+class WatchSource(Protocol):
+    """What a cursor reads from: a hub."""
+
+    @property
+    def revision(self) -> Revision: ...
+
+    def buffer(self, resource: GroupResource) -> EventBuffer: ...
+
+
+class Watcher:
+    """The changes of a resource after a place that moves on as they are read. It belongs to one reader.
+
+    ``revision`` is the place: everything up to it has been read or does not concern this cursor, so that it can be
+    given out as a bookmark. A cursor is overtaken when changes that it has not read are let go: from then on it
+    raises Compacted. Turning the clock alone does not do that: as with a real connection, what has happened since
+    the watch began is delivered, unless the reader falls behind by more than the ring holds.
+    """
+
+    def __init__(
+        self,
+        source: WatchSource,
+        wakers: Notifiers,
+        resource: GroupResource,
+        namespace: str | None,
+        name: str | None,
+        after: Revision,
+    ) -> None:
+        self.resource, self.namespace, self.name = resource, namespace, name
+        self.revision = after
+        self.closed = False
+        self._source, self._wakers, self._ring = source, wakers, source.buffer(resource)
+        self._mine: list[Notifier] = []
+        self._event: threading.Event | None = None
+
+    def __repr__(self) -> str:
+        return f"<Cursor on {self.resource} at {self.revision}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def pending(self) -> bool:
+        """Whether the resource changed after this place; a change of another namespace or name counts too."""
+        return self._ring.latest > self.revision and not self.closed
+
+    def poll(self, limit: int | None = None) -> list[Change]:
+        """The next changes, oldest first, at most ``limit``; an empty list when there are none. Never blocks.
+
+        Raises Compacted when the cursor has been overtaken. Gives nothing after ``close``. Whoever is woken must
+        poll until nothing is ``pending``: what a limit left over does not wake again.
+        """
+        if self.closed:
+            return []
+        for waker in self._mine:
+            waker.armed = True  # before looking: what comes in between wakes again
+        # The store's revision is read first: all changes up to it are in the ring by then.
+        through = self._source.revision
+        found = self._matching(through)
+        if limit is not None and len(found) > limit:
+            found = found[:limit]
+            through = found[-1].revision if found else self.revision
+        self.revision = max(self.revision, through)
+        return found
+
+    def _matching(self, through: Revision) -> list[Change]:
+        changes = self._ring.between(self.revision, through)
+        if self.namespace is None and self.name is None:
+            return changes
+        return [change for change in changes if self._concerns(change)]
+
+    def _concerns(self, change: Change) -> bool:
+        key = change.entry.key
+        return self.namespace in (None, key.namespace) and self.name in (None, key.name)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Block until there is something to poll (or to raise), at most so many seconds; whether there is.
+
+        For readers with a thread of their own: an event loop uses ``on_change``.
+        """
+        if self._event is None:
+            self._event = threading.Event()
+            self.on_change(self._event.set)
+        end = None if timeout is None else time.monotonic() + timeout
+        while not self.closed:
+            self._event.clear()
+            for waker in self._mine:
+                waker.armed = True
+            if self._ready():
+                return True
+            left = None if end is None else end - time.monotonic()
+            if left is not None and left <= 0:
+                return False
+            self._event.wait(left)
+        return False
+
+    def _ready(self) -> bool:
+        """Whether a poll would give or raise something; moves on over changes that do not concern this cursor."""
+        through = self._source.revision
+        try:
+            found = self._matching(through)
+        except Compacted:
+            return True
+        if found:
+            return True
+        self.revision = max(self.revision, through)
+        return False
+
+    def on_change(self, callback: OnChange) -> Callable[[], None]:
+        """Have a callback called, in the writer's thread, when there may be something to poll; returns how to stop.
+
+        Cursors with equal callbacks share one waker: after a batch of writes it is called once, and not again before
+        one of them has been polled. So an event loop registers the same callback for all of its cursors and, when
+        it is called, polls those that are ``pending``.
+        """
+        waker = self._wakers.add(self.resource, callback)
+        self._mine.append(waker)
+
+        def stop() -> None:
+            if waker in self._mine:
+                self._mine.remove(waker)
+                self._leave(waker)
+
+        if self.pending:
+            waker.notify()
+        return stop
+
+    def close(self) -> None:
+        """Read no more. A thread that waits on the cursor returns."""
+        self.closed = True
+        mine, self._mine = self._mine, []
+        for waker in mine:
+            self._leave(waker)
+        if self._event is not None:
+            self._event.set()
+
+    def _leave(self, waker: Notifier) -> None:
+        self._wakers.remove(self.resource, waker)
+        waker.armed = True  # it may have fired for this cursor alone, and the others must not wait for its poll
