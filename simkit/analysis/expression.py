@@ -23,7 +23,7 @@ from simkit.language.cel.types import DYN, Type, parsed
 from simkit.language.cel.values import kind_of
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.schema.custom.rows import row_of
+from simkit.schema.custom.structural import row_of
 from simkit.schema.definitions import Definitions, definitions
 from simkit.schema.releases import release_name
 from simkit.schema.structural import Schema

@@ -12,9 +12,9 @@ from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
 from simkit.analysis.policyworld import OPERATIONS, POLICIES, Chosen, SnapshotReader, attempts, chosen
 from simkit.analysis.rbac.tables import table
 from simkit.kinds.apiextensions.definition import Definition
-from simkit.kinds.apiextensions.rule_faults import Costs
-from simkit.kinds.apiextensions.schema_faults import Strictness, Visit, level_faults
-from simkit.kinds.parts.policy_expressions import match_condition
+from simkit.kinds.apiextensions.validation.expressions import Costs
+from simkit.kinds.apiextensions.validation.schema import Strictness, Visit, validate_level
+from simkit.kinds.parts.admission.expressions import match_condition
 from simkit.language.cel.errors import CompileError
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.logic.policy.decide import BoundPolicy
@@ -143,7 +143,7 @@ def _definitions(snapshot: Snapshot) -> Iterator[Row]:
             record = _Record(each=False)
             path = f"spec.versions[{index}].schema.openAPIV3Schema"
             visit = Visit(Strictness(), record, root=True, node=version.schema)
-            level_faults(version.properties, path, visit)
+            validate_level(version.properties, path, visit)
             for place, cost in record.found.items():
                 most = cost if cost < _BOUNDLESS else None
                 source = _source(obj, place)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.history import every_resource, life
+from simkit.schema.lifecycle import every_resource, life
 from simkit.schema.releases import minor_of
 
 

@@ -15,7 +15,7 @@ from simkit.logic.lifecycle.document import Group, Version
 from simkit.logic.lifecycle.stability import age_order
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import at
-from simkit.schema.history import life
+from simkit.schema.lifecycle import life
 from simkit.snapshot.protocol import Snapshot
 
 LANE_COLUMNS: Final = ("lane", "api_version", "kind", "phase", "first", "until", "start", "end", "objects", "callers")
@@ -121,7 +121,7 @@ def _objects(snapshot: Snapshot) -> dict[tuple[str, str], set[Any]]:
 
 def _callers(requests: Log) -> dict[tuple[str, str], set[Any]]:
     """Users with their programs by version and kind."""
-    from simkit.schema.history import spans
+    from simkit.schema.lifecycle import spans
 
     kinds = {(span.api_version, span.plural): span.kind for span in spans()}
     found: dict[tuple[str, str], set[Any]] = {}

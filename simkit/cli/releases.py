@@ -61,12 +61,12 @@ def _answer(args: argparse.Namespace) -> tuple[tuple[str, ...], list[dict[str, A
 
 
 def _all() -> Iterator[dict[str, Any]]:
-    from simkit.schema import history
+    from simkit.schema import lifecycle
     from simkit.schema.releases import RELEASES, release
 
     for name in RELEASES:
-        served = [each for each in history.resources(name) if each.enabled_by_default]
-        lives = (history.life(each.api_version, each.kind) for each in served)
+        served = [each for each in lifecycle.resources(name) if each.enabled_by_default]
+        lives = (lifecycle.life(each.api_version, each.kind) for each in served)
         yield {
             "release": name,
             "released": f"{release(name).released}",
@@ -78,7 +78,7 @@ def _all() -> Iterator[dict[str, Any]]:
 
 def _served(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from simkit.schema.catalogue import Catalogue
-    from simkit.schema.history import default, life
+    from simkit.schema.lifecycle import default, life
 
     for each in Catalogue.for_release(args.release, everything=args.all).resources():
         if args.group and each.group not in args.group:

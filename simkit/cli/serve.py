@@ -132,11 +132,11 @@ def _add_behaviour(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until told to stop; gives back the exit code."""
-    from simkit.meta.collector import resting_collector, seldom_collecting
+    from simkit.meta.garbage_collection import collect_seldom, collection_paused
 
-    with resting_collector():  # nothing of what a start makes is garbage, the modules included
+    with collection_paused():  # nothing of what a start makes is garbage, the modules included
         server, made = _made(args)
-        seldom_collecting()
+        collect_seldom()
     try:
         server.run(lambda: _announce(server, kubeconfig=args.kubeconfig_out))
     finally:

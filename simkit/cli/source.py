@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.meta.domain import DEFAULT_NAMESPACE
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.dump import Dump
@@ -135,4 +135,4 @@ def cluster_of(dump: Dump) -> Cluster:
 
 def demo_path() -> Path:
     """Where the cluster is that comes with simkit."""
-    return data.path(DEMO)
+    return datasets.path(DEMO)

@@ -25,7 +25,7 @@ from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, name_of, namespace_of
-from simkit.schema import priorities
+from simkit.schema import group_priorities
 from simkit.schema.catalogue import Resource
 from simkit.snapshot.protocol import Snapshot
 
@@ -53,7 +53,7 @@ def fill(engine: Engine, snapshot: Callable[[], Snapshot]) -> None:
         _send(engine, "POST", f"/apis/{api_group('scheduling')}/v1/priorityclasses", priority)
     for version in sorted({each.group_version for each in engine.catalogue.resources()}):
         if version.group != REGISTRATION_GROUP:
-            registration = registered(version, priorities.priority(version), "onstart")
+            registration = registered(version, group_priorities.priority(version), "onstart")
             _send(engine, "POST", f"/apis/{REGISTRATION_GROUP}/v1/apiservices", registration)
     _fill_first(engine)
     for key in list(outdated_bindings(snapshot())):

@@ -16,8 +16,8 @@ from simkit.cluster.releases import at_release
 from simkit.cluster.without import switched_off
 from simkit.engine.pipeline.handler_chain import travel
 from simkit.meta.attributes import Decision
-from simkit.meta.collector import resting_collector
 from simkit.meta.errors import StatusError
+from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request, Response
 from simkit.meta.names import Key
@@ -57,7 +57,7 @@ class Cluster(Questions):
     """
 
     def __init__(self, release: str = "1.30", *, seed: int | None = None, options: Options | None = None) -> None:
-        with resting_collector():
+        with collection_paused():
             self._made = assembly.fresh(options or Options(release=release, seed=seed))
         self.dump: Dump | None = None
         """Where the objects came from, for a cluster that was loaded."""
@@ -74,7 +74,7 @@ class Cluster(Questions):
         from simkit.snapshot.load import load
 
         options = options or Options()
-        with resting_collector():
+        with collection_paused():
             return cls.of(load(source, release=options.release, **more), options)
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.kinds.conversions import convert
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, api_group, label
 from simkit.meta.names import GroupResource
@@ -27,7 +27,7 @@ NAME: Final = "kubernetes"
 
 @cache
 def _recorded() -> tuple[Object, ...]:
-    return tuple(data.load("bootstrap/flow-1.30.json"))
+    return tuple(datasets.load("bootstrap/flow-1.30.json"))
 
 
 def _flow(engine: Engine) -> Iterator[Object]:

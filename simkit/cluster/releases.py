@@ -14,7 +14,7 @@ from simkit.logic.rbac.releases import assumed
 from simkit.meta.names import Key
 from simkit.schema.admissionplugins import plugins_of
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.gates import known, settable
+from simkit.schema.feature_gates import known, settable
 from simkit.schema.releases import BASE, minor_of, release_name
 from simkit.schema.runtimeconfig import configured
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from simkit.meta.fielderror import FieldError
-from simkit.meta.format import dns_subdomain
 from simkit.meta.identity import Identity
+from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object
 
 NameRule = Callable[[str, bool], Sequence[str]]
 """Takes a name and whether it is only a prefix (generateName); gives back what is wrong with it."""
 
 
-class Rows(Protocol):
+class RowPrinter(Protocol):
     """Makes the cells of a Table row for an object; ``now`` is in seconds since the epoch."""
 
     def __call__(self, obj: Object, now: float) -> Sequence[Any]: ...
@@ -64,7 +64,7 @@ class Subresource:
 
 
 @dataclass(frozen=True, slots=True)
-class Circumstances:
+class WriteContext:
     """Who writes, when (seconds since the epoch), and where new names come from."""
 
     now: float
@@ -129,7 +129,7 @@ class Strategy:
     prepare: Callable[[Draft, Object | None], None] = _no_preparation
     """Before validation: reset what the client may not set, derive what the server sets. ``old`` is None on create.
     The registry has already taken care of metadata, generation and, where it is a subresource, ``status``."""
-    stamp: Callable[[Draft, Object | None, Circumstances], None] | None = None
+    stamp: Callable[[Draft, Object | None, WriteContext], None] | None = None
     """Like ``prepare`` and after it, for kinds that keep who wrote, or when."""
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
     """All that is wrong, in the real server's order; with ``old`` also what may not change."""
@@ -140,7 +140,7 @@ class Strategy:
     generation."""
     fields: Callable[[Object], Mapping[str, str]] = _no_fields
     """Values for field selectors besides ``metadata.name`` and ``metadata.namespace``."""
-    row: Rows | None = None
+    row: RowPrinter | None = None
     """Cells of a Table row; None: the table that the catalogue derives from ``datasets``."""
     row_conditions: Callable[[Object], Sequence[Object]] = _no_conditions
     """What a Table row is told to be besides its cells (``Completed``)."""
@@ -152,20 +152,20 @@ class Strategy:
     """Warnings that a write gives to the client."""
     metadata_checks: MetadataChecks = MetadataChecks()
     """How often an update tells what is wrong with its metadata."""
-    plain_finalizers: bool = False
+    unqualified_finalizers: bool = False
     """Whether finalizers need no domain: kinds that the extensions bring, and custom ones."""
-    put_creates: bool = False
+    allow_create_on_update: bool = False
     """Whether PUT of an absent object creates it."""
-    unwritten: Mapping[str, Sequence[str]] | None = None
+    reset_fields: Mapping[str, Sequence[str]] | None = None
     """Fields (``spec``, ``status.phase``) that a write through some subresource, or through none (an empty name), does
     not change and so nobody comes to own; None: the status through the main path, all else through ``status``."""
-    needs_version: bool = False
+    requires_resource_version: bool = False
     """Whether an update must carry a resourceVersion."""
-    delete_returns_object: bool = False
+    return_deleted_object: bool = False
     """Whether DELETE answers with the object instead of a Status."""
-    status_keeps: Sequence[tuple[str, ...]] = ()
+    status_reset_fields: Sequence[tuple[str, ...]] = ()
     """Fields besides the spec that a write of the status leaves as they are: nobody comes to own them by it."""
-    keeps_status: bool = False
+    keeps_status_on_create: bool = False
     """Whether a status given on create is kept (the kind has a status field but resets nothing)."""
     deletion: Deletion = Deletion()
     """How its objects go away."""
@@ -178,5 +178,5 @@ class Strategy:
     """... and the checked object as it is stored."""
 
 
-PLAIN = Strategy()
+DEFAULT_STRATEGY = Strategy()
 """A kind with nothing special about it."""

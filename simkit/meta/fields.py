@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from simkit.meta.remembered import remembered
+from simkit.meta.bounded_cache import cached_when_short
 
 
 class BadFieldSelector(ValueError):
@@ -44,7 +44,7 @@ _PART: Final = re.compile(r"((?:[^\\,]|\\.)*\\?)(?:,|$)", re.DOTALL)
 _OPERATOR: Final = re.compile(r"!=|==|=")
 
 
-@remembered(512)
+@cached_when_short(512)
 def parse(text: str) -> FieldSelector:
     """The selector of a ``fieldSelector`` parameter. Raises BadFieldSelector.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from simkit.meta.format import dns_label, dns_subdomain
+from simkit.meta.name_validation import dns_label, dns_subdomain
 
 ANONYMOUS: Final = "system:anonymous"
 AUTHENTICATED: Final = "system:authenticated"

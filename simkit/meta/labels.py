@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.fielderror import invalid_value
-from simkit.meta.format import label_value, qualified_name
-from simkit.meta.remembered import remembered
+from simkit.meta.name_validation import label_value, qualified_name
 
 Labels = Mapping[str, str]
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -199,7 +199,7 @@ def _checked(requirement: Requirement) -> Requirement:
     return requirement
 
 
-@remembered(512)
+@cached_when_short(512)
 def parse(text: str) -> LabelSelector:
     """The selector of a ``labelSelector`` parameter. Raises BadSelector.
 

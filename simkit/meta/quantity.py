@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final, Literal
 
-from simkit.meta.remembered import remembered
+from simkit.meta.bounded_cache import cached_when_short
 
 Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
@@ -107,7 +107,7 @@ def _with_decimal_suffix(nano: int, *, exponent_form: bool) -> str:
     return f"{nano}{_DECIMAL_SUFFIX.get(exponent, '')}"  # the real server forgets what no suffix says, too
 
 
-@remembered(8192)
+@cached_when_short(8192)
 def parse(text: str) -> Quantity:
     """The quantity that a text means. Amounts finer than billionths are rounded up; a suffix alone means nothing, 0.
 
@@ -162,13 +162,13 @@ def _suffix(suffix: str) -> tuple[Format, int, int]:
     return "DecimalExponent", 1, int(exponent[1])
 
 
-@remembered(8192)
+@cached_when_short(8192)
 def canonical(text: str) -> str:
     """The form in which a server writes a quantity. Raises QuantityError."""
     return str(parse(text.strip()))
 
 
-@remembered(8192)
+@cached_when_short(8192)
 def canonical_resource_amount(text: str) -> str:
     """The canonical form of an amount in a list of resources, rounded up to thousandths. Raises QuantityError."""
     return str(parse(text.strip()).rounded_to_milli())

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from simkit.meta import data
-from simkit.schema.gates import in_force
+from simkit.meta import datasets
+from simkit.schema.feature_gates import in_force
 from simkit.schema.releases import minor_of
 
 
 @cache
 def _table() -> Mapping[str, Mapping[str, Any]]:
-    table: Mapping[str, Mapping[str, Any]] = data.load("api/releases/admission.json")
+    table: Mapping[str, Mapping[str, Any]] = datasets.load("api/releases/admission.json")
     return table
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
 
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.meta.errors import SimkitError, UnknownResource
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 from simkit.meta.objects import group_version_of
-from simkit.schema import history
+from simkit.schema import lifecycle
 from simkit.schema.definitions import Definitions, definitions
 from simkit.schema.releases import BASE, RELEASES, release_name
 from simkit.schema.resources import Resource, SubresourceInfo, from_row
@@ -259,10 +259,10 @@ def _for_release(release: str, everything: bool) -> Catalogue:
     name = release_name(release)
     if not everything:
         return _for_release(name, True).without(lambda resource: not resource.enabled_by_default)
-    table: Mapping[str, Any] = data.load(f"api/{BASE}/catalogue.json")
+    table: Mapping[str, Any] = datasets.load(f"api/{BASE}/catalogue.json")
     if name == BASE:
         resources: Sequence[Resource] = [from_row(key, row) for key, row in table["resources"].items()]
         order: Sequence[tuple[str, Sequence[str]]] = table["groups"]
     else:
-        resources, order = history.resources(name), history.order(name)
+        resources, order = lifecycle.resources(name), lifecycle.order(name)
     return Catalogue(name, {each.gvr: each for each in resources}, order, table["paths"], {})

@@ -12,11 +12,11 @@ from functools import cache
 from typing import Any, Final
 
 from simkit.meta.quantity import canonical_resource_amount
-from simkit.schema import scalars
-from simkit.schema.gotypes import struct_name, type_kind, type_name
-from simkit.schema.jsontext import Repeated
-from simkit.schema.reading import DecodeError, MapKey, Place, Reading
-from simkit.schema.scalars import TEXT_FORMATS, Decoder
+from simkit.schema import scalar_decoders
+from simkit.schema.decode_pass import DecodeError, DecodePass, GoField, MapKey
+from simkit.schema.go_types import struct_name, type_kind, type_name
+from simkit.schema.scalar_decoders import TEXT_FORMATS, Decoder
+from simkit.schema.strict_json import Repeated
 from simkit.schema.structural import Schema
 
 Row = Mapping[str, Any]
@@ -37,7 +37,7 @@ class Struct:
         self._plans: dict[str, Decoder] = {}
         self._written: tuple[tuple[str, Zero], ...] | None = None
 
-    def __call__(self, value: Any, reading: Reading) -> dict[str, Any]:
+    def __call__(self, value: Any, reading: DecodePass) -> dict[str, Any]:
         if value.__class__ is Repeated:
             return self._repeated(value, reading)
         out: dict[str, Any] = {}
@@ -76,7 +76,7 @@ class Struct:
         self._written = found
         return found
 
-    def _repeated(self, value: Repeated, reading: Reading) -> dict[str, Any]:
+    def _repeated(self, value: Repeated, reading: DecodePass) -> dict[str, Any]:
         """The same for an object with repeated keys: later values are merged into earlier ones, as structs are."""
         merged: dict[str, Any] = {}
         seen: set[str] = set()
@@ -96,8 +96,8 @@ def _merged(old: Any, new: Any) -> Any:
     return new
 
 
-def _place(struct: str, field: str, row: Row) -> Place:
-    return Place(struct, field, type_name(row), type_kind(row))
+def _place(struct: str, field: str, row: Row) -> GoField:
+    return GoField(struct, field, type_name(row), type_kind(row))
 
 
 @cache
@@ -109,7 +109,7 @@ def struct(node: Schema) -> Struct:
 # Fields: what becomes of null and of zero
 
 
-def _field(row: Row, place: Place, home: Schema) -> Decoder:
+def _field(row: Row, place: GoField, home: Schema) -> Decoder:
     go = row.get("go", "")
     if row.get("type") == "string" and "format" not in row and go in ("", "always"):
         return _text(place, MISSING if go == "" else "")
@@ -121,10 +121,10 @@ def _field(row: Row, place: Place, home: Schema) -> Decoder:
     return _pointer(read) if go == "pointer" else _unless_zero(read)
 
 
-def _text(place: Place, empty: Any) -> Decoder:
+def _text(place: GoField, empty: Any) -> Decoder:
     """The most frequent field, in one call: a string, with what stands for an empty one."""
 
-    def field(item: Any, reading: Reading) -> Any:
+    def field(item: Any, reading: DecodePass) -> Any:
         if item.__class__ is str:
             return item or empty
         if item is not None:
@@ -135,21 +135,21 @@ def _text(place: Place, empty: Any) -> Decoder:
 
 
 def _unless_zero(read: Decoder) -> Decoder:
-    def field(item: Any, reading: Reading) -> Any:
+    def field(item: Any, reading: DecodePass) -> Any:
         return MISSING if item is None else (read(item, reading) or MISSING)
 
     return field
 
 
 def _pointer(read: Decoder) -> Decoder:
-    def field(item: Any, reading: Reading) -> Any:
+    def field(item: Any, reading: DecodePass) -> Any:
         return MISSING if item is None else read(item, reading)
 
     return field
 
 
 def _always(read: Decoder, zero: Zero) -> Decoder:
-    def field(item: Any, reading: Reading) -> Any:
+    def field(item: Any, reading: DecodePass) -> Any:
         return zero() if item is None else read(item, reading)
 
     return field
@@ -158,7 +158,7 @@ def _always(read: Decoder, zero: Zero) -> Decoder:
 def _kept_or_null(read: Decoder) -> Decoder:
     """An empty list is kept: its writer owns it. It does not come back from the store, where kinds make it null."""
 
-    def field(item: Any, reading: Reading) -> Any:
+    def field(item: Any, reading: DecodePass) -> Any:
         return None if item is None else read(item, reading)
 
     return field
@@ -191,7 +191,7 @@ def _zero(row: Row, home: Schema) -> Zero:
 # Values
 
 
-def _value(row: Row, place: Place, home: Schema) -> Decoder:
+def _value(row: Row, place: GoField, home: Schema) -> Decoder:
     if "ref" in row:
         node = home.definition(row["ref"])
         return _special(node, place) or _nested(struct(node), place)
@@ -201,16 +201,20 @@ def _value(row: Row, place: Place, home: Schema) -> Decoder:
     if kind == "object" and "values" in row:
         return _map(row["values"], place, home)
     if kind == "integer":
-        return scalars.integer(place, scalars.INT_LIMITS[row.get("format", "int64")])
+        return scalar_decoders.integer(place, scalar_decoders.INT_LIMITS[row.get("format", "int64")])
     if kind == "string" and row.get("format") == "byte":
-        return scalars.octets(place)
-    return _SIMPLE.get(kind, scalars.anything)(place)
+        return scalar_decoders.octets(place)
+    return _SIMPLE.get(kind, scalar_decoders.anything)(place)
 
 
-_SIMPLE: Final = {"string": scalars.string, "boolean": scalars.boolean, "number": scalars.number}
+_SIMPLE: Final = {
+    "string": scalar_decoders.string,
+    "boolean": scalar_decoders.boolean,
+    "number": scalar_decoders.number,
+}
 
 
-def _special(node: Schema, place: Place) -> Decoder | None:
+def _special(node: Schema, place: GoField) -> Decoder | None:
     """The reader of a definition that is not an object with fields; None for those that are."""
     if node.format in TEXT_FORMATS:
         return TEXT_FORMATS[node.format](place)
@@ -218,10 +222,10 @@ def _special(node: Schema, place: Place) -> Decoder | None:
     return holder(node, place) if holder else None
 
 
-def _nested(read: Struct, place: Place) -> Decoder:
+def _nested(read: Struct, place: GoField) -> Decoder:
     name = place.field
 
-    def field(item: Any, reading: Reading) -> Any:
+    def field(item: Any, reading: DecodePass) -> Any:
         if not isinstance(item, dict):
             reading.mistyped(place, item)
             return {}
@@ -234,7 +238,7 @@ def _nested(read: Struct, place: Place) -> Decoder:
     return field
 
 
-def _list(row: Row, place: Place, home: Schema) -> Decoder:
+def _list(row: Row, place: GoField, home: Schema) -> Decoder:
     items = row["items"]
     element = _place(place.struct, place.field, items)
     if "ref" in items:
@@ -244,7 +248,7 @@ def _list(row: Row, place: Place, home: Schema) -> Decoder:
     read, zero = _value(items, element, home), _zero(items, home)
     plain_strings = items.get("type") == "string" and "format" not in items
 
-    def field(item: Any, reading: Reading) -> Any:
+    def field(item: Any, reading: DecodePass) -> Any:
         if item.__class__ is not list:
             reading.mistyped(place, item)
             return []
@@ -255,10 +259,10 @@ def _list(row: Row, place: Place, home: Schema) -> Decoder:
     return field
 
 
-def _struct_list(read: Struct, place: Place, element: Place) -> Decoder:
+def _struct_list(read: Struct, place: GoField, element: GoField) -> Decoder:
     name = place.field
 
-    def field(item: Any, reading: Reading) -> Any:
+    def field(item: Any, reading: DecodePass) -> Any:
         if item.__class__ is not list:
             reading.mistyped(place, item)
             return []
@@ -279,13 +283,13 @@ def _struct_list(read: Struct, place: Place, element: Place) -> Decoder:
     return field
 
 
-def _map(values: Row, place: Place, home: Schema) -> Decoder:
+def _map(values: Row, place: GoField, home: Schema) -> Decoder:
     entry = _place(place.struct, place.field, values)
     read, zero = _entry(values, entry, home), _zero(values, home)
     name = place.field
     plain_strings = values.get("type") == "string" and "format" not in values
 
-    def field(item: Any, reading: Reading) -> Any:
+    def field(item: Any, reading: DecodePass) -> Any:
         if not isinstance(item, dict):
             reading.mistyped(place, item)
             return {}
@@ -308,19 +312,19 @@ def _map(values: Row, place: Place, home: Schema) -> Decoder:
     return field
 
 
-def _entry(values: Row, place: Place, home: Schema) -> Decoder:
+def _entry(values: Row, place: GoField, home: Schema) -> Decoder:
     """The decoder of a map's values. Amounts of resources are rounded to thousandths, wherever they stand."""
     if "ref" not in values:
         return _value(values, place, home)
     node = home.definition(values["ref"])
     if node.format == "quantity":
-        return scalars.quantity_reader(canonical_resource_amount)
+        return scalar_decoders.quantity_reader(canonical_resource_amount)
     special = _special(node, place)
     if special is not None:
         return special
     read = struct(node)
 
-    def entry(item: Any, reading: Reading) -> Any:
+    def entry(item: Any, reading: DecodePass) -> Any:
         if isinstance(item, dict):
             return read(item, reading)
         reading.mistyped(place, item)
@@ -333,12 +337,12 @@ def _entry(values: Row, place: Place, home: Schema) -> Decoder:
 # of a value of a wrong type only the field that holds it
 
 
-def _inside(node: Schema, place: Place) -> Callable[[Any, Reading], dict[str, Any]]:
+def _inside(node: Schema, place: GoField) -> Callable[[Any, DecodePass], dict[str, Any]]:
     """Reads a schema inside such a type."""
     inner = struct(node.definition(node.name.partition("PropsOr")[0] + "Props"))
 
-    def read(item: Any, reading: Reading) -> dict[str, Any]:
-        within = Reading(reading.within or reading.named(place))
+    def read(item: Any, reading: DecodePass) -> dict[str, Any]:
+        within = DecodePass(reading.within or reading.named(place))
         made = inner(item, within)
         reading.error = reading.error or within.error
         return made
@@ -346,19 +350,19 @@ def _inside(node: Schema, place: Place) -> Callable[[Any, Reading], dict[str, An
     return read
 
 
-def _each(items: list[Any], kind: type, wanted: str, place: Place, reading: Reading) -> Iterator[Any]:
+def _each(items: list[Any], kind: type, wanted: str, place: GoField, reading: DecodePass) -> Iterator[Any]:
     """The values of a list that are of a type; the first one that is of another is told."""
     for item in items:
         if isinstance(item, kind):
             yield item
         elif item is not None and reading.error is None:
-            reading.error = Reading(reading.within or reading.named(place)).mismatch(place, item, wanted)
+            reading.error = DecodePass(reading.within or reading.named(place)).mismatch(place, item, wanted)
 
 
-def _schema_or_list(node: Schema, place: Place) -> Decoder:
+def _schema_or_list(node: Schema, place: GoField) -> Decoder:
     inner = _inside(node, place)
 
-    def read(item: Any, reading: Reading) -> Any:
+    def read(item: Any, reading: DecodePass) -> Any:
         if isinstance(item, dict):
             return inner(item, reading)
         if isinstance(item, list):
@@ -368,10 +372,10 @@ def _schema_or_list(node: Schema, place: Place) -> Decoder:
     return read
 
 
-def _schema_or_bool(node: Schema, place: Place) -> Decoder:
+def _schema_or_bool(node: Schema, place: GoField) -> Decoder:
     inner = _inside(node, place)
 
-    def read(item: Any, reading: Reading) -> Any:
+    def read(item: Any, reading: DecodePass) -> Any:
         if isinstance(item, dict):
             return inner(item, reading)
         if item.__class__ is bool:
@@ -381,10 +385,10 @@ def _schema_or_bool(node: Schema, place: Place) -> Decoder:
     return read
 
 
-def _schema_or_strings(node: Schema, place: Place) -> Decoder:
+def _schema_or_strings(node: Schema, place: GoField) -> Decoder:
     inner = _inside(node, place)
 
-    def read(item: Any, reading: Reading) -> Any:
+    def read(item: Any, reading: DecodePass) -> Any:
         if isinstance(item, dict):
             return inner(item, reading)
         return list(_each(item, str, "string", place, reading)) if isinstance(item, list) else None
@@ -392,7 +396,7 @@ def _schema_or_strings(node: Schema, place: Place) -> Decoder:
     return read
 
 
-_SCHEMA_HOLDERS: Final[Mapping[str, Callable[[Schema, Place], Decoder]]] = {
+_SCHEMA_HOLDERS: Final[Mapping[str, Callable[[Schema, GoField], Decoder]]] = {
     "schema-or-list": _schema_or_list,
     "schema-or-bool": _schema_or_bool,
     "schema-or-strings": _schema_or_strings,

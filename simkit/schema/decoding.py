@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from simkit.meta.objects import Draft
-from simkit.schema.converting import Converting
+from simkit.schema.decode_pass import DecodeError, DecodePass
 from simkit.schema.decoders import struct
+from simkit.schema.from_unstructured import ConversionPass
 from simkit.schema.pruning import prune
-from simkit.schema.reading import DecodeError, Reading
 from simkit.schema.structural import Schema
 
 __all__ = ["DecodeError", "Decoded", "decode", "normalise"]
@@ -55,7 +55,7 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: 
     if not schema.name:
         return Decoded(*prune(value, schema))
     read = struct(schema)
-    reading = Converting() if converted else Reading()
+    reading = ConversionPass() if converted else DecodePass()
     result = read(value if isinstance(value, dict) else dict(value), reading)
     if reading.error is not None:
         raise DecodeError(reading.error)

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from typing import Any
 
 from simkit.meta.names import GroupVersionKind
-from simkit.schema.differences import table_of
+from simkit.schema.release_deltas import table_of
 from simkit.schema.structural import Schema
 
 

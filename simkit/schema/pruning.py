@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from simkit.meta.fielderror import invalid_value
-from simkit.meta.jsonread import go_kind
-from simkit.schema.custom.wording import shown
+from simkit.meta.go_json import go_kind
+from simkit.schema.custom.messages import shown
+from simkit.schema.decode_pass import DecodeError, DecodePass
 from simkit.schema.decoders import struct
-from simkit.schema.jsontext import plain, repeated_fields
-from simkit.schema.reading import DecodeError, Reading
+from simkit.schema.strict_json import plain, repeated_fields
 from simkit.schema.structural import Schema
 
 OBJECT_META: Final = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
@@ -98,7 +98,7 @@ class _Pruner:
             return value
         if not isinstance(value, Mapping):
             raise DecodeError(f"json: cannot unmarshal {go_kind(value)} into Go value of type v1.ObjectMeta")
-        reading = Reading()
+        reading = DecodePass()
         reading.path += [*path, "metadata"]
         read = self._metadata(value, reading)
         if reading.error is not None:

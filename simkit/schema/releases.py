@@ -9,7 +9,7 @@ from datetime import date
 from functools import cache
 from typing import Any, Final
 
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 
 FIRST: Final = 16
@@ -66,7 +66,7 @@ def release_name(text: str) -> str:
 
 @cache
 def _dates() -> Mapping[str, Mapping[str, Any]]:
-    table: Mapping[str, Mapping[str, Any]] = data.load("api/releases/releases.json")
+    table: Mapping[str, Mapping[str, Any]] = datasets.load("api/releases/releases.json")
     return table
 
 

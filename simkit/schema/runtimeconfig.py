@@ -9,7 +9,7 @@ from typing import Final
 
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import SimkitError
-from simkit.schema import history
+from simkit.schema import lifecycle
 from simkit.schema.catalogue import Catalogue, Resource
 
 _SWEEPING: Final[Mapping[str, Callable[[str], bool]]] = {
@@ -83,7 +83,7 @@ def _configured(release: str, settings: tuple[tuple[str, bool], ...]) -> Catalog
 
 def _by_version(resource: Resource) -> bool:
     """Whether switching its version on switches the resource on."""
-    taken_out = history.default(resource.api_version, resource.resource) == "since1.16"
+    taken_out = lifecycle.default(resource.api_version, resource.resource) == "since1.16"
     return not (taken_out and resource.group == "extensions")
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from simkit.meta.domain import api_group
 from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.schema import history
+from simkit.schema import lifecycle
 from simkit.schema.releases import BASE, minor_of, release_name
 from simkit.schema.resources import Resource
 
@@ -49,7 +49,7 @@ def stored_as(release: str, resource: Resource) -> GroupVersionKind:
 @cache
 def _versions(release: str) -> Mapping[str, Sequence[str]]:
     """The versions of each group in server order."""
-    return dict(history.order(release))
+    return dict(lifecycle.order(release))
 
 
 @lru_cache(maxsize=4096)
@@ -57,7 +57,7 @@ def _version(release: str, group: str, kind: str) -> str:
     there = [
         (version, life.introduced)
         for version in _versions(release).get(group, ())
-        if (life := history.life(str(GroupVersion(group, version)), kind)) and life.served(release)
+        if (life := lifecycle.life(str(GroupVersion(group, version)), kind)) and life.served(release)
     ]
     settled = [version for version, since in there if not since or minor_of(since) < minor_of(release)]
     return next(iter(settled or [version for version, _ in there]), "")

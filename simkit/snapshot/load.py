@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simkit.meta.collector import resting_collector
 from simkit.meta.domain import DEFAULT_NAMESPACE
+from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import GroupResource
 from simkit.snapshot.completeness import captured_resources
 from simkit.snapshot.dump import Dump
@@ -68,7 +68,7 @@ def load(
     >>> [str(resource) for resource in dump.captured]
     ['serviceaccounts']
     """
-    with resting_collector():
+    with collection_paused():
         report = Report()
         gathering = Gathering(report)
         found = _found(source, gathering, report)

@@ -13,7 +13,7 @@ from simkit.analysis.findings.survey import Survey
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.rbac.defaults import default_objects
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.meta.attributes import Attributes
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
 from simkit.snapshot.load import load
@@ -306,14 +306,14 @@ def test_check_ids_are_unique() -> None:
 
 def planted(kind: str) -> list[dict[str, Any]]:
     """What was planted in the cluster that comes along: ``mistakes`` or ``innocent``."""
-    listed: list[dict[str, Any]] = data.load("clusters/pellowick-mistakes.json")[kind]
+    listed: list[dict[str, Any]] = datasets.load("clusters/pellowick-mistakes.json")[kind]
     return listed
 
 
 @pytest.fixture(scope="module")
 def bundled() -> Audit:
     """The audit of the cluster that comes along."""
-    return audit(load(data.path("clusters/pellowick.json.gz")).snapshot())
+    return audit(load(datasets.path("clusters/pellowick.json.gz")).snapshot())
 
 
 def about(finding: Finding, planted_objects: list[dict[str, str]]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkit.kinds.index import rules_of
+from simkit.kinds.strategies import strategy_of
 from simkit.kinds.strategy import Strategy
 from simkit.language.merge.mergepatch import merge_patch
 from simkit.meta.names import GroupKind, GroupVersionKind
@@ -37,7 +37,7 @@ BASES: dict[str, Draft] = {
 def rules(kind: str) -> Strategy:
     """The rules of a kind that is written as ``apps/v1/Deployment``."""
     api_version, _, name = kind.rpartition("/")
-    return rules_of(GroupKind(api_version.partition("/")[0] if "/" in api_version else "", name))
+    return strategy_of(GroupKind(api_version.partition("/")[0] if "/" in api_version else "", name))
 
 
 def written(kind: str, change: Object | None = None) -> Draft:

@@ -10,14 +10,14 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 
-from simkit.kinds.index import rules_of
-from simkit.kinds.strategy import Circumstances, Strategy
+from simkit.kinds.strategies import strategy_of
+from simkit.kinds.strategy import Strategy, WriteContext
 from simkit.meta.identity import Identity
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object, copied
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.columns import columns_of
 from simkit.schema.decoding import normalise
+from simkit.schema.table_columns import columns_of
 from tests.kinds.bases import BASES, UNWELL
 from tests.kinds.conversions.generated import objects
 from tests.shared import SHARED, needs_shared
@@ -35,7 +35,7 @@ def split(kind: str) -> GroupVersionKind:
 
 
 def rules(kind: str) -> Strategy:
-    return rules_of(GroupKind(split(kind).group, split(kind).kind))
+    return strategy_of(GroupKind(split(kind).group, split(kind).kind))
 
 
 def merged(base: Any, change: Any) -> Any:
@@ -62,13 +62,13 @@ def finished(draft: Draft, live: Object | None) -> Draft:
     """What the registry makes of a draft before it looks for faults."""
     of_kind = rules(f"{draft['apiVersion']}/{draft['kind']}")
     of_kind.default(draft)
-    if not of_kind.keeps_status:
+    if not of_kind.keeps_status_on_create:
         draft.pop("status", None)
     if live is not None and "status" in live:
         draft["status"] = live["status"]
     of_kind.prepare(draft, live)
     if of_kind.stamp is not None:
-        of_kind.stamp(draft, live, Circumstances(0, Identity("ann", ("devs",)), lambda: "made-up"))
+        of_kind.stamp(draft, live, WriteContext(0, Identity("ann", ("devs",)), lambda: "made-up"))
     of_kind.default(draft)
     return draft
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import simkit
-from simkit.kinds.index import rules_of
+from simkit.kinds.strategies import strategy_of
 from simkit.meta.message import Request
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Object
@@ -17,7 +17,7 @@ RUNNING = {"running": {"startedAt": "1970-01-01T00:00:00Z"}}
 
 
 def cells(group: str, kind: str, obj: Object) -> Sequence[Any]:
-    row = rules_of(GroupKind(group, kind)).row
+    row = strategy_of(GroupKind(group, kind)).row
     assert row is not None
     return row({"metadata": {"name": "x"}, **obj}, 0)
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.meta.objects import Object, at, copied
-from simkit.schema.columns import columns_of
+from simkit.schema.table_columns import columns_of
 from tests.kinds.made import BASES, CATALOGUE, changed, faults, made, rules, with_status, written
 from tests.shared import SHARED, needs_shared
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.meta.names import GroupVersion, GroupVersionKind
-from simkit.schema import jsontext
+from simkit.schema import strict_json
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import DecodeError, decode, normalise
 from simkit.schema.structural import Schema
@@ -120,7 +120,7 @@ def test_unknown_and_repeated_fields_are_told_in_document_order() -> None:
     """Paths have list indexes and map keys; what is unknown is dropped, of repeated keys the last counts."""
     text = b"""{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","labels":{"a":"1"},"nope":1,
       "labels":{"a":"2"},"ownerReferences":[{"kind":"x"},{"odd":1}]},"data":{"k":"1","k":"2"},"extra":{"deep":true}}"""
-    decoded = decode(jsontext.parse(text), schema_of("cm"))
+    decoded = decode(strict_json.parse(text), schema_of("cm"))
     assert decoded.problems == [
         'unknown field "metadata.nope"',
         'duplicate field "metadata.labels"',
@@ -200,7 +200,7 @@ def test_recorded_refusals_are_worded_alike() -> None:
     for name, body, expected in refused_bodies():
         if expected.startswith(("no kind", "converting", "strict decoding error: yaml")) or "<time>" in expected:
             continue
-        value = jsontext.parse(body if isinstance(body, str) else orjson.dumps(body))
+        value = strict_json.parse(body if isinstance(body, str) else orjson.dumps(body))
         schema = fits(value)
         if schema is None:
             continue

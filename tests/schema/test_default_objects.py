@@ -7,13 +7,13 @@ from typing import Any
 
 import orjson
 
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import decode
 from tests.shared import SHARED, needs_shared
 
-OBJECTS: list[dict[str, Any]] = data.load("rbac/default-objects-1.30.json")
+OBJECTS: list[dict[str, Any]] = datasets.load("rbac/default-objects-1.30.json")
 RBAC = "rbac.authorization.k8s.io/v1"
 
 

@@ -14,7 +14,7 @@ from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
 from simkit.meta.message import Request
 from simkit.schema.admissionplugins import on_by_default
-from simkit.schema.gates import chosen
+from simkit.schema.feature_gates import chosen
 from tests.shared import SHARED, needs_shared
 
 FACTS = SHARED / "facts"

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.kinds.index import rules_of
+from simkit.kinds.strategies import strategy_of
 from simkit.meta.names import GroupResource
 from simkit.schema import openapi
 from simkit.schema.catalogue import Catalogue, Resource
@@ -97,7 +97,7 @@ def test_deletions_give_the_object_where_the_server_does() -> None:
     assert schemas(swagger()[f"{PODS}/{{name}}"]["delete"])["202"] == "#/definitions/io.k8s.api.core.v1.Pod"
     assert schemas(swagger()["/api/v1/nodes/{name}"]["delete"])["200"] == f"{META}Status"
     stored = [each for each in CATALOGUE.resources() if each.stored]
-    done = {each.group_resource for each in stored if rules_of(each.group_kind).delete_returns_object}
+    done = {each.group_resource for each in stored if strategy_of(each.group_kind).return_deleted_object}
     served = {each.group_resource for each in stored}
     assert done - {GroupResource("", "namespaces")} == DELETED_IN_FULL & served
 

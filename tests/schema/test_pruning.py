@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.schema import jsontext
+from simkit.schema import strict_json
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.pruning import prune
@@ -29,7 +29,7 @@ def test_unknown_fields_are_told_by_path() -> None:
     """Problems are sorted by path, behind repeated fields and those of metadata; empty values stay."""
     text = b"""{"apiVersion":"x/v1","kind":"W","metadata":{"name":"a","bogus":1},"top":1,
       "spec":{"u":1,"a":"1","a":"","o":{"b":"","v":2},"list":[{"d":"x"},{"y":1}],"map":{"k":{"e":"","z":1}}}}"""
-    decoded = decode(jsontext.parse(text), WIDGET)
+    decoded = decode(strict_json.parse(text), WIDGET)
     unknown = ("metadata.bogus", "spec.list[1].y", "spec.map.k.z", "spec.o.v", "spec.u", "top")
     assert decoded.problems == ['duplicate field "spec.a"', *(f'unknown field "{path}"' for path in unknown)]
     assert decoded.object["metadata"] == {"name": "a"}

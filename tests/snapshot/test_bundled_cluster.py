@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.load import load
 from simkit.snapshot.save import rendered
@@ -19,13 +19,13 @@ LIST = "clusters/pellowick-mistakes.json"
 
 @pytest.fixture(scope="module")
 def dump() -> Dump:
-    return load(data.path(DUMP), secrets=True)
+    return load(datasets.path(DUMP), secrets=True)
 
 
 def test_it_is_what_its_program_makes(dump: Dump) -> None:
     """Whoever changes the program writes the files anew."""
     assert rendered(dump) == rendered(load(objects(), captured=EMPTY, secrets=True))
-    assert data.load(LIST) == {
+    assert datasets.load(LIST) == {
         "mistakes": [mistake.entry() for mistake in MISTAKES],
         "innocent": [mistake.entry() for mistake in INNOCENT],
     }
@@ -62,7 +62,7 @@ def test_pods_run_as_accounts_that_exist(dump: Dump) -> None:
 def test_the_list_names_what_is_there(dump: Dump) -> None:
     """Every object of every mistake is in the dump, and names are not used twice."""
     there = {(o["kind"], o["metadata"].get("namespace", ""), o["metadata"]["name"]) for o in dump}
-    entries: list[dict[str, Any]] = [entry for entries in data.load(LIST).values() for entry in entries]
+    entries: list[dict[str, Any]] = [entry for entries in datasets.load(LIST).values() for entry in entries]
     assert len({entry["name"] for entry in entries}) == len(entries) == 32
     for entry in entries:
         assert {(obj["kind"], obj["namespace"], obj["name"]) for obj in entry["objects"]} <= there

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from simkit.schema.differences import apply, table_of
+from simkit.schema.release_deltas import apply, table_of
 from tests.shared import SHARED, needs_shared
 from tools.releases.rows import difference, namesake, row_of
 

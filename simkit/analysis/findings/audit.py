@@ -21,8 +21,8 @@ from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.objects import RBAC, require, written
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.meta.collector import resting_collector
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
+from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Snapshot
 
@@ -137,7 +137,7 @@ def audit(
     """
     require(snapshot, RBAC)
     own = tuple(rules)
-    with resting_collector():
+    with collection_paused():
         survey = Survey(snapshot, include_defaults=include_defaults, members=members, managed=managed)
         findings, skipped = _found(survey, _chosen(checks, own))
     ordered = sorted(findings, key=lambda finding: -finding.severity)

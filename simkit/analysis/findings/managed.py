@@ -12,7 +12,7 @@ import yaml
 from simkit.analysis.rbac.objects import all_bindings
 from simkit.analysis.rbac.subject import EVERYONE, normal, text_of
 from simkit.logic.rbac.binding import Binding
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Snapshot
@@ -43,7 +43,7 @@ class Provider(NamedTuple):
 @cache
 def providers() -> Mapping[str, Provider]:
     """The known providers by name: eks, gke, aks, openshift."""
-    table: dict[str, Any] = yaml.safe_load(data.path("rbac/managed-defaults.yaml").read_text(encoding="utf-8"))
+    table: dict[str, Any] = yaml.safe_load(datasets.path("rbac/managed-defaults.yaml").read_text(encoding="utf-8"))
     return {name: Provider(tuple(each["bindings"]), tuple(each["subjects"])) for name, each in table.items()}
 
 

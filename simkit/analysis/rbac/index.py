@@ -11,7 +11,7 @@ from simkit.analysis.rbac.subject import Members, groups_in, identity_of, implie
 from simkit.logic.rbac.aggregate import is_aggregated, settled
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER, Subject, key_of
 from simkit.logic.rbac.index import AccessIndex
-from simkit.meta.collector import resting_collector
+from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, Identity
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
 from simkit.meta.objects import name_of, namespace_of
@@ -46,7 +46,7 @@ def _indexed(snapshot: Snapshot) -> AccessIndex:
 
 
 def _whole(snapshot: Snapshot) -> AccessIndex:
-    with resting_collector():
+    with collection_paused():
         index = AccessIndex.of(snapshot)
         _fill(index, snapshot)
     return index

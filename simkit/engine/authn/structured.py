@@ -20,9 +20,9 @@ from simkit.meta.clock import Clock
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN
 from simkit.meta.errors import StatusError
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many
-from simkit.meta.format import dns_subdomain
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
+from simkit.meta.name_validation import dns_subdomain
 
 KIND: Final = "AuthenticationConfiguration"
 MOST: Final = 64

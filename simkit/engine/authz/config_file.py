@@ -14,7 +14,7 @@ from simkit.engine.egress import configfile
 from simkit.meta.duration import seconds, written
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
-from simkit.meta.format import dns_subdomain
+from simkit.meta.name_validation import dns_subdomain
 
 KIND: Final = "AuthorizationConfiguration"
 MODES: Final = ("ABAC", "AlwaysAllow", "AlwaysDeny", "Node", "RBAC", "Webhook")

@@ -16,7 +16,7 @@ from simkit.meta.message import Request
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.meta.objects import Object, at, labels_of, name_of
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.priorities import CUSTOM
+from simkit.schema.group_priorities import CUSTOM
 from simkit.snapshot.protocol import Snapshot
 
 SERVER: Final = "system:apiserver"

@@ -16,7 +16,7 @@ from simkit.engine.controllers.reconciler import RequeueError
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import CRON_JOBS, JOBS
 from simkit.engine.seams import Change
-from simkit.kinds.parts.cron import BadSchedule
+from simkit.kinds.parts.job.cron import BadSchedule
 from simkit.logic.workloads.jobs import finished_at, is_finished
 from simkit.logic.workloads.pods import by_age, owner_reference
 from simkit.logic.workloads.schedule import Firing

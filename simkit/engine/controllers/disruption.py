@@ -13,7 +13,7 @@ from simkit.engine.controllers.lister import Lister, is_terminating
 from simkit.engine.controllers.resource_watcher import ResourceWatcher
 from simkit.engine.controllers.resources import BUDGETS, PODS
 from simkit.engine.seams import Change
-from simkit.kinds.parts.selector_text import selector_structure
+from simkit.kinds.parts.printers.label_selector import selector_structure
 from simkit.logic.workloads.budgets import guarding, with_allowed, with_failure
 from simkit.logic.workloads.pods import integer_or_percent, is_ready
 from simkit.meta.clock import Clock, moment, timestamp

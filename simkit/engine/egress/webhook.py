@@ -12,7 +12,7 @@ import orjson
 
 from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.policy import EgressPolicy
-from simkit.meta.jsonread import go_kind
+from simkit.meta.go_json import go_kind
 
 _HEADERS: Final = {
     "Accept": "application/json, */*",

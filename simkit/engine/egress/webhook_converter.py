@@ -10,8 +10,8 @@ import orjson
 from simkit.engine.egress.address import Unreachable
 from simkit.engine.egress.policy import ConversionFunction, EgressPolicy, SkippedCall
 from simkit.engine.egress.webhook import BadReview, IsService, ResponseFields, address, check_types, post, review
-from simkit.kinds.apiextensions.converting import ConversionFailed, kind_text
 from simkit.kinds.apiextensions.definition import Definition
+from simkit.kinds.apiextensions.webhook_conversion import ConversionFailed, kind_text
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.objects import Object, at, copied, name_of, namespace_of
 

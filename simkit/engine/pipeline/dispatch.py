@@ -17,8 +17,8 @@ from simkit.engine.pipeline.verbs import delete, patch, read, watch, write
 from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
-from simkit.meta.format import path_segment
 from simkit.meta.message import Response
+from simkit.meta.name_validation import path_segment
 from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Resource
 

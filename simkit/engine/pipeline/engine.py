@@ -23,8 +23,8 @@ from simkit.meta.errors import future_revision
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionResource, Revision
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.gates import chosen
-from simkit.schema.withheld import FieldGates
+from simkit.schema.disabled_fields import FieldGates
+from simkit.schema.feature_gates import chosen
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Audit

@@ -13,8 +13,8 @@ from urllib.parse import unquote
 
 from simkit.meta import fields, labels
 from simkit.meta.attributes import Attributes
-from simkit.meta.format import path_segment
 from simkit.meta.identity import Identity
+from simkit.meta.name_validation import path_segment
 from simkit.meta.names import GroupResource
 
 _VERBS: Final = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}

@@ -12,19 +12,18 @@ from simkit.engine.registry.write import Place
 from simkit.engine.seams import Entry
 from simkit.kinds.apiextensions.definition import Conversion, CustomVersion, Provider, uncalled
 from simkit.kinds.conversions.convert import kept_in
-from simkit.kinds.conversions.family import PLAIN as SAME
-from simkit.kinds.conversions.family import ConversionError, Family, Form
-from simkit.kinds.index import rules_of
-from simkit.kinds.strategy import PLAIN, Strategy
+from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Form
+from simkit.kinds.strategies import strategy_of
+from simkit.kinds.strategy import DEFAULT_STRATEGY, Strategy
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import METADATA_FIELDS, Draft, Object, copied
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.decoding import normalise
-from simkit.schema.fields import FieldLabels, field_labels
-from simkit.schema.history import life
+from simkit.schema.disabled_fields import DisabledFields, FieldGates
+from simkit.schema.field_labels import FieldLabels, field_labels
+from simkit.schema.lifecycle import life
 from simkit.schema.structural import Schema
-from simkit.schema.withheld import FieldGates, Fields
 
 
 def _custom_version(catalogue: Catalogue, resource: Resource, conversion: Conversion) -> CustomVersion | None:
@@ -73,16 +72,16 @@ class Served:
 
     def _custom_rules(self) -> Strategy:
         if self.custom is None:
-            return PLAIN
-        from simkit.kinds.apiextensions.customresource import rules_of as custom_rules
+            return DEFAULT_STRATEGY
+        from simkit.kinds.apiextensions.customresource import strategy_of as custom_rules
 
         return custom_rules(self.custom)
 
     def _rules(self) -> Strategy:
         """The rules of a built-in kind: of its group or of the one that keeps it, or those of the version itself."""
-        resource, rules = self.resource, rules_of(self.resource.group_kind)
-        if rules is PLAIN:
-            rules = rules_of(GroupKind(resource.storage.group, resource.kind))
+        resource, rules = self.resource, strategy_of(self.resource.group_kind)
+        if rules is DEFAULT_STRATEGY:
+            rules = strategy_of(GroupKind(resource.storage.group, resource.kind))
         return (rules.older or {}).get(resource.api_version, rules)
 
     @cached_property
@@ -90,10 +89,10 @@ class Served:
         return self.catalogue.schema(self.resource.gvk)
 
     @cached_property
-    def withheld(self) -> Fields:
-        """Fields of the stored form that this server does not take."""
+    def withheld(self) -> DisabledFields:
+        """DisabledFields of the stored form that this server does not take."""
         if self._gates is None or self.resource.custom or not self.resource.stored:
-            return Fields(None)
+            return DisabledFields(None)
         return self._gates.of(self.catalogue.schema(self.resource.storage_gvk))
 
     def _withhold(self, draft: Draft, old: Object | None) -> None:
@@ -118,7 +117,7 @@ class Served:
     @cached_property
     def form(self) -> Form:
         """How to come to the stored version and back."""
-        return (self._family.form(self.resource.api_version) if self._family is not None else None) or SAME
+        return (self._family.form(self.resource.api_version) if self._family is not None else None) or SAME_FIELDS
 
     @cached_property
     def has_shapes(self) -> bool:

@@ -17,11 +17,9 @@ from typing import Final
 from simkit.engine.registry.families import settle_families
 from simkit.engine.registry.pool import Pool, Taken
 from simkit.engine.seams import Change, Store
-from simkit.kinds.parts.addresses import Address, address, family, network
-from simkit.kinds.parts.drafts import owned, owned_items
-from simkit.kinds.parts.service_addresses import strings
-from simkit.kinds.parts.service_changes import keep_allocated, match_cluster_ips
-from simkit.kinds.parts.service_needs import (
+from simkit.kinds.parts.copy_on_write import own_copy, own_items
+from simkit.kinds.parts.service.cluster_ips import strings
+from simkit.kinds.parts.service.types import (
     EXTERNAL_NAME,
     LOAD_BALANCER,
     NODE_PORT,
@@ -29,6 +27,8 @@ from simkit.kinds.parts.service_needs import (
     needs_health_port,
     type_of,
 )
+from simkit.kinds.parts.service.update import normalize_cluster_ips, patch_allocated_values
+from simkit.kinds.parts.validation.ip import Address, address, family, network
 from simkit.meta.clock import NameSource
 from simkit.meta.errors import SimkitError, StatusError, internal, invalid
 from simkit.meta.fielderror import FieldError, invalid_value
@@ -124,11 +124,11 @@ class ServiceAllocation:
                     pool.release(number)
 
     def _complete(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
-        spec = owned(draft, "spec")
-        owned_items(spec, "ports")
+        spec = own_copy(draft, "spec")
+        own_items(spec, "ports")
         if live is not None:
-            keep_allocated(draft, live)
-        match_cluster_ips(draft, live)
+            patch_allocated_values(draft, live)
+        normalize_cluster_ips(draft, live)
         faults = settle_families(draft, live, tuple(self._pools))
         if faults:
             raise invalid(_KIND, name_of(draft), faults)

@@ -8,7 +8,7 @@ from typing import Final
 
 from simkit.engine.registry.write import Outcome, Place
 from simkit.engine.seams import Entry, Stale, Store
-from simkit.kinds.parts.object_metadata import FOREGROUND, ORPHAN
+from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN
 from simkit.meta.clock import Clock, moment, timestamp
 from simkit.meta.errors import conflict, not_found
 from simkit.meta.names import Key

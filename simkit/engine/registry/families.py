@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from simkit.kinds.parts.addresses import family
-from simkit.kinds.parts.service_addresses import address_field_faults, strings
-from simkit.kinds.parts.service_needs import EXTERNAL_NAME, HEADLESS, type_of
+from simkit.kinds.parts.service.cluster_ips import strings, validate_address_field
+from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, type_of
+from simkit.kinds.parts.validation.ip import family
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object
 
@@ -22,7 +22,7 @@ def settle_families(draft: Draft, live: Object | None, configured: Sequence[str]
     """
     if type_of(draft) == EXTERNAL_NAME or _prefers_as_before(draft, live):
         return ()
-    faults = address_field_faults(draft)
+    faults = validate_address_field(draft)
     if faults:
         return faults
     spec = draft["spec"]

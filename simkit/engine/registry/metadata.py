@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.kinds.parts.object_metadata import FOREGROUND, ORPHAN, common_errors, finalizer_errors
+from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN, validate_common, validate_finalizer
 from simkit.kinds.strategy import NameRule
 from simkit.meta.clock import NameSource, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required
-from simkit.meta.format import dns_label
+from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object
 
 _STANDARD_FINALIZERS: Final = frozenset({ORPHAN, FOREGROUND, NAMESPACE_FINALIZER})
@@ -54,7 +54,7 @@ def drop_empty(metadata: dict[str, Any]) -> None:
 
 
 def validate(
-    draft: Object, *, namespaced: bool, name_rule: NameRule, plain_finalizers: bool = False
+    draft: Object, *, namespaced: bool, name_rule: NameRule, unqualified_finalizers: bool = False
 ) -> list[FieldError]:
     """All that is wrong with the metadata of an object, in the real server's order."""
     metadata = draft["metadata"]
@@ -75,8 +75,8 @@ def validate(
             errors += [invalid_value("metadata.namespace", namespace, text) for text in dns_label(namespace)]
     elif namespace:
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
-    errors += common_errors(metadata) + finalizer_errors(metadata)
-    return errors if plain_finalizers else errors + _finalizer_name_errors(metadata)
+    errors += validate_common(metadata) + validate_finalizer(metadata)
+    return errors if unqualified_finalizers else errors + _finalizer_name_errors(metadata)
 
 
 def _finalizer_name_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
@@ -100,15 +100,15 @@ _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionT
 
 
 def validate_update(
-    draft: Object, live: Object, *, plain_finalizers: bool = False, changes: int = 1, whole: int = 1
+    draft: Object, live: Object, *, unqualified_finalizers: bool = False, changes: int = 1, whole: int = 1
 ) -> list[FieldError]:
     """What is wrong with the metadata of an update, every cause as often as the real server looks.
 
     It looks at it by itself and against what is stored; then the kind does so again, as often as its
     ``MetadataChecks`` say.
     """
-    common, finalizers = common_errors(draft["metadata"]), finalizer_errors(draft["metadata"])
-    names = [] if plain_finalizers else _finalizer_name_errors(draft["metadata"])
+    common, finalizers = validate_common(draft["metadata"]), validate_finalizer(draft["metadata"])
+    names = [] if unqualified_finalizers else _finalizer_name_errors(draft["metadata"])
     against = _change_errors(draft["metadata"], live["metadata"]) + common
     again = changes * [*against, *names] + whole * [*common, *finalizers, *names]
     return [*common, *finalizers, *against, *again]

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.meta import jsonread
+from simkit.meta import go_json
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, expired
 from simkit.meta.names import GroupResource, Key, Revision
@@ -72,11 +72,11 @@ def decode(token: str) -> Continuation:
         raise _refusal(f"illegal base64 data at input byte {position}")
     raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     try:
-        value = jsonread.read(raw)
-    except jsonread.Malformed as error:
+        value = go_json.read(raw)
+    except go_json.Malformed as error:
         raise _refusal(str(error)) from None
     if value is not None and not isinstance(value, dict):
-        raise _refusal(f"json: cannot unmarshal {jsonread.go_kind(value)} into Go value of type storage.continueToken")
+        raise _refusal(f"json: cannot unmarshal {go_json.go_kind(value)} into Go value of type storage.continueToken")
     return _checked(value or {})
 
 
@@ -101,7 +101,7 @@ def _field(value: dict[str, Any], name: str, of: type) -> Any:
     whole = type(given) is int and -_TOO_LARGE <= given < _TOO_LARGE
     if whole if of is int else type(given) is of:
         return given
-    shown = f"number {given}" if of is int and jsonread.go_kind(given) == "number" else jsonread.go_kind(given)
+    shown = f"number {given}" if of is int and go_json.go_kind(given) == "number" else go_json.go_kind(given)
     expected = {int: "int64", str: "string"}[of]
     raise _refusal(f"json: cannot unmarshal {shown} into Go struct field continueToken.{name} of type {expected}")
 

@@ -10,7 +10,7 @@ from simkit.engine.registry import metadata as meta
 from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
 from simkit.engine.registry.write import Outcome, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store
-from simkit.kinds.strategy import Circumstances
+from simkit.kinds.strategy import WriteContext
 from simkit.language.merge.managers import with_old_times
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import STALE, already_exists, conflict, invalid, not_found, unexplained
@@ -73,7 +73,7 @@ class Registry:
             draft,
             namespaced=place.namespaced,
             name_rule=place.rules.name,
-            plain_finalizers=place.rules.plain_finalizers,
+            unqualified_finalizers=place.rules.unqualified_finalizers,
         )
         errors += self._held_against(place.rules.validate(draft, None))
         if errors:
@@ -95,13 +95,13 @@ class Registry:
         """What the server itself does to an object before it is checked."""
         rules = write.place.rules
         if live is None:
-            if write.place.has_status and not rules.keeps_status:
+            if write.place.has_status and not rules.keeps_status_on_create:
                 draft.pop("status", None)
             if rules.generation is not None:
                 draft["metadata"]["generation"] = 1
         rules.prepare(draft, live)
         if rules.stamp is not None:
-            rules.stamp(draft, live, Circumstances(self.clock.now(), write.identity, self.chance.uid))
+            rules.stamp(draft, live, WriteContext(self.clock.now(), write.identity, self.chance.uid))
         rules.default(draft)
         meta.drop_empty(draft["metadata"])
         if live is None or write.subresource == "status" or rules.generation is None:
@@ -196,7 +196,7 @@ class Registry:
 
     def _check_version(self, write: Write, given: str, live: Entry) -> None:
         if not given or given == "0":
-            if write.place.rules.needs_version:
+            if write.place.rules.requires_resource_version:
                 detail = "must be specified for an update"
                 error = invalid_value("metadata.resourceVersion", Shown("0x0"), detail)
                 group, plural = write.place.resource  # the real server names the resource in place of the kind
@@ -213,7 +213,11 @@ class Registry:
         if write.subresource:
             checks = checks.of_part()
         errors = meta.validate_update(
-            draft, live, plain_finalizers=place.rules.plain_finalizers, changes=checks.changes, whole=checks.whole
+            draft,
+            live,
+            unqualified_finalizers=place.rules.unqualified_finalizers,
+            changes=checks.changes,
+            whole=checks.whole,
         )
         special = (place.rules.subresources or {}).get(write.subresource)
         errors += self._held_against((special.validate if special is not None else place.rules.validate)(draft, live))

@@ -24,8 +24,8 @@ from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore
 from simkit.engine.storage.state import Tables
 from simkit.engine.storage.table import Table
 from simkit.meta.clock import Clock
-from simkit.meta.collector import resting_collector
 from simkit.meta.errors import SimkitError
+from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 
@@ -156,7 +156,7 @@ def open_store(path: str | Path, clock: Clock, *, durable: bool = False) -> Memo
     connection = sqlite3.connect(file, timeout=1.0, isolation_level=None, check_same_thread=False)
     try:
         _prepare(connection, file, durable)
-        with resting_collector():
+        with collection_paused():
             state = _read(connection)
             log = _read_log(connection, state, clock.now() - HISTORY_SECONDS)
     except (sqlite3.Error, SimkitError) as error:

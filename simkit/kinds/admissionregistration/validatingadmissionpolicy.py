@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.admission_rules import FAILURE_POLICIES, default_match, match_faults
-from simkit.kinds.parts.cells import UNSET, created
-from simkit.kinds.parts.conditions import condition_faults
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.policy_expressions import PolicyReader, validation_faults
+from simkit.kinds.parts.admission.expressions import PolicyReader, validate_validation
+from simkit.kinds.parts.admission.rules import FAILURE_POLICIES, default_match, validate_match
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.printers.cells import UNSET, created
+from simkit.kinds.parts.validation.conditions import validate_condition
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
-from simkit.meta.format import dns1035_label, dns_subdomain, kind_name
+from simkit.meta.name_validation import dns1035_label, dns_subdomain, kind_name
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _GROUP: Final = api_group("admissionregistration")
@@ -21,7 +21,7 @@ _REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     spec.setdefault("failurePolicy", "Fail")
     default_match(spec, "matchConstraints")
 
@@ -32,35 +32,35 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj["spec"], old.get("spec") if old is not None else None, name_of(obj)))
+    return list(_validate_fields(obj["spec"], old.get("spec") if old is not None else None, name_of(obj)))
 
 
-def _faults(spec: Object, old: Object | None, name: str) -> Iterator[FieldError]:
+def _validate_fields(spec: Object, old: Object | None, name: str) -> Iterator[FieldError]:
     if spec["failurePolicy"] not in FAILURE_POLICIES:
         yield unsupported("spec.failurePolicy", spec["failurePolicy"], FAILURE_POLICIES)
     if spec.get("paramKind") is not None:
-        yield from _kind_faults("spec.paramKind", spec["paramKind"])
+        yield from _validate_kind("spec.paramKind", spec["paramKind"])
     if spec.get("matchConstraints") is None:
         yield required("spec.matchConstraints")
     else:
-        yield from match_faults("spec.matchConstraints", spec["matchConstraints"])
+        yield from validate_match("spec.matchConstraints", spec["matchConstraints"])
         if not spec["matchConstraints"].get("resourceRules"):
             yield required("spec.matchConstraints.resourceRules")
     reader = PolicyReader(spec, old)
-    yield from reader.match_condition_faults("spec.matchConditions")
-    yield from reader.variable_faults("spec.variables")
+    yield from reader.validate_match_condition("spec.matchConditions")
+    yield from reader.validate_variable("spec.variables")
     if not spec.get("validations") and not spec.get("auditAnnotations"):
         for part in ("validations", "auditAnnotations"):
             yield required(f"spec.{part}", "validations or auditAnnotations must contain at least one item")
     for index, validation in enumerate(spec.get("validations") or ()):
-        yield from validation_faults(reader, validation, f"spec.validations[{index}]")
+        yield from validate_validation(reader, validation, f"spec.validations[{index}]")
         reason = validation.get("reason")
         if reason is not None and reason not in _REASONS:
             yield unsupported(f"spec.validations[{index}].reason", reason, _REASONS)
-    yield from reader.annotation_faults(name, "spec.auditAnnotations")
+    yield from reader.validate_annotation(name, "spec.auditAnnotations")
 
 
-def _kind_faults(path: str, kind: Object) -> Iterator[FieldError]:
+def _validate_kind(path: str, kind: Object) -> Iterator[FieldError]:
     """The kind of the parameters: any that exists or may come."""
     given = kind.get("apiVersion") or ""
     if not given:
@@ -84,11 +84,11 @@ def _kind_faults(path: str, kind: Object) -> Iterator[FieldError]:
         yield invalid_value(f"{path}.kind", name, fault)
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_warning_faults(obj), *condition_faults("status.conditions", at(obj, "status", "conditions") or ())]
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate_warning(obj), *validate_condition("status.conditions", at(obj, "status", "conditions") or ())]
 
 
-def _warning_faults(obj: Object) -> Iterator[FieldError]:
+def _validate_warning(obj: Object) -> Iterator[FieldError]:
     """A warning of the type checker says what it is about, and something."""
     for index, row in enumerate(at(obj, "status", "typeChecking", "expressionWarnings") or ()):
         path = f"status.typeChecking.expressionWarnings[{index}]"
@@ -104,14 +104,14 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), len(at(obj, "spec", "validations") or ()), shown, created(obj, now)]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0),
-    plain_finalizers=True,
+    unqualified_finalizers=True,
     default=_default,
     prepare=_prepare,
     validate=_validate,
     generation=spec_differs,
     row=_row,
-    subresources={"status": Subresource(kept_status, _status_faults)},
-    needs_version=True,
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    requires_resource_version=True,
 )

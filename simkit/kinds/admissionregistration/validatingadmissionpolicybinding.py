@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.admission_rules import default_match, match_faults
-from simkit.kinds.parts.bounds import named_faults, text_faults
-from simkit.kinds.parts.cells import UNSET, created
-from simkit.kinds.parts.drafts import owned
-from simkit.kinds.parts.label_selector import validate_label_selector
-from simkit.kinds.parts.selector_text import selector_structure
+from simkit.kinds.parts.admission.rules import default_match, validate_match
+from simkit.kinds.parts.copy_on_write import own_copy
+from simkit.kinds.parts.printers.cells import UNSET, created
+from simkit.kinds.parts.printers.label_selector import selector_structure
+from simkit.kinds.parts.validation.fields import validate_named, validate_text
+from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import (
@@ -23,7 +23,7 @@ from simkit.meta.fielderror import (
     required,
     unsupported,
 )
-from simkit.meta.format import dns_subdomain, path_segment
+from simkit.meta.name_validation import dns_subdomain, path_segment
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _GROUP: Final = api_group("admissionregistration")
@@ -33,26 +33,26 @@ _EITHER: Final = "name and selector are mutually exclusive"
 
 
 def _default(draft: Draft) -> None:
-    default_match(owned(draft, "spec"), "matchResources")
+    default_match(own_copy(draft, "spec"), "matchResources")
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj["spec"]))
+    return list(_validate_fields(obj["spec"]))
 
 
-def _faults(spec: Object) -> Iterator[FieldError]:
-    yield from named_faults("spec.policyName", spec.get("policyName") or "", dns_subdomain)
+def _validate_fields(spec: Object) -> Iterator[FieldError]:
+    yield from validate_named("spec.policyName", spec.get("policyName") or "", dns_subdomain)
     if spec.get("paramRef") is not None:
-        yield from _param_faults("spec.paramRef", spec["paramRef"])
+        yield from _validate_param("spec.paramRef", spec["paramRef"])
     if spec.get("matchResources") is not None:
-        yield from match_faults("spec.matchResouces", spec["matchResources"])  # spelled so by the real server
-    yield from _action_faults("spec.validationActions", spec.get("validationActions") or ())
+        yield from validate_match("spec.matchResouces", spec["matchResources"])  # spelled so by the real server
+    yield from _validate_action("spec.validationActions", spec.get("validationActions") or ())
 
 
-def _param_faults(path: str, reference: Object) -> Iterator[FieldError]:
+def _validate_param(path: str, reference: Object) -> Iterator[FieldError]:
     name, selector = reference.get("name") or "", reference.get("selector")
     if name:
-        yield from text_faults(f"{path}.name", name, path_segment)
+        yield from validate_text(f"{path}.name", name, path_segment)
         if selector is not None:
             yield forbidden_field(f"{path}.name", _EITHER)
     if selector is not None:
@@ -68,7 +68,7 @@ def _param_faults(path: str, reference: Object) -> Iterator[FieldError]:
         yield unsupported(f"{path}.parameterNotFoundAction", action, _NOT_FOUND)
 
 
-def _action_faults(path: str, actions: Sequence[str]) -> Iterator[FieldError]:
+def _validate_action(path: str, actions: Sequence[str]) -> Iterator[FieldError]:
     for index, action in enumerate(actions):
         if action not in _ACTIONS:
             yield unsupported(f"{path}[{index}]", action, _ACTIONS)
@@ -98,12 +98,12 @@ def _shown(reference: Object | None) -> str:
     return selector_structure(reference["selector"]) if reference.get("selector") is not None else UNSET
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0),
-    plain_finalizers=True,
+    unqualified_finalizers=True,
     default=_default,
     validate=_validate,
     generation=spec_differs,
     row=_row,
-    needs_version=True,
+    requires_resource_version=True,
 )

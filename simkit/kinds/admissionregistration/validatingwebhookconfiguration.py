@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from simkit.kinds.parts.webhook_configuration import webhook_rules
+from simkit.kinds.parts.admission.webhook_configuration import webhook_rules
 
-RULES = webhook_rules(reinvoked=False)
+STRATEGY = webhook_rules(reinvoked=False)

@@ -6,19 +6,19 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.apiextensions.columns import cell
 from simkit.kinds.apiextensions.definition import CustomVersion
-from simkit.kinds.apiextensions.embedded import embedded
-from simkit.kinds.apiextensions.scalepaths import scale_faults
+from simkit.kinds.apiextensions.embedded_metadata import embedded
+from simkit.kinds.apiextensions.printer_columns import cell
+from simkit.kinds.apiextensions.scale import validate_scale
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.format import qualified_name
+from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
-from simkit.schema.custom.contents import repeated
-from simkit.schema.custom.defaults import fill, write_whole
-from simkit.schema.custom.values import ABSENT, Check
-from simkit.schema.custom.wording import NOWHERE, NULL
-from simkit.schema.fields import field_text
+from simkit.schema.custom.defaulting import fill, write_whole
+from simkit.schema.custom.listtype import repeated
+from simkit.schema.custom.messages import NOWHERE, NULL
+from simkit.schema.custom.validation import ABSENT, Check
+from simkit.schema.field_labels import field_text
 
 _BLOCKING: Final = frozenset(
     {"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"}
@@ -30,7 +30,7 @@ _SKIPPED: Final = (
 _AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
-def rules_of(version: CustomVersion) -> Strategy:
+def strategy_of(version: CustomVersion) -> Strategy:
     """The rules of a version's objects. What they need is compiled when the first object needs it."""
     judge = _Judge(version)
     with_status = version.resource.has_status
@@ -43,8 +43,8 @@ def rules_of(version: CustomVersion) -> Strategy:
         fields=judge.fields,
         subresources={"status": Subresource(_status_alone, judge.validate_status)} if with_status else None,
         warnings=judge.warnings,
-        plain_finalizers=True,
-        needs_version=True,
+        unqualified_finalizers=True,
+        requires_resource_version=True,
         seen=lambda obj: obj if version.is_of(obj) else version.read(obj),
         stored=version.stored,
     )
@@ -84,9 +84,9 @@ class _Judge:
     def _expressions(self) -> Any:
         """The rules of the schema, None where it has none. The language is loaded with the first."""
         if self._with_rules is None:
-            from simkit.kinds.apiextensions.evaluation import Rules, has_rules
+            from simkit.kinds.apiextensions.cel_validation import CelValidator, has_rules
 
-            self._rules = Rules(self._version.schema, root=True) if has_rules(self._version.schema) else None
+            self._rules = CelValidator(self._version.schema, root=True) if has_rules(self._version.schema) else None
             self._with_rules = self._rules is not None
         return self._rules
 
@@ -102,7 +102,7 @@ class _Judge:
     def validate(self, obj: Object, old: Object | None) -> Sequence[FieldError]:
         shown, before = self._in_version(obj), self._before(old)
         errors = self._checks().errors(shown, before)
-        errors += self._scale_faults(shown)
+        errors += self._validate_scale(shown)
         errors += embedded(shown, self._version.schema)
         if before is ABSENT or not repeated(before, self._version.schema):
             errors += repeated(shown, self._version.schema)
@@ -115,7 +115,7 @@ class _Judge:
         if "status" in shown and properties is not None:
             earlier = before.get("status", ABSENT) if before is not ABSENT else ABSENT
             errors += Check(properties).errors(shown["status"], earlier, under="status")
-        errors += self._scale_faults(shown, only_status=True)
+        errors += self._validate_scale(shown, only_status=True)
         return errors + self._asked(shown, before, errors, obj)
 
     def _in_version(self, obj: Object) -> dict[str, Any]:
@@ -161,9 +161,9 @@ class _Judge:
 
     # Scale
 
-    def _scale_faults(self, obj: Object, *, only_status: bool = False) -> Sequence[FieldError]:
+    def _validate_scale(self, obj: Object, *, only_status: bool = False) -> Sequence[FieldError]:
         scale = self._version.subresources.get("scale")
-        return list(scale_faults(scale, obj, only_status=only_status)) if scale else ()
+        return list(validate_scale(scale, obj, only_status=only_status)) if scale else ()
 
 
 def _finalizer_warnings(obj: Object, old: Object | None) -> list[str]:

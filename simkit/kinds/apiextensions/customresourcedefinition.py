@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.apiextensions.conditions import (
+from simkit.kinds.apiextensions.naming import (
     CLEANUP,
     condition,
     holds,
     with_condition,
 )
-from simkit.kinds.apiextensions.part_faults import name_faults
+from simkit.kinds.apiextensions.validation.parts import validate_name
 from simkit.kinds.strategy import Deletion, MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import API_DOMAIN, EXTENSIONS_GROUP, LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required
@@ -56,19 +56,19 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    from simkit.kinds.apiextensions.schema_faults import Strictness
-    from simkit.kinds.apiextensions.spec_faults import demands_on, spec_faults
+    from simkit.kinds.apiextensions.validation.schema import Strictness
+    from simkit.kinds.apiextensions.validation.spec import demands_on, validate_spec
 
     spec = obj["spec"]
     errors = list(_own_name(obj)) if old is None else []
     if old is None:
-        errors += spec_faults(spec, Strictness())
+        errors += validate_spec(spec, Strictness())
     elif spec != old["spec"]:
-        errors += spec_faults(spec, demands_on(spec, old["spec"]))
+        errors += validate_spec(spec, demands_on(spec, old["spec"]))
     if old is not None:
         errors += _fixed(spec, old)
-    errors += _status_faults(obj)
-    errors += _approval_faults(obj, old)
+    errors += _validate_status(obj)
+    errors += _validate_approval(obj, old)
     if spec.get("preserveUnknownFields") and not (old or {}).get("spec", {}).get("preserveUnknownFields"):
         detail = (
             "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
@@ -78,12 +78,12 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    from simkit.kinds.apiextensions.spec_faults import demands_of_beta, spec_faults
+    from simkit.kinds.apiextensions.validation.spec import demands_of_beta, validate_spec
 
     spec, before = obj["spec"], None if old is None else old["spec"]
-    errors = [] if spec == before else list(spec_faults(spec, demands_of_beta(spec, before)))
+    errors = [] if spec == before else list(validate_spec(spec, demands_of_beta(spec, before)))
     around = _own_name(obj) if old is None else _fixed(spec, old)
-    return [*around, *errors, *_status_faults(obj)]
+    return [*around, *errors, *_validate_status(obj)]
 
 
 def _own_name(obj: Object) -> Iterator[FieldError]:
@@ -106,8 +106,8 @@ def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
             yield invalid_value(path, value, "field is immutable")
 
 
-def _status_faults(obj: Object) -> Iterator[FieldError]:
-    from simkit.kinds.parts.go_syntax import texts
+def _validate_status(obj: Object) -> Iterator[FieldError]:
+    from simkit.kinds.parts.go_printing.syntax import texts
 
     yield from _accepted_names(obj)
     status: Mapping[str, Any] = obj.get("status") or {}
@@ -128,7 +128,7 @@ def _status_faults(obj: Object) -> Iterator[FieldError]:
 
 def _accepted_names(obj: Object) -> Iterator[FieldError]:
     names = at(obj, "status", "acceptedNames") or {}
-    yield from name_faults(names, "status.acceptedNames")
+    yield from validate_name(names, "status.acceptedNames")
 
 
 def _status_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
@@ -157,7 +157,7 @@ def approval(obj: Object) -> tuple[str, str]:
     return "Invalid", f'protected groups must have approval annotation "{_APPROVAL}" {detail}'
 
 
-def _approval_faults(obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_approval(obj: Object, old: Object | None) -> Iterator[FieldError]:
     if not is_protected(obj["spec"].get("group") or ""):
         return
     state, reason = approval(obj)
@@ -203,8 +203,8 @@ _STABLE: Final = Strategy(
     validate=_validate,
     generation=spec_differs,
     subresources={"status": Subresource(_keep_all_but_status, _status_update)},
-    plain_finalizers=True,
-    needs_version=True,
+    unqualified_finalizers=True,
+    requires_resource_version=True,
     deletion=Deletion(held=_held, mark=_mark, plain_mark=True),
 )
-RULES = replace(_STABLE, older={f"{EXTENSIONS_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})
+STRATEGY = replace(_STABLE, older={f"{EXTENSIONS_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})

@@ -7,13 +7,13 @@ from functools import cached_property
 from itertools import count
 from typing import Any, Final
 
-from simkit.kinds.apiextensions.conditions import found, holds
-from simkit.kinds.apiextensions.converting import ConversionFailed, kind_text, taken
+from simkit.kinds.apiextensions.naming import found, holds
+from simkit.kinds.apiextensions.webhook_conversion import ConversionFailed, accept_converted, kind_text
 from simkit.meta.errors import SimkitError, unexplained
 from simkit.meta.names import GroupResource, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, name_of
-from simkit.schema.custom.defaults import drop_nulls, fill
-from simkit.schema.custom.rows import ANYTHING, Properties, schema_of
+from simkit.schema.custom.defaulting import drop_nulls, fill
+from simkit.schema.custom.structural import ANYTHING, Properties, schema_of
 from simkit.schema.pruning import prune
 from simkit.schema.resources import Resource, SubresourceInfo
 from simkit.schema.structural import Resolver, Schema
@@ -153,7 +153,7 @@ class Definition:
     def _asked(self, obj: Object, version: str) -> Sequence[Object] | None:
         try:
             answered = self._conversion(self, [obj], version)
-            return None if answered is None else taken([obj], answered, version)
+            return None if answered is None else accept_converted([obj], answered, version)
         except ConversionFailed as error:
             raise unexplained(str(error)) from None
 

@@ -6,16 +6,16 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import PORT_RANGE
-from simkit.kinds.parts.bounds import text_faults
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.conditions import status_of
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.strategy import Circumstances, Strategy, Subresource
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.conditions import status_of
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.validation.ip import PORT_RANGE
+from simkit.kinds.strategy import Strategy, Subresource, WriteContext
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, invalid_value, quoted, required, unsupported
-from simkit.meta.format import dns1035_label, dns_subdomain, path_segment, whole_path_segment
+from simkit.meta.name_validation import dns1035_label, dns_subdomain, path_segment, whole_path_segment
 from simkit.meta.objects import Draft, Object, at, metadata, name_of
 
 AUTOMANAGED: Final = label("automanaged", "kube-aggregator")
@@ -27,7 +27,7 @@ _LIMITS: Final = (("groupPriorityMinimum", 20000), ("versionPriority", 1000))
 
 def _default(draft: Draft) -> None:
     if at(draft, "spec", "service") is not None:
-        owned(draft, "spec", "service").setdefault("port", _PORT)
+        own_copy(draft, "spec", "service").setdefault("port", _PORT)
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -36,7 +36,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft["status"] = {}
 
 
-def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> None:
+def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
     if old is None and "service" not in draft["spec"]:
         draft["status"] = {"conditions": [_available(circumstances.now)]}
 
@@ -52,10 +52,10 @@ def _available(now: float) -> Object:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_name_faults(obj), *_faults(obj["spec"])]
+    return [*_validate_name(obj), *_validate_fields(obj["spec"])]
 
 
-def _name_faults(obj: Object) -> Iterator[FieldError]:
+def _validate_name(obj: Object) -> Iterator[FieldError]:
     """The name is the version, a dot and the group."""
     wanted = f"{at(obj, 'spec', 'version') or ''}.{at(obj, 'spec', 'group') or ''}"
     for field in ("generateName", "name"):
@@ -65,13 +65,13 @@ def _name_faults(obj: Object) -> Iterator[FieldError]:
             yield invalid_value(f"metadata.{field}", given, text)
 
 
-def _faults(spec: Object) -> Iterator[FieldError]:
+def _validate_fields(spec: Object) -> Iterator[FieldError]:
     group, version = spec.get("group") or "", spec.get("version") or ""
     if not group and version != "v1":
         yield required("spec.group", "only v1 may have an empty group and it better be legacy kube")
     if group:
-        yield from text_faults("spec.group", group, dns_subdomain)
-    yield from text_faults("spec.version", version, dns1035_label)
+        yield from validate_text("spec.group", group, dns_subdomain)
+    yield from validate_text("spec.version", version, dns1035_label)
     for name, limit in _LIMITS:
         number = spec.get(name) or 0
         if not 0 < number <= limit:
@@ -85,12 +85,12 @@ def _faults(spec: Object) -> Iterator[FieldError]:
             text = "local APIServices may not have insecureSkipTLSVerify"
             yield invalid_value("spec.insecureSkipTLSVerify", True, text)
         return
-    yield from _service_faults(spec["service"])
+    yield from _validate_service(spec["service"])
     if insecure and bundle:
         yield invalid_value("spec.insecureSkipTLSVerify", True, "may not be true if caBundle is present")
 
 
-def _service_faults(service: Object) -> Iterator[FieldError]:
+def _validate_service(service: Object) -> Iterator[FieldError]:
     for name in ("namespace", "name"):
         if not service.get(name):
             yield required(f"spec.service.{name}")
@@ -98,7 +98,7 @@ def _service_faults(service: Object) -> Iterator[FieldError]:
         yield invalid_value("spec.service.port", service["port"], f"port is not valid: {PORT_RANGE}")
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     conditions: Sequence[Object] = at(obj, "status", "conditions") or ()
     return [
         unsupported(f"status.conditions[{index}].status", condition.get("status") or "", _STATUSES)
@@ -121,14 +121,14 @@ def _availability(obj: Object) -> str:
     return status if status == "True" else f"{status} ({condition.get('reason', '')})"
 
 
-RULES = Strategy(
-    plain_finalizers=True,
+STRATEGY = Strategy(
+    unqualified_finalizers=True,
     name=whole_path_segment,
     default=_default,
     prepare=_prepare,
     stamp=_stamp,
     validate=_validate,
     row=_row,
-    subresources={"status": Subresource(kept_status, _status_faults)},
-    needs_version=True,
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    requires_resource_version=True,
 )

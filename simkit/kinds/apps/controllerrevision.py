@@ -7,8 +7,8 @@ from typing import Any
 
 import orjson
 
-from simkit.kinds.parts.bounds import below_zero
-from simkit.kinds.parts.cells import NONE, created
+from simkit.kinds.parts.printers.cells import NONE, created
+from simkit.kinds.parts.validation.fields import below_zero
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.names import GroupVersion
@@ -47,4 +47,4 @@ def _named(owner: Object | None) -> str:
     return f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
 
 
-RULES = Strategy(validate=_validate, row=_row)
+STRATEGY = Strategy(validate=_validate, row=_row)

@@ -6,30 +6,30 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.parts.cells import created, pairs
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.go_syntax import number_or_text, pointer, printed, struct
-from simkit.kinds.parts.go_syntax import selector as shown_selector
-from simkit.kinds.parts.label_selector import validate_label_selector
-from simkit.kinds.parts.older_workloads import FIRST, changing_selectors, keeping_dependents
-from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.go_printing.syntax import number_or_text, pointer, printed, struct
+from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import (
-    lasting_faults,
     names_and_images,
     prepare_template,
-    template_faults,
+    validate_lasting,
+    validate_template,
 )
-from simkit.kinds.parts.selector_text import selector_text
-from simkit.kinds.parts.shares import above_all_faults, share, share_faults
-from simkit.kinds.parts.workload import (
+from simkit.kinds.parts.printers.cells import created, pairs
+from simkit.kinds.parts.printers.label_selector import selector_text
+from simkit.kinds.parts.validation.int_or_percent import share, validate_above_all, validate_share
+from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.workload.older_versions import FIRST, changing_selectors, keeping_dependents
+from simkit.kinds.parts.workload.template_owner import (
     MISMATCH,
-    count_faults,
     decremented,
     default_missing,
     immutable_selector,
     selector_of,
     shown_labels,
     template_warnings,
+    validate_count,
 )
 from simkit.kinds.strategy import Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -48,18 +48,18 @@ _COUNTS: Final = (
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     default_missing(spec, {"revisionHistoryLimit": 10})
-    strategy = owned(spec, "updateStrategy")
+    strategy = own_copy(spec, "updateStrategy")
     strategy["type"] = strategy.get("type") or "RollingUpdate"
     if strategy["type"] == "RollingUpdate":
-        default_missing(owned(strategy, "rollingUpdate"), {"maxUnavailable": 1, "maxSurge": 0})
+        default_missing(own_copy(strategy, "rollingUpdate"), {"maxUnavailable": 1, "maxSurge": 0})
     spec.setdefault("template", {})
     default_template(spec)
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(owned(draft, "spec"))
+    prepare_template(own_copy(draft, "spec"))
     if old is None:
         draft["status"] = dict(_FIRST)
         number = max(_number(draft), 1)
@@ -83,33 +83,33 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         text = "empty selector is invalid for daemonset"
         errors.append(invalid_value("spec.selector", shown_selector(selector), text))
-    errors += template_faults("spec.template", template)
-    errors += lasting_faults("spec.template", template, "DaemonSet")
-    errors += count_faults("spec", spec, ("minReadySeconds",))
-    errors += _strategy_faults("spec.updateStrategy", spec.get("updateStrategy") or {})
-    errors += count_faults("spec", spec, ("revisionHistoryLimit",))
+    errors += validate_template("spec.template", template)
+    errors += validate_lasting("spec.template", template, "DaemonSet")
+    errors += validate_count("spec", spec, ("minReadySeconds",))
+    errors += _validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})
+    errors += validate_count("spec", spec, ("revisionHistoryLimit",))
     if old is None:
         return errors
     return [*errors, *errors, *immutable_selector(obj, old)]  # the real server checks an update twice
 
 
-def _strategy_faults(path: str, strategy: Object) -> Iterator[FieldError]:
+def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "RollingUpdate":
         if rolling is None:
             yield required(f"{path}.rollingUpdate")
         else:
-            yield from _rolling_faults(f"{path}.rollingUpdate", rolling)
+            yield from _validate_rolling(f"{path}.rollingUpdate", rolling)
     elif kind != "OnDelete":
         kept = pointer("apps.RollingUpdateDaemonSet", rolling)
         shown = struct("apps.DaemonSetUpdateStrategy", ("Type", printed(kind)), ("RollingUpdate", kept))
         yield unsupported(path, shown, ("RollingUpdate", "OnDelete"))
 
 
-def _rolling_faults(path: str, rolling: Object) -> Iterator[FieldError]:
+def _validate_rolling(path: str, rolling: Object) -> Iterator[FieldError]:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     both = ((f"{path}.maxUnavailable", unavailable), (f"{path}.maxSurge", surge))
-    for check in (share_faults, above_all_faults):
+    for check in (validate_share, validate_above_all):
         for where, value in both:
             yield from check(where, value)
     if share(unavailable) and share(surge):
@@ -121,7 +121,7 @@ def _rolling_faults(path: str, rolling: Object) -> Iterator[FieldError]:
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    errors = [*count_faults("status", status, _COUNTS)]
+    errors = [*validate_count("status", status, _COUNTS)]
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 
@@ -140,7 +140,7 @@ _STABLE: Final = Strategy(
     validate=_validate,
     generation=spec_differs,
     row=_row,
-    subresources={"status": Subresource(kept_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
     warnings=template_warnings,
 )
-RULES = replace(_STABLE, older={**changing_selectors(_STABLE, FIRST), **keeping_dependents(_STABLE, "apps/v1beta2")})
+STRATEGY = replace(_STABLE, older={**changing_selectors(_STABLE, FIRST), **keeping_dependents(_STABLE, "apps/v1beta2")})

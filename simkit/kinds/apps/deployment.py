@@ -6,25 +6,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.go_syntax import number_or_text, pointer, printed, struct
-from simkit.kinds.parts.go_syntax import selector as shown_selector
-from simkit.kinds.parts.older_workloads import FIRST, changing_selectors, keeping_dependents
-from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.go_printing.syntax import number_or_text, pointer, printed, struct
+from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
-from simkit.kinds.parts.replicas import EXCEEDING, SERVING
-from simkit.kinds.parts.selector_text import selector_text
-from simkit.kinds.parts.shares import above_all_faults, share, share_faults
-from simkit.kinds.parts.workload import (
-    count_faults,
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.printers.label_selector import selector_text
+from simkit.kinds.parts.validation.int_or_percent import share, validate_above_all, validate_share
+from simkit.kinds.parts.workload.older_versions import FIRST, changing_selectors, keeping_dependents
+from simkit.kinds.parts.workload.replicas import EXCEEDING, SERVING
+from simkit.kinds.parts.workload.template_owner import (
     decremented,
     default_missing,
-    exceeding_faults,
     immutable_selector,
-    replicated_faults,
-    selector_faults,
     selector_of,
+    validate_count,
+    validate_exceeding,
+    validate_replicated,
+    validate_selector,
     workload_warnings,
 )
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
@@ -45,18 +45,18 @@ _STRATEGIES: Final = ("Recreate", "RollingUpdate")
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     default_missing(spec, {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600})
-    strategy = owned(spec, "strategy")
+    strategy = own_copy(spec, "strategy")
     strategy["type"] = strategy.get("type") or "RollingUpdate"
     if strategy["type"] == "RollingUpdate":
-        default_missing(owned(strategy, "rollingUpdate"), {"maxUnavailable": "25%", "maxSurge": "25%"})
+        default_missing(own_copy(strategy, "rollingUpdate"), {"maxUnavailable": "25%", "maxSurge": "25%"})
     spec.setdefault("template", {})
     default_template(spec)
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(owned(draft, "spec"))
+    prepare_template(own_copy(draft, "spec"))
     if old is None:
         draft["status"] = {}
 
@@ -64,22 +64,22 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     selector = spec.get("selector")
-    errors = [*count_faults("spec", spec, ("replicas",))]
-    errors += selector_faults("spec.selector", selector, "deployment")
+    errors = [*validate_count("spec", spec, ("replicas",))]
+    errors += validate_selector("spec.selector", selector, "deployment")
     chosen = selector_of(selector)
     if chosen is None:
         errors.append(invalid_value("spec.selector", shown_selector(selector), "invalid label selector"))
     else:
-        errors += replicated_faults("spec.template", spec, "ReplicaSet", chosen)
-    errors += _strategy_faults("spec.strategy", spec.get("strategy") or {})
-    errors += count_faults("spec", spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"))
+        errors += validate_replicated("spec.template", spec, "ReplicaSet", chosen)
+    errors += _validate_strategy("spec.strategy", spec.get("strategy") or {})
+    errors += validate_count("spec", spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"))
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
         errors.append(invalid_value("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"))
     return [*errors, *(immutable_selector(obj, old) if old is not None else ())]
 
 
-def _strategy_faults(path: str, strategy: Object) -> Iterator[FieldError]:
+def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if kind == "Recreate":
         if rolling is not None:
@@ -89,30 +89,30 @@ def _strategy_faults(path: str, strategy: Object) -> Iterator[FieldError]:
         if rolling is None:
             yield required(f"{path}.rollingUpdate", "this should be defaulted and never be nil")
         else:
-            yield from _rolling_faults(f"{path}.rollingUpdate", rolling)
+            yield from _validate_rolling(f"{path}.rollingUpdate", rolling)
     else:
         kept = pointer("apps.RollingUpdateDeployment", rolling)
         shown = struct("apps.DeploymentStrategy", ("Type", printed(kind)), ("RollingUpdate", kept))
         yield unsupported(path, shown, _STRATEGIES)
 
 
-def _rolling_faults(path: str, rolling: Object) -> Iterator[FieldError]:
+def _validate_rolling(path: str, rolling: Object) -> Iterator[FieldError]:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
-    yield from share_faults(f"{path}.maxUnavailable", unavailable)
-    yield from share_faults(f"{path}.maxSurge", surge)
+    yield from validate_share(f"{path}.maxUnavailable", unavailable)
+    yield from validate_share(f"{path}.maxSurge", surge)
     if not share(unavailable) and not share(surge):
         yield invalid_value(f"{path}.maxUnavailable", number_or_text(unavailable), "may not be 0 when `maxSurge` is 0")
-    yield from above_all_faults(f"{path}.maxUnavailable", unavailable)
+    yield from validate_above_all(f"{path}.maxUnavailable", unavailable)
 
 
 def _merge_status(draft: Draft, live: Object) -> None:
-    kept_status(draft, live)
+    keep_all_but_status(draft, live)
     draft["metadata"]["labels"] = live["metadata"].get("labels") or {}
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    errors = [*count_faults("status", status, _COUNTS), *exceeding_faults("status", status, _PARTS, EXCEEDING)]
+    errors = [*validate_count("status", status, _COUNTS), *validate_exceeding("status", status, _PARTS, EXCEEDING)]
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 
@@ -139,9 +139,9 @@ _STABLE: Final = Strategy(
     row=_row,
     subresources={"status": Subresource(_merge_status, _validate_status)},
     warnings=workload_warnings,
-    status_keeps=(("metadata", "labels"),),
+    status_reset_fields=(("metadata", "labels"),),
 )
-RULES = replace(
+STRATEGY = replace(
     _STABLE,
     older={
         **changing_selectors(_STABLE, FIRST, "apps/v1beta1"),

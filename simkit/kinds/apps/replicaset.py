@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.go_syntax import selector as shown_selector
-from simkit.kinds.parts.older_workloads import FIRST, changing_selectors, keeping_dependents
-from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import prepare_template
-from simkit.kinds.parts.replicas import replica_cells, replica_status_faults
-from simkit.kinds.parts.selector_text import selector_text
-from simkit.kinds.parts.workload import (
-    count_faults,
+from simkit.kinds.parts.printers.label_selector import selector_text
+from simkit.kinds.parts.workload.older_versions import FIRST, changing_selectors, keeping_dependents
+from simkit.kinds.parts.workload.replicas import replica_cells, validate_replica_status
+from simkit.kinds.parts.workload.template_owner import (
     default_missing,
     immutable_selector,
-    replicated_faults,
-    selector_faults,
     selector_of,
+    validate_count,
+    validate_replicated,
+    validate_selector,
     workload_warnings,
 )
 from simkit.kinds.strategy import Strategy, Subresource, spec_differs
@@ -28,14 +28,14 @@ from simkit.meta.objects import Draft, Object, at
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     default_missing(spec, {"replicas": 1})
     spec.setdefault("template", {})
     default_template(spec)
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(owned(draft, "spec"))
+    prepare_template(own_copy(draft, "spec"))
     if old is None:
         draft["status"] = {"replicas": 0}
 
@@ -43,13 +43,13 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     selector = spec.get("selector")
-    errors = [*count_faults("spec", spec, ("replicas", "minReadySeconds"))]
-    errors += selector_faults("spec.selector", selector, "deployment")
+    errors = [*validate_count("spec", spec, ("replicas", "minReadySeconds"))]
+    errors += validate_selector("spec.selector", selector, "deployment")
     chosen = selector_of(selector)
     if chosen is None:
         errors.append(invalid_value("spec.selector", shown_selector(selector), "invalid label selector"))
     else:
-        errors += replicated_faults("spec.template", spec, "ReplicaSet", chosen)
+        errors += validate_replicated("spec.template", spec, "ReplicaSet", chosen)
     if old is None:
         return errors
     return [*errors, *errors, *immutable_selector(obj, old)]  # the real server checks an update twice
@@ -65,7 +65,7 @@ _STABLE: Final = Strategy(
     validate=_validate,
     generation=spec_differs,
     row=_row,
-    subresources={"status": Subresource(kept_status, replica_status_faults)},
+    subresources={"status": Subresource(keep_all_but_status, validate_replica_status)},
     warnings=workload_warnings,
 )
-RULES = replace(_STABLE, older={**changing_selectors(_STABLE, FIRST), **keeping_dependents(_STABLE, "apps/v1beta2")})
+STRATEGY = replace(_STABLE, older={**changing_selectors(_STABLE, FIRST), **keeping_dependents(_STABLE, "apps/v1beta2")})

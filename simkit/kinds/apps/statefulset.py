@@ -6,27 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.claim_spec import fraction_warnings
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.go_syntax import pointer, printed, struct
-from simkit.kinds.parts.go_syntax import selector as shown_selector
-from simkit.kinds.parts.older_workloads import keeping_dependents
-from simkit.kinds.parts.pod.defaults import default_template
-from simkit.kinds.parts.pod.template import lasting_faults, metadata_faults, names_and_images, prepare_template
-from simkit.kinds.parts.workload import (
-    count_faults,
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct
+from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.pod.defaults.spec import default_template
+from simkit.kinds.parts.pod.template import names_and_images, prepare_template, validate_lasting, validate_metadata
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.volume.claim_spec import fraction_warnings
+from simkit.kinds.parts.workload.older_versions import keeping_dependents
+from simkit.kinds.parts.workload.template_owner import (
     decremented,
     default_missing,
-    exceeding_faults,
-    mismatch_faults,
-    selector_faults,
     selector_of,
     template_warnings,
+    validate_count,
+    validate_exceeding,
+    validate_mismatch,
+    validate_selector,
 )
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.format import dns_label
+from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _CHANGEABLE: Final = (
@@ -65,16 +65,16 @@ _CLAIM: Final[Mapping[str, Any]] = {"kind": "PersistentVolumeClaim", "apiVersion
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     default_missing(spec, {"podManagementPolicy": "OrderedReady", "replicas": 1, "revisionHistoryLimit": 10})
     spec["podManagementPolicy"] = spec["podManagementPolicy"] or "OrderedReady"
-    strategy = owned(spec, "updateStrategy")
+    strategy = own_copy(spec, "updateStrategy")
     if not strategy.get("type"):
         strategy["type"] = "RollingUpdate"
-        owned(strategy, "rollingUpdate")
+        own_copy(strategy, "rollingUpdate")
     if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
-        default_missing(owned(strategy, "rollingUpdate"), {"partition": 0})
-    policy = owned(spec, "persistentVolumeClaimRetentionPolicy")
+        default_missing(own_copy(strategy, "rollingUpdate"), {"partition": 0})
+    policy = own_copy(spec, "persistentVolumeClaimRetentionPolicy")
     for name in ("whenDeleted", "whenScaled"):
         policy[name] = policy.get(name) or "Retain"
     if spec.get("volumeClaimTemplates"):
@@ -85,14 +85,14 @@ def _default(draft: Draft) -> None:
 
 def _claim(template: Object) -> Object:
     made: Draft = {**_CLAIM, **template, **_CLAIM}
-    default_missing(owned(made, "spec"), {"volumeMode": "Filesystem"})
-    status = owned(made, "status")
+    default_missing(own_copy(made, "spec"), {"volumeMode": "Filesystem"})
+    status = own_copy(made, "status")
     status["phase"] = status.get("phase") or "Pending"
     return made
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     prepare_template(spec)
     if old is None:
         draft["status"] = {"replicas": 0, "availableReplicas": 0}
@@ -100,15 +100,15 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
-    errors = [*_policy_faults(spec), *_strategy_faults("spec.updateStrategy", spec.get("updateStrategy") or {})]
+    errors = [*_validate_policy(spec), *_validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})]
     retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     for name in ("whenDeleted", "whenScaled"):
         if retention.get(name) not in ("Retain", "Delete"):
             path = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
             errors.append(unsupported(path, retention.get(name) or "", ("Retain", "Delete")))
-    errors += count_faults("spec", spec, ("replicas", "minReadySeconds"))
-    errors += count_faults("spec.ordinals", spec.get("ordinals") or {}, ("start",))
-    errors += _template_faults(spec)
+    errors += validate_count("spec", spec, ("replicas", "minReadySeconds"))
+    errors += validate_count("spec.ordinals", spec.get("ordinals") or {}, ("start",))
+    errors += _validate_template(spec)
     if old is not None and _fixed(spec) != _fixed(old.get("spec") or {}):
         errors.append(forbidden_field("spec", _FIXED))
     return errors
@@ -118,13 +118,13 @@ def _fixed(spec: Object) -> Mapping[str, Any]:
     return {name: value for name, value in spec.items() if name not in _CHANGEABLE}
 
 
-def _policy_faults(spec: Object) -> Iterator[FieldError]:
+def _validate_policy(spec: Object) -> Iterator[FieldError]:
     policy = spec.get("podManagementPolicy") or ""
     if policy not in ("OrderedReady", "Parallel"):
         yield invalid_value("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
 
 
-def _strategy_faults(path: str, strategy: Object) -> Iterator[FieldError]:
+def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
     kind, rolling = strategy.get("type") or "", strategy.get("rollingUpdate")
     if not kind:
         yield required(path)
@@ -134,7 +134,7 @@ def _strategy_faults(path: str, strategy: Object) -> Iterator[FieldError]:
             shown = struct("apps.RollingUpdateStatefulSetStrategy", *fields)
             yield invalid_value(f"{path}.rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")
     elif kind == "RollingUpdate":
-        yield from count_faults(f"{path}.rollingUpdate", rolling or {}, ("partition",))
+        yield from validate_count(f"{path}.rollingUpdate", rolling or {}, ("partition",))
     else:
         kept = pointer("apps.RollingUpdateStatefulSetStrategy", rolling)
         shown = struct("apps.StatefulSetUpdateStrategy", ("Type", printed(kind)), ("RollingUpdate", kept))
@@ -144,22 +144,22 @@ def _strategy_faults(path: str, strategy: Object) -> Iterator[FieldError]:
 _NO_SHARE: Final = pointer("intstr.IntOrString", None)
 
 
-def _template_faults(spec: Object) -> Iterator[FieldError]:
+def _validate_template(spec: Object) -> Iterator[FieldError]:
     """Of the template only the labels and annotations are looked at; the rest shows when pods are made."""
     selector, template = spec.get("selector"), spec.get("template") or {}
-    yield from selector_faults("spec.selector", selector, "statefulset")
+    yield from validate_selector("spec.selector", selector, "statefulset")
     chosen = selector_of(selector)
     if chosen is None:
         yield invalid_value("spec.selector", shown_selector(selector), "")
     else:
-        yield from mismatch_faults("spec.template", template, chosen)
-        yield from metadata_faults("spec.template", template)
-    yield from lasting_faults("spec.template", template, "StatefulSet")
+        yield from validate_mismatch("spec.template", template, chosen)
+        yield from validate_metadata("spec.template", template)
+    yield from validate_lasting("spec.template", template, "StatefulSet")
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    errors = [*count_faults("status", status, _COUNTS), *exceeding_faults("status", status, _PARTS, _TEXTS)]
+    errors = [*validate_count("status", status, _COUNTS), *validate_exceeding("status", status, _PARTS, _TEXTS)]
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 
@@ -186,7 +186,7 @@ _STABLE: Final = Strategy(
     validate=_validate,
     generation=spec_differs,
     row=_row,
-    subresources={"status": Subresource(kept_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
     warnings=_warnings,
 )
-RULES = replace(_STABLE, older=keeping_dependents(_STABLE, "apps/v1beta1", "apps/v1beta2"))
+STRATEGY = replace(_STABLE, older=keeping_dependents(_STABLE, "apps/v1beta1", "apps/v1beta2"))

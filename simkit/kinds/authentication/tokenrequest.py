@@ -29,4 +29,4 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return ()
 
 
-RULES = Strategy(default=_default, validate=_validate)
+STRATEGY = Strategy(default=_default, validate=_validate)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import below_zero
-from simkit.kinds.parts.cells import NONE, UNKNOWN, UNSET, created
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.metric_faults import metrics_faults
-from simkit.kinds.parts.object_reference import scaled_reference_faults
+from simkit.kinds.parts.autoscaling_metrics import validate_metrics
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, UNSET, created
+from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.object_references import validate_scaled_reference
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -30,13 +30,13 @@ _NIL: Final = "<nil>"
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     spec.setdefault("minReplicas", 1)
     if not spec.get("metrics"):
         target = {"type": "Utilization", "averageUtilization": _SHARE}
         spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
     if spec.get("behavior") is not None:
-        behavior = owned(spec, "behavior")
+        behavior = own_copy(spec, "behavior")
         behavior["scaleUp"] = {**_UP, **(behavior.get("scaleUp") or {})}
         behavior["scaleDown"] = {**_DOWN, **(behavior.get("scaleDown") or {})}
 
@@ -45,15 +45,15 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     if old is None:
         draft["status"] = {"currentMetrics": None, "desiredReplicas": 0}
     elif "status" in draft and not at(draft, "status", "currentMetrics"):
-        owned(draft, "status")["currentMetrics"] = None
+        own_copy(draft, "status")["currentMetrics"] = None
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     least = 0 if old is not None and at(old, "spec", "minReplicas") == 0 else 1
-    return list(_faults(obj["spec"], least))
+    return list(_validate_fields(obj["spec"], least))
 
 
-def _faults(spec: Object, least: int) -> Iterator[FieldError]:
+def _validate_fields(spec: Object, least: int) -> Iterator[FieldError]:
     low, high = spec["minReplicas"], spec.get("maxReplicas") or 0
     if low < least:
         yield invalid_value("spec.minReplicas", low, f"must be greater than or equal to {least}")
@@ -61,15 +61,15 @@ def _faults(spec: Object, least: int) -> Iterator[FieldError]:
         yield invalid_value("spec.maxReplicas", high, "must be greater than 0")
     if high < low:
         yield invalid_value("spec.maxReplicas", high, "must be greater than or equal to `minReplicas`")
-    yield from scaled_reference_faults("spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
-    yield from metrics_faults("spec.metrics", spec["metrics"], low)
+    yield from validate_scaled_reference("spec.scaleTargetRef", spec.get("scaleTargetRef") or {})
+    yield from validate_metrics("spec.metrics", spec["metrics"], low)
     for side in ("scaleUp", "scaleDown"):
         rules = at(spec, "behavior", side)
         if rules is not None:
-            yield from _rule_faults(f"spec.behavior.{side}", rules)
+            yield from _validate_rule(f"spec.behavior.{side}", rules)
 
 
-def _rule_faults(path: str, rules: Object) -> Iterator[FieldError]:
+def _validate_rule(path: str, rules: Object) -> Iterator[FieldError]:
     window, select = rules.get("stabilizationWindowSeconds"), rules.get("selectPolicy")
     where = f"{path}.stabilizationWindowSeconds"
     if window is not None and window < 0:
@@ -81,10 +81,10 @@ def _rule_faults(path: str, rules: Object) -> Iterator[FieldError]:
     if not rules.get("policies"):
         yield required(f"{path}.policies", "must specify at least one Policy")
     for index, policy in enumerate(rules.get("policies") or ()):
-        yield from _policy_faults(f"{path}.policies[{index}]", policy)
+        yield from _validate_policy(f"{path}.policies[{index}]", policy)
 
 
-def _policy_faults(path: str, policy: Object) -> Iterator[FieldError]:
+def _validate_policy(path: str, policy: Object) -> Iterator[FieldError]:
     if policy.get("type") not in _POLICIES:
         yield unsupported(f"{path}.type", policy.get("type") or "", _POLICIES)
     for name in ("value", "periodSeconds"):
@@ -96,7 +96,7 @@ def _policy_faults(path: str, policy: Object) -> Iterator[FieldError]:
         yield invalid_value(f"{path}.periodSeconds", policy["periodSeconds"], text)
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     names = ("currentReplicas", "desiredReplicas")
     return [fault for name in names for fault in below_zero(f"status.{name}", status.get(name))]
@@ -148,11 +148,11 @@ def _resource(target: Object, now: Object, absent: str) -> str:
     return f"{UNKNOWN if found is None else f'{found}%'}/{'<auto>' if wanted is None else f'{wanted}%'}"
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(whole=0),
     default=_default,
     prepare=_prepare,
     validate=_validate,
     row=_row,
-    subresources={"status": Subresource(kept_status, _status_faults)},
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
 )

@@ -10,17 +10,17 @@ from typing import Any, Final
 from zoneinfo import available_timezones
 
 from simkit.kinds.batch.job import default_failure_policy, many_warnings
-from simkit.kinds.parts.cells import NONE, UNSET, age, created
-from simkit.kinds.parts.cron import BadSchedule, parse
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.go_syntax import selector as shown_selector
-from simkit.kinds.parts.job_spec import job_spec_faults
-from simkit.kinds.parts.older_workloads import keeping_dependents
-from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.job.cron import BadSchedule, parse
+from simkit.kinds.parts.job.spec import validate_job_spec
+from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.parts.selector_text import selector_text
-from simkit.kinds.parts.workload import count_faults, default_missing, name_warnings
+from simkit.kinds.parts.printers.cells import NONE, UNSET, age, created
+from simkit.kinds.parts.printers.label_selector import selector_text
+from simkit.kinds.parts.workload.older_versions import keeping_dependents
+from simkit.kinds.parts.workload.template_owner import default_missing, name_warnings, validate_count
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -38,42 +38,42 @@ _OLD_ZONE: Final = (
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
     default_missing(spec, _DEFAULTS)
-    template = owned(spec, "jobTemplate")
+    template = own_copy(spec, "jobTemplate")
     template.setdefault("metadata", {"creationTimestamp": None})
-    job = owned(template, "spec")
+    job = own_copy(template, "spec")
     job.setdefault("template", {})
     default_failure_policy(job)
     default_template(job)
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    template = owned(owned(draft, "spec"), "jobTemplate")
-    prepare_template(owned(template, "spec"))
+    template = own_copy(own_copy(draft, "spec"), "jobTemplate")
+    prepare_template(own_copy(template, "spec"))
     if old is None:
         draft["status"] = {}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec, before = obj["spec"], (old or {}).get("spec") or {}
-    errors = [*_schedule_faults("spec.schedule", spec, before)]
-    errors += count_faults("spec", spec, ("startingDeadlineSeconds",))
+    errors = [*_validate_schedule("spec.schedule", spec, before)]
+    errors += validate_count("spec", spec, ("startingDeadlineSeconds",))
     if old is None or before.get("timeZone") != spec.get("timeZone"):
-        errors += _zone_faults("spec.timeZone", spec.get("timeZone"))
+        errors += _validate_zone("spec.timeZone", spec.get("timeZone"))
     policy = spec.get("concurrencyPolicy") or ""
     if policy not in _POLICIES:
         errors.append(unsupported("spec.concurrencyPolicy", policy, _POLICIES))
-    errors += _job_faults(at(spec, "jobTemplate", "spec") or {})
-    errors += count_faults("spec", spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
+    errors += _validate_job(at(spec, "jobTemplate", "spec") or {})
+    errors += validate_count("spec", spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
     if old is None and len(name_of(obj)) > _LONGEST_NAME:
         text = f"must be no more than {_LONGEST_NAME} characters"
         errors.append(invalid_value("metadata.name", name_of(obj), text))
     return errors
 
 
-def _schedule_faults(path: str, spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_schedule(path: str, spec: Object, old: Object) -> Iterator[FieldError]:
     schedule = spec.get("schedule") or ""
     if not schedule:
         yield required(path)
@@ -97,7 +97,7 @@ def _zones() -> frozenset[str]:
     return frozenset(available_timezones() | {"UTC"})
 
 
-def _zone_faults(path: str, zone: str | None) -> Iterator[FieldError]:
+def _validate_zone(path: str, zone: str | None) -> Iterator[FieldError]:
     if zone is None:
         return
     if not zone:
@@ -113,8 +113,8 @@ def _zone_faults(path: str, zone: str | None) -> Iterator[FieldError]:
         yield invalid_value(path, zone, f"unknown time zone {zone}")
 
 
-def _job_faults(job: Object) -> Iterator[FieldError]:
-    yield from job_spec_faults(_IN_JOB, job)
+def _validate_job(job: Object) -> Iterator[FieldError]:
+    yield from validate_job_spec(_IN_JOB, job)
     if job.get("selector") is not None:
         shown = shown_selector(job["selector"])
         yield invalid_value(f"{_IN_JOB}.selector", shown, "`selector` will be auto-generated")
@@ -158,7 +158,7 @@ _STABLE: Final = Strategy(
     validate=_validate,
     generation=spec_differs,
     row=_row,
-    subresources={"status": Subresource(kept_status)},
+    subresources={"status": Subresource(keep_all_but_status)},
     warnings=_warnings,
 )
-RULES = replace(_STABLE, older=keeping_dependents(_STABLE, "batch/v1beta1", "batch/v2alpha1"))
+STRATEGY = replace(_STABLE, older=keeping_dependents(_STABLE, "batch/v1beta1", "batch/v2alpha1"))

@@ -5,30 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.cells import created, duration, seconds
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.go_syntax import selector as shown_selector
-from simkit.kinds.parts.go_syntax import text_map
-from simkit.kinds.parts.job_spec import job_spec_faults
-from simkit.kinds.parts.label_selector import validate_label_selector
-from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.go_printing.structures import structure, template_text
+from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.go_printing.syntax import text_map
+from simkit.kinds.parts.job.spec import validate_job_spec
+from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.parts.selector_text import selector_text
-from simkit.kinds.parts.structure_text import structure, template_text
-from simkit.kinds.parts.workload import (
+from simkit.kinds.parts.printers.cells import created, duration, seconds
+from simkit.kinds.parts.printers.label_selector import selector_text
+from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.workload.template_owner import (
     MISMATCH,
-    count_faults,
     default_missing,
     name_warnings,
     selector_of,
     shown_labels,
+    validate_count,
 )
 from simkit.kinds.strategy import Deletion, Strategy, Subresource, spec_differs
 from simkit.meta import labels
 from simkit.meta.domain import label
 from simkit.meta.fielderror import OMITTED, FieldError, duplicate, invalid_value, required
-from simkit.meta.format import dns_label
+from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object, at, labels_of, metadata, name_of
 
 CONTROLLER: Final = label("controller-uid", "batch")
@@ -44,7 +44,7 @@ _ORPHANS: Final = (
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = 1
     limit = 6 if spec.get("backoffLimitPerIndex") is None else _NO_LIMIT
@@ -74,7 +74,7 @@ def _defaulted_rule(rule: Object) -> Object:
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     shared = labels_of(draft) is labels_of(spec.get("template") or {})
     prepare_template(spec)
     if old is None:
@@ -92,19 +92,19 @@ def _select_own(draft: Draft, spec: Draft) -> None:
     template = spec.get("template") or {}
     noted = {"creationTimestamp": None, **(template.get("metadata") or {})}
     spec["template"] = {**template, "metadata": {**noted, "labels": {**own, **labels_of(template)}}}
-    selector = owned(spec, "selector")
+    selector = own_copy(spec, "selector")
     selector["matchLabels"] = {CONTROLLER: uid, **(selector.get("matchLabels") or {})}
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = [*_own_selector_faults(obj, old), *_whole_spec_faults(obj["spec"]), *_hostname_faults(obj)]
+    errors = [*_validate_own_selector(obj, old), *_validate_whole_spec(obj["spec"]), *_validate_hostname(obj)]
     if old is not None:
         before = old.get("spec") or {}
-        errors += [*_whole_spec_faults(obj["spec"]), *_change_faults(obj["spec"], before, old)]
+        errors += [*_validate_whole_spec(obj["spec"]), *_validate_change(obj["spec"], before, old)]
     return errors
 
 
-def _own_selector_faults(obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_own_selector(obj: Object, old: Object | None) -> Iterator[FieldError]:
     """A selector that should have been made, and was not, or pods that it would not find.
 
     Jobs of older servers have the labels without a prefix alone.
@@ -120,13 +120,13 @@ def _own_selector_faults(obj: Object, old: Object | None) -> Iterator[FieldError
     if old is None or (CONTROLLER in before and NAME in before):
         expected |= {CONTROLLER: uid, NAME: name}
     for key, value in expected.items():
-        yield from _label_faults(f"spec.template.metadata.labels[{key}]", spec.get("template") or {}, key, value)
+        yield from _validate_label(f"spec.template.metadata.labels[{key}]", spec.get("template") or {}, key, value)
     chosen = selector_of(spec["selector"])
     if chosen is not None and not chosen.matches(expected):
         yield invalid_value("spec.selector", shown_selector(spec["selector"]), "`selector` not auto-generated")
 
 
-def _label_faults(path: str, template: Object, key: str, expected: str) -> Iterator[FieldError]:
+def _validate_label(path: str, template: Object, key: str, expected: str) -> Iterator[FieldError]:
     present = labels_of(template)
     if key not in present:
         yield required(path, f"must be '{expected}'")
@@ -134,8 +134,8 @@ def _label_faults(path: str, template: Object, key: str, expected: str) -> Itera
         yield invalid_value(path, text_map(present), f"must be '{expected}'")
 
 
-def _whole_spec_faults(spec: Object) -> Iterator[FieldError]:
-    yield from job_spec_faults("spec", spec)
+def _validate_whole_spec(spec: Object) -> Iterator[FieldError]:
+    yield from validate_job_spec("spec", spec)
     selector, template = spec.get("selector"), spec.get("template") or {}
     if selector is None:
         yield required("spec.selector")
@@ -146,7 +146,7 @@ def _whole_spec_faults(spec: Object) -> Iterator[FieldError]:
         yield invalid_value("spec.template.metadata.labels", shown_labels(template), MISMATCH)
 
 
-def _hostname_faults(obj: Object) -> Iterator[FieldError]:
+def _validate_hostname(obj: Object) -> Iterator[FieldError]:
     spec = obj["spec"]
     if spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > 0:
         host = f"{name_of(obj)}-{spec['completions'] - 1}"
@@ -155,8 +155,8 @@ def _hostname_faults(obj: Object) -> Iterator[FieldError]:
             yield invalid_value("metadata.name", name_of(obj), text)
 
 
-def _change_faults(spec: Object, old: Object, live: Object) -> Iterator[FieldError]:
-    yield from _completion_faults(spec, old)
+def _validate_change(spec: Object, old: Object, live: Object) -> Iterator[FieldError]:
+    yield from _validate_completion(spec, old)
     if spec.get("selector") != old.get("selector"):
         yield invalid_value("spec.selector", shown_selector(spec.get("selector")), _FIXED)
     template, before = spec.get("template") or {}, old.get("template") or {}
@@ -175,7 +175,7 @@ def _shown(name: str, value: Any) -> Any:
     return structure(kind, value) if kind is not None and value is not None else value
 
 
-def _completion_faults(spec: Object, old: Object) -> Iterator[FieldError]:
+def _validate_completion(spec: Object, old: Object) -> Iterator[FieldError]:
     completions = spec.get("completions")
     if completions == old.get("completions"):
         return
@@ -209,7 +209,7 @@ def _directed(template: Object, old: Object) -> Object:
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    errors = [*count_faults("status", status, ("active", "succeeded", "failed", "ready", "terminating"))]
+    errors = [*validate_count("status", status, ("active", "succeeded", "failed", "ready", "terminating"))]
     seen: set[str] = set()
     for name in ("succeeded", "failed"):
         for index, uid in enumerate(at(status, "uncountedTerminatedPods", name) or ()):
@@ -219,10 +219,10 @@ def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
             elif uid in seen:
                 errors.append(duplicate(path, uid))
             seen.add(uid)
-    return [*errors, *_success_faults(obj["spec"], status.get("conditions") or ())]
+    return [*errors, *_validate_success(obj["spec"], status.get("conditions") or ())]
 
 
-def _success_faults(spec: Object, conditions: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_success(spec: Object, conditions: Sequence[Object]) -> Iterator[FieldError]:
     """A job meets the criteria of success only if it has any, and has not failed."""
     true = {one.get("type") for one in conditions if one.get("status") == "True"}
     if "SuccessCriteriaMet" not in true:
@@ -294,14 +294,14 @@ def _fields(obj: Object) -> Mapping[str, str]:
     return {"status.successful": str(at(obj, "status", "succeeded") or 0)}
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
     generation=spec_differs,
     fields=_fields,
     row=_row,
-    subresources={"status": Subresource(kept_status, _validate_status)},
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
     warnings=_warnings,
     deletion=Deletion(orphans=True, orphan_warning=_ORPHANS),
 )

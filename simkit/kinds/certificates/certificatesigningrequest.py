@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from simkit.kinds.parts.cells import NONE, created, duration
-from simkit.kinds.parts.difference import difference
-from simkit.kinds.parts.drafts import kept_status, owned, owned_items
-from simkit.kinds.parts.pem import certificates_fault, octets, request_fault
-from simkit.kinds.parts.signer_name import signer_name_faults
-from simkit.kinds.strategy import Circumstances, Strategy, Subresource
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, own_items
+from simkit.kinds.parts.go_printing.diff import difference
+from simkit.kinds.parts.printers.cells import NONE, created, duration
+from simkit.kinds.parts.validation.pem import certificates_fault, octets, request_fault
+from simkit.kinds.parts.validation.signer_name import validate_signer_name
+from simkit.kinds.strategy import Strategy, Subresource, WriteContext
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import CERTIFICATES_GROUP, label
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.format import path_segment
+from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _LEGACY: Final = label("legacy-unknown")
@@ -59,7 +59,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
         draft["spec"] = old["spec"]
 
 
-def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> None:
+def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
     """Who asks is told by the server alone; conditions get the times that they lack."""
     if old is None and circumstances.identity is not None:
         who = circumstances.identity
@@ -73,7 +73,7 @@ def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> No
 
 def _stamp_conditions(draft: Draft, old: Object, now: str) -> None:
     before = {(one.get("type"), one.get("status")): one for one in at(old, "status", "conditions") or ()}
-    for condition in owned_items(owned(draft, "status"), "conditions"):
+    for condition in own_items(own_copy(draft, "status"), "conditions"):
         known = before.get((condition.get("type"), condition.get("status"))) or {}
         condition["lastTransitionTime"] = condition.get("lastTransitionTime") or known.get("lastTransitionTime") or now
         condition["lastUpdateTime"] = condition.get("lastUpdateTime") or now
@@ -81,17 +81,17 @@ def _stamp_conditions(draft: Draft, old: Object, now: str) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
-    return [*_request_faults(spec), *_usage_faults(spec), *_signer_faults(spec), *_status_only_faults(obj, old)]
+    return [*_validate_request(spec), *_validate_usage(spec), *_validate_signer(spec), *_validate_status_only(obj, old)]
 
 
 def _validate_older(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The beta version took any usage, any number of times, and knew a signer for requests that name none."""
     spec = obj.get("spec") or {}
-    signer = () if spec.get("signerName") == _LEGACY else _signer_faults(spec)
-    return [*_request_faults(spec), *signer, *_status_only_faults(obj, old)]
+    signer = () if spec.get("signerName") == _LEGACY else _validate_signer(spec)
+    return [*_validate_request(spec), *signer, *_validate_status_only(obj, old)]
 
 
-def _request_faults(spec: Object) -> Iterator[FieldError]:
+def _validate_request(spec: Object) -> Iterator[FieldError]:
     why = request_fault(spec.get("request"))
     if why:
         yield invalid_value("spec.request", octets(spec.get("request")), why)
@@ -99,7 +99,7 @@ def _request_faults(spec: Object) -> Iterator[FieldError]:
         yield required("spec.usages")
 
 
-def _usage_faults(spec: Object) -> Iterator[FieldError]:
+def _validate_usage(spec: Object) -> Iterator[FieldError]:
     usages = spec.get("usages") or ()
     for index, usage in enumerate(usages):
         if usage not in _USAGES:
@@ -109,19 +109,19 @@ def _usage_faults(spec: Object) -> Iterator[FieldError]:
             yield duplicate(f"spec.usages[{index}]", usage)
 
 
-def _signer_faults(spec: Object) -> Iterator[FieldError]:
+def _validate_signer(spec: Object) -> Iterator[FieldError]:
     signer = spec.get("signerName") or ""
     if signer == _LEGACY:
         yield invalid_value("spec.signerName", signer, "the legacy signerName is not allowed via this API version")
     else:
-        yield from signer_name_faults("spec.signerName", signer)
+        yield from validate_signer_name("spec.signerName", signer)
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < _SHORTEST:
         text = "may not specify a duration less than 600 seconds (10 minutes)"
         yield invalid_value("spec.expirationSeconds", seconds, text)
 
 
-def _status_only_faults(obj: Object, old: Object | None) -> Iterator[FieldError]:
+def _validate_status_only(obj: Object, old: Object | None) -> Iterator[FieldError]:
     conditions: Sequence[Object] = at(obj, "status", "conditions") or ()
     seen: list[str] = []
     for index, condition in enumerate(conditions):
@@ -147,20 +147,20 @@ def _status_only_faults(obj: Object, old: Object | None) -> Iterator[FieldError]
 def _approve(draft: Draft, live: Object) -> None:
     """Approval changes the conditions alone."""
     conditions = at(draft, "status", "conditions")
-    kept_status(draft, live)
+    keep_all_but_status(draft, live)
     status = {name: value for name, value in (live.get("status") or {}).items() if name != "conditions"}
     draft["status"] = {**status, "conditions": conditions} if conditions else status
 
 
-def _approval_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate(obj, old), *_change_faults(obj, old or {}, decides=True)]
+def _validate_approval(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate(obj, old), *_validate_change(obj, old or {}, decides=True)]
 
 
-def _signing_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate(obj, old), *_change_faults(obj, old or {}, decides=False)]
+def _validate_signing(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return [*_validate(obj, old), *_validate_change(obj, old or {}, decides=False)]
 
 
-def _change_faults(obj: Object, old: Object, *, decides: bool) -> Iterator[FieldError]:
+def _validate_change(obj: Object, old: Object, *, decides: bool) -> Iterator[FieldError]:
     """What is decided stays decided; only an approval decides, and a certificate is set once."""
     path = "status.conditions"
     for kind in _FINAL:
@@ -210,9 +210,9 @@ _STABLE: Final = Strategy(
     row=_row,
     fields=_fields,
     subresources={
-        "approval": Subresource(_approve, _approval_faults),
-        "status": Subresource(kept_status, _signing_faults),
+        "approval": Subresource(_approve, _validate_approval),
+        "status": Subresource(keep_all_but_status, _validate_signing),
     },
-    unwritten={"": ("spec", "status"), "status": ("spec",), "approval": ("spec", "status.certificate")},
+    reset_fields={"": ("spec", "status"), "status": ("spec",), "approval": ("spec", "status.certificate")},
 )
-RULES = replace(_STABLE, older={f"{CERTIFICATES_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})
+STRATEGY = replace(_STABLE, older={f"{CERTIFICATES_GROUP}/v1beta1": replace(_STABLE, validate=_validate_older)})

@@ -6,32 +6,32 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simkit.kinds.parts.bounds import changed
-from simkit.kinds.parts.cells import NONE
-from simkit.kinds.parts.pem import certificates_fault
-from simkit.kinds.parts.signer_name import signer_name_faults
+from simkit.kinds.parts.printers.cells import NONE
+from simkit.kinds.parts.validation.fields import changed
+from simkit.kinds.parts.validation.pem import certificates_fault
+from simkit.kinds.parts.validation.signer_name import validate_signer_name
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.format import path_segment
+from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Object, at, name_of
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     signer = at(obj, "spec", "signerName") or ""
-    faults = list(_faults(obj, signer))
+    faults = list(_validate_fields(obj, signer))
     if old is not None:
         faults += changed("spec.signerName", signer, at(old, "spec", "signerName") or "")
     return faults
 
 
-def _faults(obj: Object, signer: str) -> Iterator[FieldError]:
+def _validate_fields(obj: Object, signer: str) -> Iterator[FieldError]:
     name = name_of(obj)
     if signer:
         prefix = signer.replace("/", ":") + ":"
         if not name.startswith(prefix):
             text = f"ClusterTrustBundle for signerName {signer} must be named with prefix {prefix}"
             yield invalid_value("metadata.name", name, text)
-        yield from signer_name_faults("spec.signerName", signer)
+        yield from validate_signer_name("spec.signerName", signer)
     elif ":" in name:
         text = 'ClusterTrustBundle without signer name must not have ":" in its name'
         yield invalid_value("metadata.name", name, text)
@@ -53,4 +53,4 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"spec.signerName": at(obj, "spec", "signerName") or ""}
 
 
-RULES = Strategy(name=path_segment, validate=_validate, row=_row, fields=_fields, needs_version=True)
+STRATEGY = Strategy(name=path_segment, validate=_validate, row=_row, fields=_fields, requires_resource_version=True)

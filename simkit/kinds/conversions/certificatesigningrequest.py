@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.editing import entries, peek, section
+from simkit.kinds.conversions.default_signer import default_signer
 from simkit.kinds.conversions.family import Family, Form
-from simkit.kinds.conversions.signers import guessed_signer
+from simkit.kinds.conversions.field_edits import entries, peek, section
 from simkit.meta.domain import CERTIFICATES_GROUP
 from simkit.meta.objects import Draft
 
@@ -18,7 +18,7 @@ def _default(draft: Draft) -> None:
     if spec.get("usages") is None:
         spec["usages"] = list(_USAGES)
     if not spec.get("signerName"):
-        spec["signerName"] = guessed_signer(spec)
+        spec["signerName"] = default_signer(spec)
     for condition in entries(peek(draft, "status"), "conditions"):
         if not condition.get("status"):
             condition["status"] = "True"

@@ -7,11 +7,11 @@ from functools import cache
 from importlib import import_module
 from typing import Final
 
-from simkit.kinds.conversions.family import PLAIN, ConversionError, Family, Form
-from simkit.kinds.index import rules_of
+from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Form
+from simkit.kinds.strategies import strategy_of
 from simkit.meta.names import GroupKind, GroupVersion
 from simkit.meta.objects import Draft, Object, copied
-from simkit.schema import history
+from simkit.schema import lifecycle
 
 _MODULES: Final = {
     "CertificateSigningRequest": "certificatesigningrequest",
@@ -64,12 +64,12 @@ def kept_in(hub: str, api_version: str, kind: str) -> Family | None:
 def _relabelled() -> Mapping[tuple[str, str], Family]:
     """Families of kinds whose versions have the same fields: those that releases keep as one and the same."""
     hubs: dict[tuple[str, str], set[str]] = {}
-    for name, resource in history.every_resource():
+    for name, resource in lifecycle.every_resource():
         hub = resource.storage_gvk.api_version if resource.stored else _unstored_hub(resource.group_version)
         hubs.setdefault((hub, resource.kind), set()).add(name)
     found = {}
     for (hub, kind), versions in {**hubs, **_BODIES}.items():
-        family = Family(kind, hub, {each: PLAIN for each in versions if each != hub})
+        family = Family(kind, hub, {each: SAME_FIELDS for each in versions if each != hub})
         found.update({(each, kind): family for each in versions | {hub}})
     return found
 
@@ -131,7 +131,7 @@ def convert(obj: Object, to_api_version: str, *, defaults: bool = False) -> Obje
     source.to_hub(draft)
     if source.hub_defaults and (defaults or (old == family.hub and target.has_own_defaults)):
         draft["apiVersion"] = family.hub
-        rules_of(_hub_kind(family)).default(draft)
+        strategy_of(_hub_kind(family)).default(draft)
     target.from_hub(draft)
     draft["apiVersion"] = to_api_version
     return draft
@@ -147,7 +147,7 @@ def defaulted(obj: Object) -> Object:
 
 def _forms(family: Family | None, old: str, new: str, kind: str) -> tuple[Form, Form]:
     if family is None and old == new:
-        return PLAIN, PLAIN
+        return SAME_FIELDS, SAME_FIELDS
     source = family.form(old) if family else None
     target = family.form(new) if family else None
     if source is None or target is None:

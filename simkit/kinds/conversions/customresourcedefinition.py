@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from simkit.kinds.conversions.editing import default, entries, peek, pick, rename, section
 from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.field_edits import default, entries, peek, pick, rename, section
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.objects import Draft
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.editing import entries, rename
-from simkit.kinds.conversions.family import PLAIN, Family, Form
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Form
+from simkit.kinds.conversions.field_edits import entries, rename
 from simkit.meta.domain import api_group, label
 from simkit.meta.objects import Draft
 
@@ -43,6 +43,6 @@ FAMILIES: Final = {
     "EndpointSlice": Family(
         "EndpointSlice",
         f"{_GROUP}/v1",
-        {f"{_GROUP}/v1beta1": Form(_to_hub, _from_hub), f"{_GROUP}/v1alpha1": PLAIN},
+        {f"{_GROUP}/v1beta1": Form(_to_hub, _from_hub), f"{_GROUP}/v1alpha1": SAME_FIELDS},
     )
 }

@@ -43,7 +43,7 @@ class Form:
         return self.default is not _as_it_is or not self.hub_defaults
 
 
-PLAIN = Form()
+SAME_FIELDS = Form()
 """A version with the same fields and defaults."""
 
 
@@ -56,7 +56,7 @@ class Family:
     """The hub's ``apiVersion``."""
     forms: Mapping[str, Form] = field(default_factory=lambda: MappingProxyType({}))
     """The other versions by ``apiVersion``."""
-    hub_steps: Form = PLAIN
+    hub_steps: Form = SAME_FIELDS
     """What the hub itself does when it is read (``to_hub``) and written."""
 
     @property

@@ -11,9 +11,9 @@ from typing import Any, Final
 import orjson
 
 from simkit.kinds.conversions import metricspec
-from simkit.kinds.conversions.editing import annotate, entries, peek, section, take_annotation
+from simkit.kinds.conversions.behavior_annotation import behavior_from_annotation, behavior_to_annotation
 from simkit.kinds.conversions.family import Family, Form
-from simkit.kinds.conversions.gobehavior import behavior_from_go, behavior_to_go
+from simkit.kinds.conversions.field_edits import annotate, entries, peek, section, take_annotation
 from simkit.meta.domain import label
 from simkit.meta.objects import Draft
 
@@ -46,13 +46,13 @@ def _write(value: Any) -> str:
 def _behavior_to_hub(draft: Draft) -> None:
     behavior = _read(take_annotation(draft, BEHAVIOR), dict)
     if behavior is not None:
-        section(draft, "spec")["behavior"] = behavior_from_go(behavior)
+        section(draft, "spec")["behavior"] = behavior_from_annotation(behavior)
 
 
 def _behavior_from_hub(draft: Draft) -> None:
     behavior = peek(draft, "spec").pop("behavior", None)
     if behavior is not None:
-        annotate(draft, BEHAVIOR, _write(behavior_to_go(behavior)))
+        annotate(draft, BEHAVIOR, _write(behavior_to_annotation(behavior)))
 
 
 # v2beta1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from simkit.kinds.conversions.editing import default, entries, peek, rename, section
 from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.field_edits import default, entries, peek, rename, section
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 

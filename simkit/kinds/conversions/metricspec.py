@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from simkit.kinds.conversions.editing import peek, pick
+from simkit.kinds.conversions.field_edits import peek, pick
 
 Part = dict[str, Any]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.editing import section
 from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.field_edits import section
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from simkit.kinds.conversions.editing import peek
 from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.field_edits import peek
 from simkit.meta.domain import label
 from simkit.meta.objects import Draft
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.editing import annotate, peek, rename, take_annotation
-from simkit.kinds.conversions.family import PLAIN, Family, Form
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Form
+from simkit.kinds.conversions.field_edits import annotate, peek, rename, take_annotation
 from simkit.meta.domain import API_DOMAIN, api_group
 from simkit.meta.objects import Draft, annotations_of
 
@@ -61,6 +61,6 @@ FAMILIES: Final = {
             f"{_GROUP}/v1beta2": _BEFORE,
             f"{_GROUP}/v1beta3": Form(_from_v1beta3, _to_v1beta3, _default_v1beta3),
         },
-        PLAIN,
+        SAME_FIELDS,
     )
 }

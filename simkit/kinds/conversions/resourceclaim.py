@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from simkit.kinds.conversions.editing import entries, peek
-from simkit.kinds.conversions.family import PLAIN, Family, Form, Step
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Form, Step
+from simkit.kinds.conversions.field_edits import entries, peek
 from simkit.meta.domain import api_group
 from simkit.meta.objects import Draft
 
@@ -54,13 +54,13 @@ def _of_template(draft: Draft) -> Draft:
 
 def _family(kind: str, spec_of: Spec) -> Family:
     old = Form(_to_hub(spec_of), _from_hub(spec_of))
-    forms = {f"{GROUP}/v1alpha3": old, f"{GROUP}/v1beta1": old, f"{GROUP}/v1beta2": PLAIN}
+    forms = {f"{GROUP}/v1alpha3": old, f"{GROUP}/v1beta1": old, f"{GROUP}/v1beta2": SAME_FIELDS}
     return Family(kind, f"{GROUP}/v1", forms)
 
 
 FAMILIES: Final = {
     "DeviceClass": Family(
-        "DeviceClass", f"{GROUP}/v1", {f"{GROUP}/{v}": PLAIN for v in ("v1alpha3", "v1beta1", "v1beta2")}
+        "DeviceClass", f"{GROUP}/v1", {f"{GROUP}/{v}": SAME_FIELDS for v in ("v1alpha3", "v1beta1", "v1beta2")}
     ),
     "ResourceClaim": _family("ResourceClaim", _of_claim),
     "ResourceClaimTemplate": _family("ResourceClaimTemplate", _of_template),

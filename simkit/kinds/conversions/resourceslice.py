@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.editing import entries, peek
-from simkit.kinds.conversions.family import PLAIN, Family, Form
+from simkit.kinds.conversions.family import SAME_FIELDS, Family, Form
+from simkit.kinds.conversions.field_edits import entries, peek
 from simkit.kinds.conversions.resourceclaim import GROUP
 from simkit.meta.objects import Draft
 
@@ -25,6 +25,6 @@ FAMILIES: Final = {
     "ResourceSlice": Family(
         "ResourceSlice",
         f"{GROUP}/v1",
-        {f"{GROUP}/v1alpha3": _OLD, f"{GROUP}/v1beta1": _OLD, f"{GROUP}/v1beta2": PLAIN},
+        {f"{GROUP}/v1alpha3": _OLD, f"{GROUP}/v1beta1": _OLD, f"{GROUP}/v1beta2": SAME_FIELDS},
     )
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from simkit.kinds.conversions.editing import peek, rename
 from simkit.kinds.conversions.family import Family, Form
+from simkit.kinds.conversions.field_edits import peek, rename
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.objects import Draft
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from simkit.kinds.conversions.editing import annotate, default, entries, peek, section, take_annotation
-from simkit.kinds.conversions.family import PLAIN, ConversionError, Family, Form, Step
+from simkit.kinds.conversions.family import SAME_FIELDS, ConversionError, Family, Form, Step
+from simkit.kinds.conversions.field_edits import annotate, default, entries, peek, section, take_annotation
 from simkit.meta.objects import Draft, annotations_of, copied
 
 ROLLBACK: Final = "deprecated.deployment.rollback.to"
@@ -136,5 +136,5 @@ FAMILIES: Final = {
         {_OLD: Form(_typed_claims, default=_on_delete), _NEXT: Form(_typed_claims)},
         Form(_typed_claims),
     ),
-    "ReplicaSet": Family("ReplicaSet", _HUB, {_OLDEST: Form(default=_named_by_template), _NEXT: PLAIN}),
+    "ReplicaSet": Family("ReplicaSet", _HUB, {_OLDEST: Form(default=_named_by_template), _NEXT: SAME_FIELDS}),
 }

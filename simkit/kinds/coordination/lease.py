@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simkit.kinds.parts.bounds import below_zero
-from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.fields import below_zero
 from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -17,10 +17,10 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj["spec"]))
+    return list(_validate_fields(obj["spec"]))
 
 
-def _faults(spec: Object) -> Iterator[FieldError]:
+def _validate_fields(spec: Object) -> Iterator[FieldError]:
     duration = spec.get("leaseDurationSeconds")
     if duration is not None and duration <= 0:
         yield invalid_value("spec.leaseDurationSeconds", duration, "must be greater than 0")
@@ -31,12 +31,12 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), at(obj, "spec", "holderIdentity") or "", created(obj, now)]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(whole=0),
-    plain_finalizers=True,
+    unqualified_finalizers=True,
     prepare=_prepare,
     validate=_validate,
     row=_row,
-    put_creates=True,
-    needs_version=True,
+    allow_create_on_update=True,
+    requires_resource_version=True,
 )

@@ -10,10 +10,10 @@ from simkit.meta.objects import Object
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_faults(obj.get("target") or {})]
+    return [*_validate_fields(obj.get("target") or {})]
 
 
-def _faults(target: Object) -> Iterator[FieldError]:
+def _validate_fields(target: Object) -> Iterator[FieldError]:
     kind = target.get("kind") or ""
     if kind not in ("", "Node"):
         yield unsupported("target.kind", kind, ("Node", "<empty>"))
@@ -21,4 +21,4 @@ def _faults(target: Object) -> Iterator[FieldError]:
         yield required("target.name")
 
 
-RULES = Strategy(validate=_validate)
+STRATEGY = Strategy(validate=_validate)

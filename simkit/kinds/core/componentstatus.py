@@ -19,4 +19,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), status, health.get("message") or "", health.get("error") or ""]
 
 
-RULES = Strategy(row=_row)
+STRATEGY = Strategy(row=_row)

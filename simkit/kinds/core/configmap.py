@@ -6,9 +6,9 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.data_keys import LARGEST, key_faults
-from simkit.kinds.parts.drafts import without_empty
+from simkit.kinds.parts.copy_on_write import without_empty
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.config_keys import LARGEST, validate_key
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, too_long
 from simkit.meta.objects import Draft, Object, name_of
@@ -22,17 +22,17 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     changes = list(_changes(obj, old)) if old is not None else []
-    return [*changes, *_faults(obj)]
+    return [*changes, *_validate_fields(obj)]
 
 
-def _faults(obj: Object) -> Iterator[FieldError]:
+def _validate_fields(obj: Object) -> Iterator[FieldError]:
     texts, binaries = obj.get("data") or {}, obj.get("binaryData") or {}
     for key in texts:
-        yield from key_faults(f"data[{key}]", key)
+        yield from validate_key(f"data[{key}]", key)
         if key in binaries:
             yield invalid_value(f"data[{key}]", key, "duplicate of key present in binaryData")
     for key in binaries:
-        yield from key_faults(f"binaryData[{key}]", key)
+        yield from validate_key(f"binaryData[{key}]", key)
     size = sum(len(value.encode()) for value in texts.values())
     size += sum(len(base64.b64decode(value)) for value in binaries.values())
     if size > LARGEST:
@@ -55,4 +55,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), count, created(obj, now)]
 
 
-RULES = Strategy(prepare=_prepare, validate=_validate, row=_row)
+STRATEGY = Strategy(prepare=_prepare, validate=_validate, row=_row)

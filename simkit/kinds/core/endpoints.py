@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import address_faults, port_faults, special_address_faults
-from simkit.kinds.parts.bounds import text_faults
-from simkit.kinds.parts.cells import NONE, created
-from simkit.kinds.parts.drafts import owned_items, without_empty
+from simkit.kinds.parts.copy_on_write import own_items, without_empty
+from simkit.kinds.parts.printers.cells import NONE, created
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.validation.ip import validate_address, validate_port, validate_special_address
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, required, unsupported
-from simkit.meta.format import dns_label, dns_subdomain, qualified_name
+from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
@@ -19,8 +19,8 @@ _SIDES: Final = ("addresses", "notReadyAddresses")
 
 
 def _default(draft: Draft) -> None:
-    for subset in owned_items(draft, "subsets"):
-        for port in owned_items(subset, "ports"):
+    for subset in own_items(draft, "subsets"):
+        for port in own_items(subset, "ports"):
             port["protocol"] = port.get("protocol") or "TCP"
 
 
@@ -79,43 +79,43 @@ def _subset(found: Mapping[_Key, tuple[Object, bool]], ports: Sequence[Object | 
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj.get("subsets") or ()))
+    return list(_validate_fields(obj.get("subsets") or ()))
 
 
-def _faults(subsets: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_fields(subsets: Sequence[Object]) -> Iterator[FieldError]:
     for index, subset in enumerate(subsets):
         path = f"subsets[{index}]"
         if not any(subset.get(side) for side in _SIDES):
             yield required(path, "must specify `addresses` or `notReadyAddresses`")
         for side in _SIDES:
             for number, one in enumerate(subset.get(side) or ()):
-                yield from _address_faults(one, f"{path}.{side}[{number}]")
+                yield from _validate_address(one, f"{path}.{side}[{number}]")
         ports = subset.get("ports") or ()
         for number, port in enumerate(ports):
-            yield from _port_faults(port, f"{path}.ports[{number}]", named=len(ports) > 1)
+            yield from _validate_port(port, f"{path}.ports[{number}]", named=len(ports) > 1)
 
 
-def _address_faults(one: Object, path: str) -> Iterator[FieldError]:
+def _validate_address(one: Object, path: str) -> Iterator[FieldError]:
     ip = one.get("ip") or ""
-    yield from address_faults(f"{path}.ip", ip)
+    yield from validate_address(f"{path}.ip", ip)
     if one.get("hostname"):
-        yield from text_faults(f"{path}.hostname", one["hostname"], dns_label)
+        yield from validate_text(f"{path}.hostname", one["hostname"], dns_label)
     if one.get("nodeName") is not None:
-        yield from text_faults(f"{path}.nodeName", one["nodeName"], dns_subdomain)
-    yield from special_address_faults(f"{path}.ip", ip)
+        yield from validate_text(f"{path}.nodeName", one["nodeName"], dns_subdomain)
+    yield from validate_special_address(f"{path}.ip", ip)
 
 
-def _port_faults(port: Object, path: str, *, named: bool) -> Iterator[FieldError]:
+def _validate_port(port: Object, path: str, *, named: bool) -> Iterator[FieldError]:
     name = port.get("name") or ""
     if not name and named:
         yield required(f"{path}.name")
     elif name:
-        yield from text_faults(f"{path}.name", name, dns_label)
-    yield from port_faults(f"{path}.port", port.get("port") or 0)
+        yield from validate_text(f"{path}.name", name, dns_label)
+    yield from validate_port(f"{path}.port", port.get("port") or 0)
     if port["protocol"] not in _PROTOCOLS:
         yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
     if port.get("appProtocol") is not None:
-        yield from text_faults(f"{path}.appProtocol", port["appProtocol"], qualified_name)
+        yield from validate_text(f"{path}.appProtocol", port["appProtocol"], qualified_name)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -140,11 +140,11 @@ def _pairs(subset: Object) -> Iterator[str]:
             yield f"{ip}:{port.get('port', 0)}"
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
     canonicalize=_canonicalize,
     row=_row,
-    put_creates=True,
+    allow_create_on_update=True,
 )

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simkit.kinds.parts.event import event_faults, event_fields, event_row
+from simkit.kinds.parts.event import event_fields, event_row, validate_event
 from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError
-from simkit.meta.format import path_segment
+from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Object
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(event_faults(obj, field="reportingComponent"))
+    return list(validate_event(obj, field="reportingComponent"))
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=0),
-    plain_finalizers=True,
+    unqualified_finalizers=True,
     name=path_segment,
     validate=_validate,
     fields=event_fields,
     row=event_row,
-    put_creates=True,
+    allow_create_on_update=True,
 )

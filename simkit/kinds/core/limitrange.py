@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.amounts import compare, container_name_faults, is_counted, is_native, name_faults, shown
-from simkit.kinds.parts.bounds import text_faults
-from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items
-from simkit.kinds.strategy import Circumstances, MetadataChecks, Strategy
+from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, own_items
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.validation.resource_quantities import (
+    compare,
+    is_counted,
+    is_native,
+    shown,
+    validate_container_name,
+    validate_name,
+)
+from simkit.kinds.strategy import MetadataChecks, Strategy, WriteContext
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
-from simkit.meta.format import qualified_name
+from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, metadata, name_of
 from simkit.meta.quantity import parse
 
@@ -20,7 +27,7 @@ Amounts = Mapping[str, str]
 
 
 def _default(draft: Draft) -> None:
-    for limit in owned_items(owned(draft, "spec"), "limits"):
+    for limit in own_items(own_copy(draft, "spec"), "limits"):
         if limit.get("type") == "Container":
             _default_container(limit)
 
@@ -35,39 +42,39 @@ def _default_container(limit: Draft) -> None:
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    null_where_empty(owned(draft, "spec"), "limits")
+    null_where_empty(own_copy(draft, "spec"), "limits")
 
 
-def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> None:
+def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
     """One that was given no name at all gets one."""
     if old is None and not name_of(draft):
         draft["metadata"]["name"] = circumstances.uid()
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj["spec"].get("limits") or ()))
+    return list(_validate_fields(obj["spec"].get("limits") or ()))
 
 
-def _faults(limits: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_fields(limits: Sequence[Object]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, limit in enumerate(limits):
         path, kind = f"spec.limits[{index}]", limit.get("type") or ""
-        yield from _type_faults(f"{path}.type", kind)
+        yield from _validate_type(f"{path}.type", kind)
         if kind in seen:
             yield duplicate(f"{path}.type", kind)
         seen.add(kind)
-        yield from _limit_faults(limit, path, kind)
+        yield from _validate_limit(limit, path, kind)
 
 
-def _type_faults(path: str, kind: str) -> Iterator[FieldError]:
-    wrong = list(text_faults(path, kind, qualified_name))
+def _validate_type(path: str, kind: str) -> Iterator[FieldError]:
+    wrong = list(validate_text(path, kind, qualified_name))
     yield from wrong
     if not wrong and "/" not in kind and kind not in _TYPES:
         yield invalid_value(path, kind, "must be a standard limit type or fully qualified")
 
 
-def _limit_faults(limit: Object, path: str, kind: str) -> Iterator[FieldError]:
-    rule = container_name_faults if kind in ("Pod", "Container") else name_faults
+def _validate_limit(limit: Object, path: str, kind: str) -> Iterator[FieldError]:
+    rule = validate_container_name if kind in ("Pod", "Container") else validate_name
 
     def named(field: str) -> Iterator[FieldError]:
         for name in sorted(limit.get(field) or {}):
@@ -89,8 +96,8 @@ def _limit_faults(limit: Object, path: str, kind: str) -> Iterator[FieldError]:
     names = sorted({name for field in fields for name in limit.get(field) or {}})
     for name in names:
         amounts = {field: limit[field][name] for field in fields if name in (limit.get(field) or {})}
-        yield from _order_faults(amounts, path, name)
-        yield from _ratio_faults(amounts, path, name)
+        yield from _validate_order(amounts, path, name)
+        yield from _validate_ratio(amounts, path, name)
 
 
 _ORDER: Final = (
@@ -104,14 +111,14 @@ _ORDER: Final = (
 """What may not be more than what; the field that is told, the amount that is shown, and the words for both."""
 
 
-def _order_faults(amounts: Amounts, path: str, name: str) -> Iterator[FieldError]:
+def _validate_order(amounts: Amounts, path: str, name: str) -> Iterator[FieldError]:
     for less, more, field, value, word, other in _ORDER:
         if less in amounts and more in amounts and compare(amounts[less], amounts[more]) > 0:
             text = f"{word} {amounts[less]} is greater than {other} {amounts[more]}"
             yield invalid_value(f"{path}.{field}[{name}]", shown(amounts[value]), text)
 
 
-def _ratio_faults(amounts: Amounts, path: str, name: str) -> Iterator[FieldError]:
+def _validate_ratio(amounts: Amounts, path: str, name: str) -> Iterator[FieldError]:
     where = f"{path}.{_RATIO}[{name}]"
     if _RATIO in amounts:
         ratio = amounts[_RATIO]
@@ -139,12 +146,12 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), metadata(obj).get("creationTimestamp")]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0),
     default=_default,
     prepare=_prepare,
     stamp=_stamp,
     validate=_validate,
     row=_row,
-    put_creates=True,
+    allow_create_on_update=True,
 )

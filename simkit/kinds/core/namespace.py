@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import age
-from simkit.kinds.parts.drafts import kept_status
+from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.parts.printers.cells import age
 from simkit.kinds.strategy import Deletion, Strategy, Subresource
 from simkit.meta.domain import NAMESPACE_FINALIZER, label
 from simkit.meta.fielderror import FieldError, invalid_value
-from simkit.meta.format import dns_label, qualified_name
+from simkit.meta.name_validation import dns_label, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of
 
 _NAME_LABEL = label("metadata.name")
@@ -34,19 +34,19 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [fault for name in _finalizers(obj) for fault in _finalizer_faults("spec.finalizers", name)]
+    return [fault for name in _finalizers(obj) for fault in _validate_finalizer("spec.finalizers", name)]
 
 
 def _validate_finalize(obj: Object, old: Object | None) -> Sequence[FieldError]:
     names = enumerate(_finalizers(obj))
-    return [fault for index, name in names for fault in _finalizer_faults(f"spec.finalizers[{index}]", name)]
+    return [fault for index, name in names for fault in _validate_finalizer(f"spec.finalizers[{index}]", name)]
 
 
 def _finalizers(obj: Object) -> Sequence[str]:
     return at(obj, "spec", "finalizers") or ()
 
 
-def _finalizer_faults(path: str, name: str) -> Iterator[FieldError]:
+def _validate_finalizer(path: str, name: str) -> Iterator[FieldError]:
     yield from (invalid_value(path, name, text) for text in qualified_name(name))
     if "/" not in name and name not in _STANDARD:
         yield invalid_value(path, name, "name is neither a standard finalizer name nor is it fully qualified")
@@ -95,7 +95,7 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"status.phase": at(obj, "status", "phase") or "", "name": labels_of(obj).get(_NAME_LABEL, "")}
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     name=dns_label,
     default=_default,
     prepare=_prepare,
@@ -105,8 +105,8 @@ RULES = Strategy(
     subresources={
         "": Subresource(_merge, _validate),
         "finalize": Subresource(_merge_finalize, _validate_finalize),
-        "status": Subresource(kept_status, _validate_status),
+        "status": Subresource(keep_all_but_status, _validate_status),
     },
-    delete_returns_object=True,
+    return_deleted_object=True,
     deletion=Deletion(held=_held, mark=_mark, plain_mark=True),
 )

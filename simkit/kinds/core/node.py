@@ -6,17 +6,17 @@ from collections.abc import Iterator, Sequence
 from operator import ne
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import Network, network, range_faults
-from simkit.kinds.parts.amounts import amount_faults
-from simkit.kinds.parts.bounds import text_faults
-from simkit.kinds.parts.cells import NONE, UNKNOWN, created
-from simkit.kinds.parts.conditions import status_of
-from simkit.kinds.parts.drafts import kept_status
-from simkit.kinds.parts.go_syntax import printed, struct, texts
+from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.parts.go_printing.syntax import printed, struct, texts
+from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created
+from simkit.kinds.parts.validation.conditions import status_of
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.validation.ip import Network, network, validate_range
+from simkit.kinds.parts.validation.resource_quantities import validate_amount
 from simkit.kinds.strategy import Strategy, Subresource
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required, unsupported
-from simkit.meta.format import label_value, qualified_name
+from simkit.meta.name_validation import label_value, qualified_name
 from simkit.meta.objects import Draft, Object, at, labels_of, name_of
 
 _ROLES: Final = label("", "node-role")
@@ -45,29 +45,29 @@ def _default(draft: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_taint_faults(at(obj, "spec", "taints") or ()))
-    faults += _resource_faults(obj.get("status") or {})
-    faults += _range_faults(at(obj, "spec", "podCIDRs") or ())
-    return faults if old is None else [*faults, *_update_faults(obj, old)]
+    faults = list(_validate_taint(at(obj, "spec", "taints") or ()))
+    faults += _validate_resource(obj.get("status") or {})
+    faults += _validate_range(at(obj, "spec", "podCIDRs") or ())
+    return faults if old is None else [*faults, *_validate_update(obj, old)]
 
 
-def _update_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """What an update looks at, some of it for the second time."""
     status = obj.get("status") or {}
-    faults = [*_resource_faults(status), *_address_faults(status.get("addresses") or ())]
+    faults = [*_validate_resource(status), *_validate_address(status.get("addresses") or ())]
     faults += _changes(obj.get("spec") or {}, at(old, "spec") or {})
-    faults += _taint_faults(at(obj, "spec", "taints") or ())
+    faults += _validate_taint(at(obj, "spec", "taints") or ())
     if (at(obj, "spec", "externalID") or "") != (at(old, "spec", "externalID") or ""):
         faults.append(forbidden_field("spec.externalID", "may not be updated"))
     return faults
 
 
-def _taint_faults(taints: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_taint(taints: Sequence[Object]) -> Iterator[FieldError]:
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(taints):
         path, key = f"metadata.taints[{index}]", taint.get("key") or ""
         value, effect = taint.get("value") or "", taint.get("effect") or ""
-        yield from text_faults(f"{path}.key", key, qualified_name)
+        yield from validate_text(f"{path}.key", key, qualified_name)
         wrong = label_value(value)
         if wrong:
             yield invalid_value(f"{path}.value", value, ";".join(wrong))
@@ -88,17 +88,17 @@ def _shown(taint: Object) -> Shown:
     return struct("core.Taint", *fields, ("TimeAdded", "<nil>"))
 
 
-def _resource_faults(status: Object) -> Iterator[FieldError]:
+def _validate_resource(status: Object) -> Iterator[FieldError]:
     for part in ("capacity", "allocatable"):
         amounts = status.get(part) or {}
         for name in sorted(amounts):
-            yield from amount_faults(f"status.{part}.{name}", name, amounts[name])
+            yield from validate_amount(f"status.{part}.{name}", name, amounts[name])
 
 
-def _range_faults(ranges: Sequence[str]) -> Iterator[FieldError]:
+def _validate_range(ranges: Sequence[str]) -> Iterator[FieldError]:
     path = "spec.podCIDRs"
     for index, one in enumerate(ranges):
-        yield from range_faults(f"{path}[{index}]", one)
+        yield from validate_range(f"{path}[{index}]", one)
     if len(ranges) < 2:
         return
     found: list[Network] = [each for each in map(network, ranges) if each is not None]
@@ -123,7 +123,7 @@ def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
         yield forbidden_field("spec.providerID", text)
 
 
-def _address_faults(addresses: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_address(addresses: Sequence[Object]) -> Iterator[FieldError]:
     for index, address in enumerate(addresses):
         if address in addresses[:index]:
             names = (("Type", "type"), ("Address", "address"))
@@ -172,13 +172,13 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"spec.unschedulable": "true" if at(obj, "spec", "unschedulable") else "false"}
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
     warnings=_warnings,
     row=_row,
     fields=_fields,
-    subresources={"status": Subresource(kept_status, _update_faults)},
-    keeps_status=True,
+    subresources={"status": Subresource(keep_all_but_status, _validate_update)},
+    keeps_status_on_create=True,
 )

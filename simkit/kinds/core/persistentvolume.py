@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import FIXED
-from simkit.kinds.parts.cells import UNSET, created
-from simkit.kinds.parts.claim_spec import modes_text
-from simkit.kinds.parts.difference import difference
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.go_syntax import pointer, struct
-from simkit.kinds.parts.old_labels import expression_warnings, newer_label
-from simkit.kinds.parts.volume_kinds import SOURCES
-from simkit.kinds.parts.volume_spec import default_sources, volume_spec_faults
-from simkit.kinds.strategy import Circumstances, MetadataChecks, Strategy, Subresource
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.go_printing.diff import difference
+from simkit.kinds.parts.go_printing.syntax import pointer, struct
+from simkit.kinds.parts.printers.cells import UNSET, created
+from simkit.kinds.parts.validation.deprecated_node_labels import expression_warnings, newer_label
+from simkit.kinds.parts.validation.fields import FIXED
+from simkit.kinds.parts.volume.claim_spec import modes_text
+from simkit.kinds.parts.volume.persistent_sources import SOURCES
+from simkit.kinds.parts.volume.persistent_spec import default_sources, validate_volume_spec
+from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, WriteContext
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
@@ -44,15 +44,15 @@ _GROWING: Final = "controllerExpandSecretRef"
 
 def _default(draft: Draft) -> None:
     if not at(draft, "status", "phase"):
-        owned(draft, "status")["phase"] = "Pending"
-    spec = owned(draft, "spec")
+        own_copy(draft, "status")["phase"] = "Pending"
+    spec = own_copy(draft, "spec")
     spec["persistentVolumeReclaimPolicy"] = spec.get("persistentVolumeReclaimPolicy") or "Retain"
     if spec.get("volumeMode") is None:
         spec["volumeMode"] = "Filesystem"
     default_sources(spec)
 
 
-def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> None:
+def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
     """When the phase changed last."""
     now = timestamp(circumstances.now)
     if old is None:
@@ -62,17 +62,17 @@ def _stamp(draft: Draft, old: Object | None, circumstances: Circumstances) -> No
     moved = status.get("phase") != before.get("phase")
     told = status.get("lastPhaseTransitionTime") not in (None, before.get("lastPhaseTransitionTime"))
     if moved and not told:
-        owned(draft, "status")["lastPhaseTransitionTime"] = now
+        own_copy(draft, "status")["lastPhaseTransitionTime"] = now
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(volume_spec_faults("spec", obj["spec"]))
-    first = [*faults, *_mount_faults(obj)]
+    faults = list(validate_volume_spec("spec", obj["spec"]))
+    first = [*faults, *_validate_mount(obj)]
     # The real server looks twice at what an update leaves behind.
     return first if old is None else [*first, *faults, *_changes(obj["spec"], old["spec"])]
 
 
-def _mount_faults(obj: Object) -> Iterator[FieldError]:
+def _validate_mount(obj: Object) -> Iterator[FieldError]:
     """Options of mounting in the old annotation, of a type of volume that takes none."""
     if _OPTIONS in annotations_of(obj) and not any(obj["spec"].get(name) is not None for name in _WITH_OPTIONS):
         text = "may not specify mount options for this volume type"
@@ -120,7 +120,7 @@ def _term_renewed(old: Object, new: Object) -> bool:
     return False
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return ()
 
 
@@ -166,13 +166,13 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=2),
     default=_default,
     stamp=_stamp,
     validate=_validate,
     row=_row,
     warnings=_warnings,
-    subresources={"status": Subresource(kept_status, _status_faults)},
-    delete_returns_object=True,
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    return_deleted_object=True,
 )

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import FIXED
-from simkit.kinds.parts.cells import UNSET, created
-from simkit.kinds.parts.claim_spec import claim_spec_faults, fraction_warnings, modes_text, whole_negative_faults
-from simkit.kinds.parts.difference import difference
-from simkit.kinds.parts.drafts import kept_status, owned
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.go_printing.diff import difference
+from simkit.kinds.parts.printers.cells import UNSET, created
+from simkit.kinds.parts.validation.fields import FIXED
+from simkit.kinds.parts.volume.claim_spec import (
+    fraction_warnings,
+    modes_text,
+    validate_claim_spec,
+    validate_whole_negative,
+)
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.domain import api_group, label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
@@ -27,14 +32,14 @@ _ONCE_BOUND: Final = (
 
 def _default(draft: Draft) -> None:
     if not at(draft, "status", "phase"):
-        owned(draft, "status")["phase"] = "Pending"
-    spec = owned(draft, "spec")
+        own_copy(draft, "status")["phase"] = "Pending"
+    spec = own_copy(draft, "spec")
     if spec.get("volumeMode") is None:
         spec["volumeMode"] = "Filesystem"
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     if old is None:
         draft["status"] = {"phase": "Pending"}
         _keep_known_source(spec)
@@ -61,7 +66,7 @@ def _match_sources(spec: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(claim_spec_faults("spec", obj["spec"]))
+    faults = list(validate_claim_spec("spec", obj["spec"]))
     # The real server looks twice at what an update leaves behind.
     return faults if old is None else [*faults, *faults, *_changes(obj, old)]
 
@@ -97,12 +102,12 @@ def _class_changes(obj: Object, old: Object, spec: Draft) -> Iterator[FieldError
         del spec["storageClassName"]
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     capacity = at(obj, "status", "capacity") or {}
     return [
         fault
         for name in sorted(capacity)
-        for fault in whole_negative_faults(f"status.capacity[{name}]", capacity[name])
+        for fault in validate_whole_negative(f"status.capacity[{name}]", capacity[name])
     ]
 
 
@@ -125,13 +130,13 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), phase, volume, size, modes, chosen, kind, created(obj, now), spec.get("volumeMode", UNSET)]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(whole=2),
     default=_default,
     prepare=_prepare,
     validate=_validate,
     row=_row,
     warnings=_warnings,
-    subresources={"status": Subresource(kept_status, _status_faults)},
-    delete_returns_object=True,
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    return_deleted_object=True,
 )

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from simkit.kinds.parts.difference import difference
-from simkit.kinds.parts.drafts import kept_status
-from simkit.kinds.parts.pod.annotations import (
+from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.parts.go_printing.diff import difference
+from simkit.kinds.parts.pod.app_armor import annotation_warnings, bring_together
+from simkit.kinds.parts.pod.defaults.spec import default_pod_only, defaulted_spec
+from simkit.kinds.parts.pod.printer import pod_row, pod_row_conditions
+from simkit.kinds.parts.pod.status import first_status, fit_status, validate_status
+from simkit.kinds.parts.pod.validation.annotations import (
     MIRROR,
-    annotation_change_faults,
-    annotation_value_faults,
-    app_armor_agreement_faults,
-    field_agreement_faults,
+    validate_annotation_change,
+    validate_annotation_value,
+    validate_app_armor_agreement,
+    validate_field_agreement,
     without_init_annotations,
 )
-from simkit.kinds.parts.pod.app_armor import annotation_warnings, bring_together
-from simkit.kinds.parts.pod.cells import pod_row, pod_row_conditions
-from simkit.kinds.parts.pod.changes import change_faults
-from simkit.kinds.parts.pod.containers import image_faults
-from simkit.kinds.parts.pod.defaults import default_pod_only, defaulted_spec
-from simkit.kinds.parts.pod.spec import pod_spec_faults
-from simkit.kinds.parts.pod.status import first_status, fit_status, status_faults
+from simkit.kinds.parts.pod.validation.containers import validate_image
+from simkit.kinds.parts.pod.validation.spec import validate_pod_spec
+from simkit.kinds.parts.pod.validation.update import validate_change
 from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.parts.workload import name_warnings
+from simkit.kinds.parts.workload.template_owner import name_warnings
 from simkit.kinds.strategy import Deletion, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, forbidden_field
 from simkit.meta.objects import Draft, Object, annotations_of, at
@@ -44,26 +44,26 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    errors = _faults(obj)
+    errors = _validate_fields(obj)
     if old is None:
-        return [*errors, *_creation_faults(obj)]
-    errors += annotation_change_faults("metadata.annotations", obj, old)
-    return [*errors, *change_faults(obj, old)]
+        return [*errors, *_validate_creation(obj)]
+    errors += validate_annotation_change("metadata.annotations", obj, old)
+    return [*errors, *validate_change(obj, old)]
 
 
-def _faults(obj: Object) -> list[FieldError]:
+def _validate_fields(obj: Object) -> list[FieldError]:
     spec = obj[_SPEC]
-    errors = [*annotation_value_faults("metadata.annotations", obj, spec)]
-    errors += pod_spec_faults(_SPEC, spec, obj)
+    errors = [*validate_annotation_value("metadata.annotations", obj, spec)]
+    errors += validate_pod_spec(_SPEC, spec, obj)
     if not spec.get("serviceAccountName"):
-        errors += _token_faults(spec)
+        errors += _validate_token(spec)
     for name in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(name) or ()):
-            errors += image_faults(f"{_SPEC}.{name}[{index}]", container)
+            errors += validate_image(f"{_SPEC}.{name}[{index}]", container)
     return errors
 
 
-def _token_faults(spec: Object) -> Iterator[FieldError]:
+def _validate_token(spec: Object) -> Iterator[FieldError]:
     """Tokens of an account in the pod of none."""
     for index, volume in enumerate(spec.get("volumes") or ()):
         for number, source in enumerate(at(volume, "projected", "sources") or ()):
@@ -72,14 +72,14 @@ def _token_faults(spec: Object) -> Iterator[FieldError]:
                 yield forbidden_field(path, "must not be specified when serviceAccountName is not set")
 
 
-def _creation_faults(obj: Object) -> Iterator[FieldError]:
+def _validate_creation(obj: Object) -> Iterator[FieldError]:
     spec = obj[_SPEC]
     if spec.get("ephemeralContainers"):
         yield forbidden_field("spec.ephemeralContainers", "cannot be set on create")
     if spec.get("nodeName") and spec.get("schedulingGates"):
         yield forbidden_field("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
-    yield from field_agreement_faults(_SPEC, obj, spec)
-    yield from app_armor_agreement_faults(_SPEC, obj, spec)
+    yield from validate_field_agreement(_SPEC, obj, spec)
+    yield from validate_app_armor_agreement(_SPEC, obj, spec)
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
@@ -89,7 +89,7 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
 
 
 def _merge_status(draft: Draft, live: Object) -> None:
-    kept_status(draft, live)
+    keep_all_but_status(draft, live)
     owners = live["metadata"].get("ownerReferences")
     draft["metadata"]["ownerReferences"] = owners
     if not owners:
@@ -98,7 +98,7 @@ def _merge_status(draft: Draft, live: Object) -> None:
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*status_faults(obj, old or {})]
+    return [*validate_status(obj, old or {})]
 
 
 _EPHEMERAL: Final = "ephemeralContainers"
@@ -123,7 +123,7 @@ def _validate_ephemeral(obj: Object, old: Object | None) -> Sequence[FieldError]
     live = old or {}
     if MIRROR in annotations_of(live):
         return [forbidden_field("", "static pods do not support ephemeral containers")]
-    errors = [*_faults(obj), *annotation_change_faults("metadata.annotations", obj, live)]
+    errors = [*_validate_fields(obj), *validate_annotation_change("metadata.annotations", obj, live)]
     path = f"{_SPEC}.{_EPHEMERAL}"
     present = {one.get("name"): one for one in at(obj, _SPEC, _EPHEMERAL) or ()}
     for before in at(live, _SPEC, _EPHEMERAL) or ():
@@ -153,7 +153,7 @@ def _fields(obj: Object) -> dict[str, str]:
     }
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
@@ -165,7 +165,7 @@ RULES = Strategy(
         "ephemeralcontainers": Subresource(_merge_ephemeral, _validate_ephemeral),
     },
     warnings=_warnings,
-    status_keeps=(("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
-    delete_returns_object=True,
+    status_reset_fields=(("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
+    return_deleted_object=True,
     deletion=Deletion(grace=grace_seconds),
 )

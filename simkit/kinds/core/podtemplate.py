@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import pairs
-from simkit.kinds.parts.pod.defaults import default_template
-from simkit.kinds.parts.pod.template import names_and_images, prepare_template, template_faults
+from simkit.kinds.parts.pod.defaults.spec import default_template
+from simkit.kinds.parts.pod.template import names_and_images, prepare_template, validate_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
+from simkit.kinds.parts.printers.cells import pairs
 from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Draft, Object, labels_of, name_of
@@ -20,7 +20,7 @@ def _default(draft: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return template_faults("template", obj["template"])
+    return validate_template("template", obj["template"])
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -36,7 +36,7 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), *names_and_images(template), pairs(labels_of(template))]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(whole=0),
     default=_default,
     prepare=_prepare,
@@ -44,5 +44,5 @@ RULES = Strategy(
     generation=spec_differs,
     row=_row,
     warnings=_warnings,
-    delete_returns_object=True,
+    return_deleted_object=True,
 )

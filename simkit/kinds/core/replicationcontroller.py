@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import pairs
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.pod.defaults import default_template
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import prepare_template
-from simkit.kinds.parts.replicas import replica_cells, replica_status_faults
-from simkit.kinds.parts.workload import (
-    count_faults,
+from simkit.kinds.parts.printers.cells import pairs
+from simkit.kinds.parts.workload.replicas import replica_cells, validate_replica_status
+from simkit.kinds.parts.workload.template_owner import (
     default_missing,
-    replicated_faults,
     template_warnings,
+    validate_count,
+    validate_replicated,
     workload_warnings,
 )
 from simkit.kinds.strategy import Deletion, Strategy, Subresource, spec_differs
@@ -24,7 +24,7 @@ from simkit.meta.objects import Draft, Object, at, labels_of
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     default_missing(spec, {"replicas": 1})
     default_template(spec)
     of_pods = labels_of(spec.get("template") or {})
@@ -36,7 +36,7 @@ def _default(draft: Draft) -> None:
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    prepare_template(owned(draft, "spec"))
+    prepare_template(own_copy(draft, "spec"))
     if old is None:
         draft["status"] = {"replicas": 0}
 
@@ -44,15 +44,15 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     selector = spec.get("selector") or {}
-    errors = [*count_faults("spec", spec, ("minReadySeconds",))]
+    errors = [*validate_count("spec", spec, ("minReadySeconds",))]
     if not selector:
         errors.append(required("spec.selector"))
-    errors += count_faults("spec", spec, ("replicas",))
+    errors += validate_count("spec", spec, ("replicas",))
     if spec.get("template") is None:
         errors.append(required("spec.template"))
     else:
         chosen = labels.of_object({"matchLabels": selector})
-        errors += replicated_faults("spec.template", spec, "ReplicationController", chosen)
+        errors += validate_replicated("spec.template", spec, "ReplicationController", chosen)
     return errors if old is None else [*errors, *errors]  # the real server checks an update twice
 
 
@@ -71,14 +71,14 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"status.replicas": str(at(obj, "status", "replicas") or 0)}
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     default=_default,
     prepare=_prepare,
     validate=_validate,
     generation=spec_differs,
     fields=_fields,
     row=_row,
-    subresources={"status": Subresource(kept_status, replica_status_faults)},
+    subresources={"status": Subresource(keep_all_but_status, validate_replica_status)},
     warnings=_warnings,
     deletion=Deletion(orphans=True),
 )

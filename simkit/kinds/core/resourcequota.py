@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.amounts import amount_faults, is_standard_quota, quota_name_faults
-from simkit.kinds.parts.bounds import FIXED
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.drafts import kept_status
-from simkit.kinds.parts.go_syntax import printed, struct, texts
+from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.parts.go_printing.syntax import printed, struct, texts
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.fields import FIXED
+from simkit.kinds.parts.validation.resource_quantities import is_standard_quota, validate_amount, validate_quota_name
 from simkit.kinds.strategy import Strategy, Subresource
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -39,16 +39,16 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_faults(obj["spec"]))
+    faults = list(_validate_fields(obj["spec"]))
     scopes = obj["spec"].get("scopes") or []
     if old is not None and set(scopes) != set(at(old, "spec", "scopes") or ()):
         faults.append(invalid_value("spec.scopes", _shown(scopes), FIXED))
     return faults
 
 
-def _faults(spec: Object) -> Iterator[FieldError]:
+def _validate_fields(spec: Object) -> Iterator[FieldError]:
     hard: Mapping[str, str] = spec.get("hard") or {}
-    yield from _amounts_faults("spec.hard", hard)
+    yield from _validate_amounts("spec.hard", hard)
     scopes = spec.get("scopes") or ()
     for scope in scopes:
         if scope not in _SCOPES:
@@ -58,13 +58,13 @@ def _faults(spec: Object) -> Iterator[FieldError]:
         if set(pair) <= set(scopes):
             yield invalid_value("spec.scopes", _shown(scopes), _CONFLICT)
     if spec.get("scopeSelector") is not None:
-        yield from _selector_faults(spec, hard)
+        yield from _validate_selector(spec, hard)
 
 
-def _amounts_faults(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
     for name in sorted(amounts):
-        yield from quota_name_faults(f"{path}[{name}]", name)
-        yield from amount_faults(f"{path}[{name}]", name, amounts[name])
+        yield from validate_quota_name(f"{path}[{name}]", name)
+        yield from validate_amount(f"{path}[{name}]", name, amounts[name])
 
 
 def _unfit(scope: str, hard: Mapping[str, str]) -> list[str]:
@@ -75,7 +75,7 @@ def _unfit(scope: str, hard: Mapping[str, str]) -> list[str]:
     return [name for name in sorted(hard) if is_standard_quota(name) and name not in fit]
 
 
-def _selector_faults(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldError]:
+def _validate_selector(spec: Object, hard: Mapping[str, str]) -> Iterator[FieldError]:
     path, expressions = "spec.scopeSelector.matchExpressions", spec["scopeSelector"].get("matchExpressions") or ()
     for expression in expressions:
         scope, operator = expression.get("scopeName") or "", expression.get("operator") or ""
@@ -122,9 +122,9 @@ def _shown(scopes: Sequence[str]) -> Shown:
     return Shown(f"[]core.ResourceQuotaScope{listed}")
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    return [fault for part in ("hard", "used") for fault in _amounts_faults(f"status.{part}", status.get(part) or {})]
+    return [fault for part in ("hard", "used") for fault in _validate_amounts(f"status.{part}", status.get(part) or {})]
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -135,10 +135,10 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), created(obj, now), ", ".join(parts[False]), ", ".join(parts[True])]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
     row=_row,
-    subresources={"status": Subresource(kept_status, _status_faults)},
-    delete_returns_object=True,
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    return_deleted_object=True,
 )

@@ -7,14 +7,14 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.data_keys import LARGEST, key_faults
-from simkit.kinds.parts.drafts import without_empty
+from simkit.kinds.parts.copy_on_write import without_empty
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.config_keys import LARGEST, validate_key
 from simkit.kinds.strategy import Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long
-from simkit.meta.jsonerror import syntax_text
-from simkit.meta.jsonread import go_kind
+from simkit.meta.go_json import go_kind
+from simkit.meta.go_json_errors import syntax_text
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 OPAQUE: Final = "Opaque"
@@ -40,13 +40,13 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     changes = list(_changes(obj, old)) if old is not None else []
-    return [*changes, *_faults(obj)]
+    return [*changes, *_validate_fields(obj)]
 
 
-def _faults(obj: Object) -> Iterator[FieldError]:
+def _validate_fields(obj: Object) -> Iterator[FieldError]:
     data: Mapping[str, str] = obj.get("data") or {}
     for key in data:
-        yield from key_faults(f"data[{key}]", key)
+        yield from validate_key(f"data[{key}]", key)
     if sum(len(base64.b64decode(value)) for value in data.values()) > LARGEST:
         yield too_long("data", LARGEST)
     kind = obj.get("type") or ""
@@ -110,4 +110,4 @@ def _fields(obj: Object) -> dict[str, str]:
     return {"type": obj.get("type") or ""}
 
 
-RULES = Strategy(default=_default, prepare=_prepare, validate=_validate, row=_row, fields=_fields)
+STRATEGY = Strategy(default=_default, prepare=_prepare, validate=_validate, row=_row, fields=_fields)

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import odd_address, odd_range
-from simkit.kinds.parts.cells import NONE, UNKNOWN, created, pairs
-from simkit.kinds.parts.drafts import kept_status, owned, without_empty
-from simkit.kinds.parts.load_balancer import reached_at
-from simkit.kinds.parts.service_changes import drop_unneeded
-from simkit.kinds.parts.service_defaults import default_service
-from simkit.kinds.parts.service_faults import service_faults, service_status_faults
-from simkit.kinds.parts.service_needs import CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT, is_headless, type_of
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy, without_empty
+from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created, pairs
+from simkit.kinds.parts.service.defaults import default_service
+from simkit.kinds.parts.service.load_balancer import reached_at
+from simkit.kinds.parts.service.types import CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT, is_headless, type_of
+from simkit.kinds.parts.service.update import drop_type_dependent_fields
+from simkit.kinds.parts.service.validation import validate_service, validate_service_status
+from simkit.kinds.parts.validation.ip import odd_address, odd_range
 from simkit.kinds.strategy import Strategy, Subresource
 from simkit.meta.domain import label
-from simkit.meta.format import dns1035_label
+from simkit.meta.name_validation import dns1035_label
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 _HINTS: Final = label("topology-aware-hints", "service")
@@ -24,12 +24,12 @@ _OPTIONAL: Final = ("ports", "selector", "externalIPs", "loadBalancerSourceRange
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     without_empty(spec, _OPTIONAL)
     if old is None:
         draft["status"] = {"loadBalancer": {}}
     else:
-        drop_unneeded(draft, old)
+        drop_type_dependent_fields(draft, old)
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
@@ -77,14 +77,14 @@ def _port(port: Object) -> str:
     return f"{port.get('port', 0)}{on_nodes}/{port.get('protocol', '')}"
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     name=dns1035_label,
     default=default_service,
     prepare=_prepare,
-    validate=service_faults,
+    validate=validate_service,
     row=_row,
     warnings=_warnings,
-    subresources={"status": Subresource(kept_status, service_status_faults)},
-    put_creates=True,
-    delete_returns_object=True,
+    subresources={"status": Subresource(keep_all_but_status, validate_service_status)},
+    allow_create_on_update=True,
+    return_deleted_object=True,
 )

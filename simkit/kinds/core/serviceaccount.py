@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.drafts import without_empty
+from simkit.kinds.parts.copy_on_write import without_empty
+from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import Strategy
 from simkit.meta.objects import Draft, Object, name_of
 
@@ -22,4 +22,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), len(obj.get("secrets") or ()), created(obj, now)]
 
 
-RULES = Strategy(prepare=_prepare, row=_row, delete_returns_object=True)
+STRATEGY = Strategy(prepare=_prepare, row=_row, return_deleted_object=True)

@@ -7,14 +7,14 @@ from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import address, special_address_faults
-from simkit.kinds.parts.bounds import changed, qualified_domain_faults, text_faults
-from simkit.kinds.parts.cells import UNSET, created
-from simkit.kinds.parts.drafts import null_where_empty, owned_items
+from simkit.kinds.parts.copy_on_write import null_where_empty, own_items
+from simkit.kinds.parts.printers.cells import UNSET, created
+from simkit.kinds.parts.validation.fields import changed, validate_qualified_domain, validate_text
+from simkit.kinds.parts.validation.ip import address, validate_special_address
 from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many, unsupported
-from simkit.meta.format import dns_label, dns_subdomain, label_value, qualified_name
+from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
 from simkit.meta.objects import Draft, Object, labels_of, name_of
 
 _TYPES: Final = ("FQDN", "IPv4", "IPv6")
@@ -24,7 +24,7 @@ _MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_PORTS, _MOST_ZONES, _MOST_LABELS = 1000,
 
 
 def _default(draft: Draft) -> None:
-    for port in owned_items(draft, "ports"):
+    for port in own_items(draft, "ports"):
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
 
@@ -38,7 +38,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
     _prepare_older(draft, old)
     if old is not None and draft["endpoints"] == old.get("endpoints"):
         return
-    for endpoint in owned_items(draft, "endpoints"):
+    for endpoint in own_items(draft, "endpoints"):
         endpoint.pop("deprecatedTopology", None)
 
 
@@ -50,55 +50,55 @@ def _raises_generation(obj: Object, old: Object) -> bool:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     kind = obj.get("addressType") or ""
-    faults = [*_type_faults(kind), *_endpoint_faults(obj.get("endpoints") or (), kind)]
-    faults += _port_faults(obj.get("ports") or ())
+    faults = [*_validate_type(kind), *_validate_endpoint(obj.get("endpoints") or (), kind)]
+    faults += _validate_port(obj.get("ports") or ())
     return [*faults, *(changed("addressType", kind, old.get("addressType") or "") if old is not None else ())]
 
 
-def _type_faults(kind: str) -> Iterator[FieldError]:
+def _validate_type(kind: str) -> Iterator[FieldError]:
     if not kind:
         yield required("addressType")
     elif kind not in _TYPES:
         yield unsupported("addressType", kind, _TYPES)
 
 
-def _endpoint_faults(endpoints: Sequence[Object], kind: str) -> Iterator[FieldError]:
+def _validate_endpoint(endpoints: Sequence[Object], kind: str) -> Iterator[FieldError]:
     if len(endpoints) > _MOST_ENDPOINTS:
         yield too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)
         return
     for index, endpoint in enumerate(endpoints):
-        yield from _one_faults(endpoint, f"endpoints[{index}]", kind)
+        yield from _validate_one(endpoint, f"endpoints[{index}]", kind)
 
 
-def _one_faults(endpoint: Object, path: str, kind: str) -> Iterator[FieldError]:
+def _validate_one(endpoint: Object, path: str, kind: str) -> Iterator[FieldError]:
     addresses = endpoint.get("addresses") or ()
     if not addresses:
         yield required(f"{path}.addresses", "must contain at least 1 address")
     elif len(addresses) > _MOST_ADDRESSES:
         yield too_many(f"{path}.addresses", len(addresses), _MOST_ADDRESSES)
     for index, one in enumerate(addresses):
-        yield from _address_faults(f"{path}.addresses[{index}]", one, kind)
+        yield from _validate_address(f"{path}.addresses[{index}]", one, kind)
     if endpoint.get("nodeName") is not None:
-        yield from text_faults(f"{path}.nodeName", endpoint["nodeName"], dns_subdomain)
+        yield from validate_text(f"{path}.nodeName", endpoint["nodeName"], dns_subdomain)
     topology = endpoint.get("deprecatedTopology") or {}
     if len(topology) > _MOST_LABELS:
         yield too_many(f"{path}.deprecatedTopology", len(topology), _MOST_LABELS)
     if endpoint.get("hostname") is not None:
-        yield from text_faults(f"{path}.hostname", endpoint["hostname"], dns_label)
+        yield from validate_text(f"{path}.hostname", endpoint["hostname"], dns_label)
     if endpoint.get("hints") is not None:
-        yield from _hint_faults(endpoint["hints"].get("forZones") or (), f"{path}.hints.forZones")
+        yield from _validate_hint(endpoint["hints"].get("forZones") or (), f"{path}.hints.forZones")
 
 
-def _address_faults(path: str, text: str, kind: str) -> Iterator[FieldError]:
+def _validate_address(path: str, text: str, kind: str) -> Iterator[FieldError]:
     if kind == "FQDN":
-        yield from qualified_domain_faults(path, text)
+        yield from validate_qualified_domain(path, text)
     elif kind in _CLASSES:
         if not isinstance(address(text), _CLASSES[kind]):
             yield invalid_value(path, text, f"must be a valid {kind} address")
-        yield from special_address_faults(path, text)
+        yield from validate_special_address(path, text)
 
 
-def _hint_faults(zones: Sequence[Object], path: str) -> Iterator[FieldError]:
+def _validate_hint(zones: Sequence[Object], path: str) -> Iterator[FieldError]:
     if len(zones) > _MOST_ZONES:
         yield too_many(path, len(zones), _MOST_ZONES)
         return
@@ -108,10 +108,10 @@ def _hint_faults(zones: Sequence[Object], path: str) -> Iterator[FieldError]:
         if name in seen:
             yield duplicate(f"{path}[{index}].name", name)
         seen.add(name)
-        yield from text_faults(f"{path}[{index}].name", name, label_value)
+        yield from validate_text(f"{path}[{index}].name", name, label_value)
 
 
-def _port_faults(ports: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_port(ports: Sequence[Object]) -> Iterator[FieldError]:
     if len(ports) > _MOST_PORTS:
         yield too_many("ports", len(ports), _MOST_PORTS)
         return
@@ -119,14 +119,14 @@ def _port_faults(ports: Sequence[Object]) -> Iterator[FieldError]:
     for index, port in enumerate(ports):
         path, name = f"ports[{index}]", port["name"]
         if name:
-            yield from text_faults(f"{path}.name", name, dns_label)
+            yield from validate_text(f"{path}.name", name, dns_label)
         if name in seen:
             yield duplicate(f"{path}.name", name)
         seen.add(name)
         if port["protocol"] not in _PROTOCOLS:
             yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
         if port.get("appProtocol") is not None:
-            yield from text_faults(f"{path}.appProtocol", port["appProtocol"], qualified_name)
+            yield from validate_text(f"{path}.appProtocol", port["appProtocol"], qualified_name)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -155,4 +155,4 @@ _STABLE: Final = Strategy(
     generation=_raises_generation,
     row=_row,
 )
-RULES = replace(_STABLE, older={f"{api_group('discovery')}/v1beta1": replace(_STABLE, prepare=_prepare_older)})
+STRATEGY = replace(_STABLE, older={f"{api_group('discovery')}/v1beta1": replace(_STABLE, prepare=_prepare_older)})

@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Final
 
 from simkit.kinds.parts.event import (
-    event_faults,
     event_fields,
     event_row,
     strict_changes,
-    strict_faults,
+    validate_event,
+    validate_strict,
 )
 from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.fielderror import FieldError
-from simkit.meta.format import dns_subdomain, path_segment
+from simkit.meta.name_validation import dns_subdomain, path_segment
 from simkit.meta.objects import Object
 
 _BEFORE: Final = f"{EVENTS_GROUP}/v1beta1"
@@ -24,20 +24,22 @@ _BEFORE: Final = f"{EVENTS_GROUP}/v1beta1"
 
 def _lenient(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """The beta version demands no more than the core group does."""
-    return list(event_faults(obj, field="reportingController"))
+    return list(validate_event(obj, field="reportingController"))
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_lenient(obj, old), *(strict_faults(obj) if old is None else strict_changes(obj, old))]
+    return [*_lenient(obj, old), *(validate_strict(obj) if old is None else strict_changes(obj, old))]
 
 
 _LENIENT: Final = Strategy(
     metadata_checks=MetadataChecks(changes=0),
     name=path_segment,
-    plain_finalizers=True,
+    unqualified_finalizers=True,
     validate=_lenient,
     fields=event_fields,
     row=event_row,
-    put_creates=True,
+    allow_create_on_update=True,
 )
-RULES = replace(_LENIENT, name=dns_subdomain, plain_finalizers=False, validate=_validate, older={_BEFORE: _LENIENT})
+STRATEGY = replace(
+    _LENIENT, name=dns_subdomain, unqualified_finalizers=False, validate=_validate, older={_BEFORE: _LENIENT}
+)

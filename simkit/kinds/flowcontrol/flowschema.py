@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import text_faults
-from simkit.kinds.parts.cells import NONE, created
-from simkit.kinds.parts.conditions import status_of
-from simkit.kinds.parts.drafts import kept_status, null_where_empty, owned, owned_items
-from simkit.kinds.parts.flow_conditions import flow_condition_faults
-from simkit.kinds.parts.flow_mandatory import mandatory_spec, same
-from simkit.kinds.parts.flow_rules import flow_rule_faults
-from simkit.kinds.parts.go_syntax import printed, struct
-from simkit.kinds.parts.structure_text import structure
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, null_where_empty, own_copy, own_items
+from simkit.kinds.parts.flowcontrol.conditions import validate_flow_condition
+from simkit.kinds.parts.flowcontrol.mandatory import mandatory_spec, same
+from simkit.kinds.parts.flowcontrol.rules import validate_flow_rule
+from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.go_printing.syntax import printed, struct
+from simkit.kinds.parts.printers.cells import NONE, created
+from simkit.kinds.parts.validation.conditions import status_of
+from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
-from simkit.meta.format import dns_subdomain
+from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _LAST: Final = 10000
@@ -25,25 +25,25 @@ _LISTS: Final = {"resourceRules": ("apiGroups", "resources", "verbs"), "nonResou
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     spec["matchingPrecedence"] = spec.get("matchingPrecedence") or 1000
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
     if old is None:
         draft["status"] = {}
-    for rule in owned_items(owned(draft, "spec"), "rules"):
+    for rule in own_items(own_copy(draft, "spec"), "rules"):
         null_where_empty(rule, "subjects")
         for part, names in _LISTS.items():
-            for one in owned_items(rule, part):
+            for one in own_items(rule, part):
                 null_where_empty(one, *names)
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_faults(obj["spec"], name_of(obj)), *_fixed_faults(obj["spec"], name_of(obj))]
+    return [*_validate_fields(obj["spec"], name_of(obj)), *_validate_fixed(obj["spec"], name_of(obj))]
 
 
-def _fixed_faults(spec: Object, name: str) -> Iterator[FieldError]:
+def _validate_fixed(spec: Object, name: str) -> Iterator[FieldError]:
     """Schemas that every server has stay as they are."""
     wanted = mandatory_spec("FlowSchema", name)
     if wanted is not None and not same(spec, wanted):
@@ -51,7 +51,7 @@ def _fixed_faults(spec: Object, name: str) -> Iterator[FieldError]:
         yield invalid_value("spec", shown, f"spec of '{name}' must equal the fixed value")
 
 
-def _faults(spec: Object, name: str) -> Iterator[FieldError]:
+def _validate_fields(spec: Object, name: str) -> Iterator[FieldError]:
     path, precedence = "spec.matchingPrecedence", spec["matchingPrecedence"]
     if precedence <= 0:
         yield invalid_value(path, precedence, "must be a positive value")
@@ -68,13 +68,13 @@ def _faults(spec: Object, name: str) -> Iterator[FieldError]:
     if not level:
         yield required(path, "must reference a priority level")
     else:
-        yield from text_faults(path, level, dns_subdomain)
+        yield from validate_text(path, level, dns_subdomain)
     for index, rule in enumerate(spec.get("rules") or ()):
-        yield from flow_rule_faults(f"spec.rules[{index}]", rule)
+        yield from validate_flow_rule(f"spec.rules[{index}]", rule)
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return flow_condition_faults(obj)
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return validate_flow_condition(obj)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -95,7 +95,7 @@ def _order(obj: Object) -> tuple[int, str]:
     return at(obj, "spec", "matchingPrecedence") or 0, name_of(obj)
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0),
     default=_default,
     prepare=_prepare,
@@ -103,5 +103,5 @@ RULES = Strategy(
     generation=spec_differs,
     row=_row,
     row_order=_order,
-    subresources={"status": Subresource(kept_status, _status_faults)},
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
 )

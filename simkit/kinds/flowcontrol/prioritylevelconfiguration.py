@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.conversions.prioritylevelconfiguration import KEEP_ZERO
-from simkit.kinds.parts.cells import NONE, created
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.flow_conditions import flow_condition_faults
-from simkit.kinds.parts.flow_mandatory import mandatory_spec, same
-from simkit.kinds.parts.structure_text import structure
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.flowcontrol.conditions import validate_flow_condition
+from simkit.kinds.parts.flowcontrol.mandatory import mandatory_spec, same
+from simkit.kinds.parts.go_printing.structures import structure
+from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
@@ -23,17 +23,17 @@ _HASH_BITS: Final = 60
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     if spec.get("exempt") is not None:
-        exempt = owned(spec, "exempt")
+        exempt = own_copy(spec, "exempt")
         exempt.setdefault(_SHARES, 0)
         exempt.setdefault("lendablePercent", 0)
     if spec.get("limited") is not None:
-        limited = owned(spec, "limited")
+        limited = own_copy(spec, "limited")
         limited.setdefault(_SHARES, 30)
         limited.setdefault("lendablePercent", 0)
         if at(limited, "limitResponse", "queuing") is not None:
-            queuing = owned(limited, "limitResponse", "queuing")
+            queuing = own_copy(limited, "limitResponse", "queuing")
             queuing.update({name: value for name, value in _QUEUING.items() if not queuing.get(name)})
 
 
@@ -43,16 +43,20 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_note_faults(obj), *_faults(obj["spec"], name_of(obj)), *_fixed_faults(obj["spec"], name_of(obj))]
+    return [
+        *_validate_note(obj),
+        *_validate_fields(obj["spec"], name_of(obj)),
+        *_validate_fixed(obj["spec"], name_of(obj)),
+    ]
 
 
-def _note_faults(obj: Object) -> Iterator[FieldError]:
+def _validate_note(obj: Object) -> Iterator[FieldError]:
     """The annotation is for the older version alone, which has taken it away by now."""
     if KEEP_ZERO in annotations_of(obj):
         yield forbidden_field("metadata.annotations", f"annotation '{KEEP_ZERO}' is forbidden")
 
 
-def _fixed_faults(spec: Object, name: str) -> Iterator[FieldError]:
+def _validate_fixed(spec: Object, name: str) -> Iterator[FieldError]:
     """Levels that every server has stay as they are, but for the shares of the exempt one."""
     wanted = mandatory_spec("PriorityLevelConfiguration", name)
     if wanted is None:
@@ -64,7 +68,7 @@ def _fixed_faults(spec: Object, name: str) -> Iterator[FieldError]:
         yield invalid_value("spec", shown, f"spec of '{name}'{but} must equal the fixed value")
 
 
-def _faults(spec: Object, name: str) -> Iterator[FieldError]:
+def _validate_fields(spec: Object, name: str) -> Iterator[FieldError]:
     kind, limited, exempt = spec.get("type") or "", spec.get("limited"), spec.get("exempt")
     if (name == "exempt") != (kind == "Exempt"):
         yield invalid_value("spec.type", kind, "type must be 'Exempt' if and only if name is 'exempt'")
@@ -72,32 +76,32 @@ def _faults(spec: Object, name: str) -> Iterator[FieldError]:
         if limited is not None:
             yield forbidden_field("spec.limited", "must be nil if the type is not Limited")
         if exempt is not None:
-            yield from _share_faults("spec.exempt", exempt)
-            yield from _percent_faults("spec.exempt", exempt)
+            yield from _validate_share("spec.exempt", exempt)
+            yield from _validate_percent("spec.exempt", exempt)
     elif kind == "Limited":
         if exempt is not None:
             yield forbidden_field("spec.exempt", "must be nil if the type is Limited")
         if limited is None:
             yield required("spec.limited", "must not be empty when type is Limited")
         else:
-            yield from _limited_faults("spec.limited", limited)
+            yield from _validate_limited("spec.limited", limited)
     else:
         yield unsupported("spec.type", kind, ("Exempt", "Limited"))
 
 
-def _share_faults(path: str, level: Object) -> Iterator[FieldError]:
+def _validate_share(path: str, level: Object) -> Iterator[FieldError]:
     if level[_SHARES] < 0:
         yield invalid_value(f"{path}.{_SHARES}", level[_SHARES], "must be a non-negative integer")
 
 
-def _percent_faults(path: str, level: Object) -> Iterator[FieldError]:
+def _validate_percent(path: str, level: Object) -> Iterator[FieldError]:
     percent = level["lendablePercent"]
     if not 0 <= percent <= 100:
         yield invalid_value(f"{path}.lendablePercent", percent, "must be between 0 and 100, inclusive")
 
 
-def _limited_faults(path: str, limited: Object) -> Iterator[FieldError]:
-    yield from _share_faults(path, limited)
+def _validate_limited(path: str, limited: Object) -> Iterator[FieldError]:
+    yield from _validate_share(path, limited)
     response = limited.get("limitResponse") or {}
     kind, queuing, where = response.get("type") or "", response.get("queuing"), f"{path}.limitResponse"
     if kind == "Reject":
@@ -108,15 +112,15 @@ def _limited_faults(path: str, limited: Object) -> Iterator[FieldError]:
     elif queuing is None:
         yield required(f"{where}.queuing", "must not be empty if limited.limitResponse.type is Limited")
     else:
-        yield from _queuing_faults(f"{where}.queuing", queuing)
-    yield from _percent_faults(path, limited)
+        yield from _validate_queuing(f"{where}.queuing", queuing)
+    yield from _validate_percent(path, limited)
     borrowed = limited.get("borrowingLimitPercent")
     if borrowed is not None and borrowed < 0:
         text = "if specified, must be a non-negative integer"
         yield invalid_value(f"{path}.borrowingLimitPercent", borrowed, text)
 
 
-def _queuing_faults(path: str, queuing: Object) -> Iterator[FieldError]:
+def _validate_queuing(path: str, queuing: Object) -> Iterator[FieldError]:
     queues, hand, length = queuing["queues"], queuing["handSize"], queuing["queueLengthLimit"]
     if length <= 0:
         yield invalid_value(f"{path}.queueLengthLimit", length, "must be positive")
@@ -134,8 +138,8 @@ def _queuing_faults(path: str, queuing: Object) -> Iterator[FieldError]:
         yield invalid_value(f"{path}.handSize", hand, text)
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return flow_condition_faults(obj)
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return validate_flow_condition(obj)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -146,12 +150,12 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), spec.get("type") or "", NONE if shares is None else shares, *queues, created(obj, now)]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0),
     default=_default,
     prepare=_prepare,
     validate=_validate,
     generation=spec_differs,
     row=_row,
-    subresources={"status": Subresource(kept_status, _status_faults)},
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import UNSET, created
+from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.strategy import Strategy
 from simkit.meta.objects import Object, at, name_of
 
@@ -18,4 +18,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), at(obj, "status", "commonEncodingVersion") or UNSET, text, created(obj, now)]
 
 
-RULES = Strategy(row=_row, needs_version=True)
+STRATEGY = Strategy(row=_row, requires_resource_version=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import address, port_faults
-from simkit.kinds.parts.bounds import text_faults, wildcard_subdomain
-from simkit.kinds.parts.cells import NONE, created
-from simkit.kinds.parts.drafts import kept_status
-from simkit.kinds.parts.load_balancer import balancer_faults, reached_at
-from simkit.kinds.parts.object_reference import local_reference_faults
+from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.parts.printers.cells import NONE, created
+from simkit.kinds.parts.service.load_balancer import reached_at, validate_balancer
+from simkit.kinds.parts.validation.fields import validate_text, wildcard_subdomain
+from simkit.kinds.parts.validation.ip import address, validate_port
+from simkit.kinds.parts.validation.object_references import validate_local_reference
 from simkit.kinds.strategy import Strategy, Subresource, spec_differs
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required, unsupported
-from simkit.meta.format import dns1035_label, dns_subdomain, port_name
+from simkit.meta.name_validation import dns1035_label, dns_subdomain, port_name
 from simkit.meta.objects import Draft, Object, annotations_of, at, name_of
 
 _CLASS: Final = label("ingress.class")
@@ -32,28 +32,28 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_faults(obj["spec"]), *(_annotation_faults(obj) if old is None else ())]
+    return [*_validate_fields(obj["spec"]), *(_validate_annotation(obj) if old is None else ())]
 
 
-def _faults(spec: Object) -> Iterator[FieldError]:
+def _validate_fields(spec: Object) -> Iterator[FieldError]:
     rules = spec.get("rules") or ()
     if not rules and "defaultBackend" not in spec:
         shown = Shown("[]networking.IngressRule(nil)")
         yield invalid_value("spec", shown, "either `defaultBackend` or `rules` must be specified")
     if "defaultBackend" in spec:
-        yield from _backend_faults(spec["defaultBackend"], "spec.defaultBackend")
+        yield from _validate_backend(spec["defaultBackend"], "spec.defaultBackend")
     for index, rule in enumerate(rules):
-        yield from _rule_faults(rule, f"spec.rules[{index}]")
+        yield from _validate_rule(rule, f"spec.rules[{index}]")
     for index, tls in enumerate(spec.get("tls") or ()):
         for number, host in enumerate(tls.get("hosts") or ()):
-            yield from _host_faults(host, f"spec.tls[{index}].hosts[{number}]")
+            yield from _validate_host(host, f"spec.tls[{index}].hosts[{number}]")
         if tls.get("secretName"):
-            yield from text_faults(f"spec.tls[{index}].secretName", tls["secretName"], dns_subdomain)
+            yield from validate_text(f"spec.tls[{index}].secretName", tls["secretName"], dns_subdomain)
     if spec.get("ingressClassName") is not None:
-        yield from text_faults("spec.ingressClassName", spec["ingressClassName"], dns_subdomain)
+        yield from validate_text("spec.ingressClassName", spec["ingressClassName"], dns_subdomain)
 
 
-def _annotation_faults(obj: Object) -> Iterator[FieldError]:
+def _validate_annotation(obj: Object) -> Iterator[FieldError]:
     """The class was told by an annotation once; both must agree."""
     given, chosen = annotations_of(obj).get(_CLASS), obj["spec"].get("ingressClassName")
     if given is not None and chosen is not None and given != chosen:
@@ -61,26 +61,26 @@ def _annotation_faults(obj: Object) -> Iterator[FieldError]:
         yield invalid_value(f"annotations.{_CLASS}", given, text)
 
 
-def _host_faults(host: str, path: str) -> Iterator[FieldError]:
-    yield from text_faults(path, host, wildcard_subdomain if "*" in host else dns_subdomain)
+def _validate_host(host: str, path: str) -> Iterator[FieldError]:
+    yield from validate_text(path, host, wildcard_subdomain if "*" in host else dns_subdomain)
 
 
-def _rule_faults(rule: Object, path: str) -> Iterator[FieldError]:
+def _validate_rule(rule: Object, path: str) -> Iterator[FieldError]:
     host = rule.get("host") or ""
     if host:
         if address(host) is not None:
             yield invalid_value(f"{path}.host", host, "must be a DNS name, not an IP address")
-        yield from _host_faults(host, f"{path}.host")
+        yield from _validate_host(host, f"{path}.host")
     if rule.get("http") is None:
         return
     paths = rule["http"].get("paths") or ()
     if not paths:
         yield required(f"{path}.http.paths")
     for index, one in enumerate(paths):
-        yield from _path_faults(one, f"{path}.http.paths[{index}]")
+        yield from _validate_path(one, f"{path}.http.paths[{index}]")
 
 
-def _path_faults(one: Object, path: str) -> Iterator[FieldError]:
+def _validate_path(one: Object, path: str) -> Iterator[FieldError]:
     kind, text = one.get("pathType"), one.get("path") or ""
     if kind is None:
         yield required(f"{path}.pathType", "pathType must be specified")
@@ -96,40 +96,40 @@ def _path_faults(one: Object, path: str) -> Iterator[FieldError]:
         for part in _SUFFIXES:
             if text.endswith(part):
                 yield invalid_value(f"{path}.path", text, f"cannot end with '{part}'")
-    yield from _backend_faults(one.get("backend") or {}, f"{path}.backend")
+    yield from _validate_backend(one.get("backend") or {}, f"{path}.backend")
 
 
-def _backend_faults(backend: Object, path: str) -> Iterator[FieldError]:
+def _validate_backend(backend: Object, path: str) -> Iterator[FieldError]:
     service, resource = backend.get("service"), backend.get("resource")
     if service is not None and resource is not None:
         yield invalid_value(path, "", "cannot set both resource and service backends")
     elif resource is not None:
-        yield from local_reference_faults(f"{path}.resource", resource)
+        yield from validate_local_reference(f"{path}.resource", resource)
     elif service is not None:
-        yield from _service_faults(service, path)
+        yield from _validate_service(service, path)
     else:
         yield invalid_value(path, "", "resource or service backend is required")
 
 
-def _service_faults(service: Object, path: str) -> Iterator[FieldError]:
+def _validate_service(service: Object, path: str) -> Iterator[FieldError]:
     name = service.get("name") or ""
     if not name:
         yield required(f"{path}.service.name")
     else:
-        yield from text_faults(f"{path}.service.name", name, dns1035_label)
+        yield from validate_text(f"{path}.service.name", name, dns1035_label)
     named, number = at(service, "port", "name") or "", at(service, "port", "number") or 0
     if named and number:
         yield invalid_value(path, "", "cannot set both port name & port number")
     elif named:
-        yield from text_faults(f"{path}.service.port.name", named, port_name)
+        yield from validate_text(f"{path}.service.port.name", named, port_name)
     elif number:
-        yield from port_faults(f"{path}.service.port.number", number)
+        yield from validate_port(f"{path}.service.port.number", number)
     else:
         yield required(path, "port name or number is required")
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(balancer_faults("status.loadBalancer", obj.get("status") or {}, modes=False))
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    return list(validate_balancer("status.loadBalancer", obj.get("status") or {}, modes=False))
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
@@ -154,11 +154,11 @@ def _hosts(rules: Sequence[Object]) -> str:
     return (",".join(hosts) or "*") + (f" + {len(rules) - _SHOWN} more..." if more else "")
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     prepare=_prepare,
     validate=_validate,
     generation=spec_differs,
     row=_row,
     warnings=_warnings,
-    subresources={"status": Subresource(kept_status, _status_faults)},
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import changed, domain_path_faults, text_faults
-from simkit.kinds.parts.cells import NONE, created
-from simkit.kinds.parts.drafts import owned
-from simkit.kinds.parts.object_reference import local_reference_faults
+from simkit.kinds.parts.copy_on_write import own_copy
+from simkit.kinds.parts.printers.cells import NONE, created
+from simkit.kinds.parts.validation.fields import changed, validate_domain_path, validate_text
+from simkit.kinds.parts.validation.object_references import validate_local_reference
 from simkit.kinds.strategy import Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, required, too_long, unsupported
-from simkit.meta.format import dns_label
+from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _LONGEST: Final = 250
@@ -20,7 +20,7 @@ _SCOPES: Final = ("Cluster", "Namespace")
 
 def _default(draft: Draft) -> None:
     if at(draft, "spec", "parameters") is not None:
-        owned(draft, "spec", "parameters").setdefault("scope", "Cluster")
+        own_copy(draft, "spec", "parameters").setdefault("scope", "Cluster")
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -30,18 +30,18 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     controller = obj["spec"].get("controller") or ""
     faults = list(changed("spec.controller", controller, at(old, "spec", "controller") or "")) if old else []
-    return [*faults, *_faults(obj["spec"], controller)]
+    return [*faults, *_validate_fields(obj["spec"], controller)]
 
 
-def _faults(spec: Object, controller: str) -> Iterator[FieldError]:
+def _validate_fields(spec: Object, controller: str) -> Iterator[FieldError]:
     if len(controller) > _LONGEST:
         yield too_long("spec.controller", _LONGEST)
-    yield from domain_path_faults("spec.controller", controller)
+    yield from validate_domain_path("spec.controller", controller)
     parameters = spec.get("parameters")
     if parameters is None:
         return
     path = "spec.parameters"
-    yield from local_reference_faults(path, parameters)
+    yield from validate_local_reference(path, parameters)
     scope, namespace = parameters["scope"], parameters.get("namespace")
     if scope not in _SCOPES:
         yield unsupported(f"{path}.scope", scope, _SCOPES)
@@ -50,7 +50,7 @@ def _faults(spec: Object, controller: str) -> Iterator[FieldError]:
     elif scope == "Namespace" and namespace is None:
         yield required(f"{path}.namespace", "`parameters.scope` is set to 'Namespace'")
     elif scope == "Namespace":
-        yield from text_faults(f"{path}.namespace", namespace, dns_label)
+        yield from validate_text(f"{path}.namespace", namespace, dns_label)
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
@@ -65,4 +65,4 @@ def _parameters(reference: Object | None) -> str:
     return f"{reference.get('kind', '')}{group}/{reference.get('name', '')}"
 
 
-RULES = Strategy(default=_default, prepare=_prepare, validate=_validate, generation=spec_differs, row=_row)
+STRATEGY = Strategy(default=_default, prepare=_prepare, validate=_validate, generation=spec_differs, row=_row)

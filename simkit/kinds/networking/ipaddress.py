@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import NONE, created
+from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.strategy import Strategy
 from simkit.meta.objects import Object, at, name_of
 
@@ -22,4 +22,4 @@ def _parent(reference: Object | None) -> str:
     return "/".join(filter(None, (kind, reference.get("namespace"), reference.get("name"))))
 
 
-RULES = Strategy(row=_row)
+STRATEGY = Strategy(row=_row)

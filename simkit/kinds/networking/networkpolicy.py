@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import Network, network, port_faults, range_faults
-from simkit.kinds.parts.bounds import text_faults
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.drafts import owned, owned_items
-from simkit.kinds.parts.label_selector import validate_label_selector
-from simkit.kinds.parts.selector_text import selector_text
+from simkit.kinds.parts.copy_on_write import own_copy, own_items
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.printers.label_selector import selector_text
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.validation.ip import Network, network, validate_port, validate_range
+from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.strategy import Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
-from simkit.meta.format import port_name
+from simkit.meta.name_validation import port_name
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _TYPES: Final = ("Ingress", "Egress")
@@ -22,29 +22,29 @@ _SIDES: Final = (("ingress", "from"), ("egress", "to"))
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     for side, _ in _SIDES:
-        for rule in owned_items(spec, side):
-            for port in owned_items(rule, "ports"):
+        for rule in own_items(spec, side):
+            for port in own_items(rule, "ports"):
                 port.setdefault("protocol", "TCP")
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_faults(obj["spec"]))
+    faults = list(_validate_fields(obj["spec"]))
     return faults if old is None else [*faults, *faults]  # the real server checks an update twice
 
 
-def _faults(spec: Object) -> Iterator[FieldError]:
+def _validate_fields(spec: Object) -> Iterator[FieldError]:
     yield from validate_label_selector(spec.get("podSelector"), "spec.podSelector")
     for side, peers in _SIDES:
         for index, rule in enumerate(spec.get(side) or ()):
             path = f"spec.{side}[{index}]"
             for number, port in enumerate(rule.get("ports") or ()):
-                yield from _port_faults(port, f"{path}.ports[{number}]")
+                yield from _validate_port(port, f"{path}.ports[{number}]")
             for number, peer in enumerate(rule.get(peers) or ()):
-                yield from _peer_faults(peer, f"{path}.{peers}[{number}]")
+                yield from _validate_peer(peer, f"{path}.{peers}[{number}]")
     types = spec["policyTypes"]
     if len(types) > len(_TYPES):
         shown = Shown(f"[]networking.PolicyType{{{', '.join(map(quoted, types))}}}")
@@ -55,49 +55,49 @@ def _faults(spec: Object) -> Iterator[FieldError]:
             yield unsupported(f"spec.policyTypes[{index}]", name, _TYPES)
 
 
-def _port_faults(port: Object, path: str) -> Iterator[FieldError]:
+def _validate_port(port: Object, path: str) -> Iterator[FieldError]:
     if port["protocol"] not in _PROTOCOLS:
         yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
     first, last = port.get("port"), port.get("endPort")
     if isinstance(first, str):
         if last is not None:
             yield invalid_value(f"{path}.endPort", last, "may not be specified when `port` is non-numeric")
-        yield from text_faults(f"{path}.port", first, port_name)
+        yield from validate_text(f"{path}.port", first, port_name)
     elif first is not None:
-        yield from port_faults(f"{path}.port", first)
+        yield from validate_port(f"{path}.port", first)
         if last is not None:
             if last < first:
                 yield invalid_value(f"{path}.endPort", first, "must be greater than or equal to `port`")
-            yield from port_faults(f"{path}.endPort", last)
+            yield from validate_port(f"{path}.endPort", last)
     elif last is not None:
         yield invalid_value(f"{path}.endPort", last, "may not be specified when `port` is not specified")
 
 
-def _peer_faults(peer: Object, path: str) -> Iterator[FieldError]:
+def _validate_peer(peer: Object, path: str) -> Iterator[FieldError]:
     present = [name for name in ("podSelector", "namespaceSelector", "ipBlock") if name in peer]
     for name in present[:2]:
         if name != "ipBlock":
             yield from validate_label_selector(peer[name], f"{path}.{name}")
     if "ipBlock" in peer:
-        yield from _block_faults(peer["ipBlock"], f"{path}.ipBlock")
+        yield from _validate_block(peer["ipBlock"], f"{path}.ipBlock")
     if not present:
         yield required(path, "must specify a peer")
     elif len(present) > 1 and "ipBlock" in peer:
         yield forbidden_field(path, "may not specify both ipBlock and another peer")
 
 
-def _block_faults(block: Object, path: str) -> Iterator[FieldError]:
+def _validate_block(block: Object, path: str) -> Iterator[FieldError]:
     text = block.get("cidr") or ""
     if not text:
         yield required(f"{path}.cidr")
         return
-    yield from range_faults(f"{path}.cidr", text)
+    yield from validate_range(f"{path}.cidr", text)
     whole = network(text)
     if whole is None:
         return
     for index, one in enumerate(block.get("except") or ()):
         where, part = f"{path}.except[{index}]", network(one)
-        yield from range_faults(where, one)
+        yield from validate_range(where, one)
         if part is not None and not _inside(part, whole):
             yield invalid_value(where, one, "must be a strict subset of `cidr`")
 
@@ -112,4 +112,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), selector_text(at(obj, "spec", "podSelector")), created(obj, now)]
 
 
-RULES = Strategy(default=_default, validate=_validate, generation=spec_differs, row=_row)
+STRATEGY = Strategy(default=_default, validate=_validate, generation=spec_differs, row=_row)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import changed, text_faults
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.go_syntax import pointer, printed, struct
-from simkit.kinds.parts.old_labels import deprecation
-from simkit.kinds.parts.pod.labels import label_faults
-from simkit.kinds.parts.pod.resources import overhead_faults
-from simkit.kinds.parts.pod.scheduling import toleration_faults
+from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct
+from simkit.kinds.parts.pod.labels import validate_label
+from simkit.kinds.parts.pod.validation.resources import validate_overhead
+from simkit.kinds.parts.pod.validation.scheduling import validate_toleration
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.deprecated_node_labels import deprecation
+from simkit.kinds.parts.validation.fields import changed, validate_text
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, Shown, duplicate
-from simkit.meta.format import dns_label
+from simkit.meta.name_validation import dns_label
 from simkit.meta.objects import Object, at, name_of
 
 _TOLERATION: Final = (("Key", "key"), ("Operator", "operator"), ("Value", "value"), ("Effect", "effect"))
@@ -22,24 +22,24 @@ _TOLERATION: Final = (("Key", "key"), ("Operator", "operator"), ("Value", "value
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(_faults(obj))
+    faults = list(_validate_fields(obj))
     if old is not None:
         faults += changed("handler", obj.get("handler") or "", old.get("handler") or "")
     return faults
 
 
-def _faults(obj: Object) -> Iterator[FieldError]:
-    yield from text_faults("handler", obj.get("handler") or "", dns_label)
+def _validate_fields(obj: Object) -> Iterator[FieldError]:
+    yield from validate_text("handler", obj.get("handler") or "", dns_label)
     if obj.get("overhead") is not None:
-        yield from overhead_faults("overhead", obj["overhead"].get("podFixed") or {})
+        yield from validate_overhead("overhead", obj["overhead"].get("podFixed") or {})
     scheduling = obj.get("scheduling")
     if scheduling is not None:
-        yield from label_faults("scheduling.nodeSelector", scheduling.get("nodeSelector") or {})
-        yield from _toleration_faults(scheduling.get("tolerations") or ())
+        yield from validate_label("scheduling.nodeSelector", scheduling.get("nodeSelector") or {})
+        yield from _validate_toleration(scheduling.get("tolerations") or ())
 
 
-def _toleration_faults(tolerations: Sequence[Object]) -> Iterator[FieldError]:
-    yield from toleration_faults("scheduling.tolerations", tolerations)
+def _validate_toleration(tolerations: Sequence[Object]) -> Iterator[FieldError]:
+    yield from validate_toleration("scheduling.tolerations", tolerations)
     seen: set[tuple[str, ...]] = set()
     for index, one in enumerate(tolerations):
         same = tuple(one.get(name) or "" for _, name in _TOLERATION)
@@ -65,6 +65,11 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), obj.get("handler") or "", created(obj, now)]
 
 
-RULES = Strategy(
-    plain_finalizers=True, validate=_validate, warnings=_warnings, row=_row, put_creates=True, needs_version=True
+STRATEGY = Strategy(
+    unqualified_finalizers=True,
+    validate=_validate,
+    warnings=_warnings,
+    row=_row,
+    allow_create_on_update=True,
+    requires_resource_version=True,
 )

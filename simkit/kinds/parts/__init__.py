@@ -1,1 +1,1 @@
-"""Pieces that kinds share."""
+"""Pieces that several kinds share: rooms by subject, and in each room validation, defaulting and printing apart."""

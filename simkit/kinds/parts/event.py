@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import FIXED, text_faults
-from simkit.kinds.parts.cells import UNKNOWN, age
+from simkit.kinds.parts.printers.cells import UNKNOWN, age
+from simkit.kinds.parts.validation.fields import FIXED, validate_text
 from simkit.meta.domain import DEFAULT_NAMESPACE, SYSTEM_NAMESPACE
 from simkit.meta.fielderror import FieldError, invalid_value, required
-from simkit.meta.format import dns_subdomain, qualified_name
+from simkit.meta.name_validation import dns_subdomain, qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of, namespace_of
 
 NEWER: Final[Mapping[str, str]] = {
@@ -48,7 +48,7 @@ def renamed(event: Object, names: Mapping[str, str]) -> Draft:
     return {names.get(name, name): value for name, value in event.items()}
 
 
-def event_faults(event: Object, *, field: str) -> Iterator[FieldError]:
+def validate_event(event: Object, *, field: str) -> Iterator[FieldError]:
     """What is wrong with an event in either group; ``field`` is what the request calls the reporting controller."""
     about, namespace = at(event, "involvedObject", "namespace") or "", namespace_of(event)
     elsewhere = invalid_value("involvedObject.namespace", about, "does not match event.namespace")
@@ -58,16 +58,16 @@ def event_faults(event: Object, *, field: str) -> Iterator[FieldError]:
     else:
         if not about and namespace not in (DEFAULT_NAMESPACE, SYSTEM_NAMESPACE):
             yield elsewhere
-        yield from _new_faults(event, field)
-    yield from text_faults("namespace", namespace, dns_subdomain)
+        yield from _validate_new(event, field)
+    yield from validate_text("namespace", namespace, dns_subdomain)
 
 
-def _new_faults(event: Object, field: str) -> Iterator[FieldError]:
+def _validate_new(event: Object, field: str) -> Iterator[FieldError]:
     """What an event with a time of its own must say."""
     controller = event.get("reportingComponent") or ""
     if not controller:
         yield required(field)
-    yield from text_faults(field, controller, qualified_name)
+    yield from validate_text(field, controller, qualified_name)
     for name in ("reportingInstance", "action", "reason"):
         text = event.get(name) or ""
         if not text:
@@ -78,9 +78,9 @@ def _new_faults(event: Object, field: str) -> Iterator[FieldError]:
         yield invalid_value("message", "", f"can have at most {_LONGEST_NOTE} characters")
 
 
-def strict_faults(event: Object) -> Iterator[FieldError]:
+def validate_strict(event: Object) -> Iterator[FieldError]:
     """What the newer group demands of a new event."""
-    yield from _series_faults(event)
+    yield from _validate_series(event)
     if not event.get("eventTime"):
         yield required("eventTime")
     kind = event.get("type") or ""
@@ -96,14 +96,14 @@ def strict_faults(event: Object) -> Iterator[FieldError]:
 def strict_changes(event: Object, old: Object) -> Iterator[FieldError]:
     """What the newer group does not let an update do: all but the series stays."""
     if event.get("series") != old.get("series"):
-        yield from _series_faults(event)
+        yield from _validate_series(event)
     for name in _FIXED:
         stored = OLDER.get(name, name)
         if (event.get(stored) or None) != (old.get(stored) or None):
             yield invalid_value(name, event.get(stored), FIXED)
 
 
-def _series_faults(event: Object) -> Iterator[FieldError]:
+def _validate_series(event: Object) -> Iterator[FieldError]:
     series = event.get("series")
     if series is None:
         return

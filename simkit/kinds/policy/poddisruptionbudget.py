@@ -6,15 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import below_zero
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.conditions import condition_faults
-from simkit.kinds.parts.drafts import kept_status
-from simkit.kinds.parts.go_syntax import number_or_text, pointer
-from simkit.kinds.parts.label_selector import validate_label_selector
+from simkit.kinds.parts.copy_on_write import keep_all_but_status
+from simkit.kinds.parts.go_printing.syntax import number_or_text, pointer
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.conditions import validate_condition
+from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, unsupported
-from simkit.meta.format import path_segment
+from simkit.meta.name_validation import path_segment
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _COUNTS: Final = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
@@ -34,22 +34,22 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj.get("spec") or {}))
+    return list(_validate_fields(obj.get("spec") or {}))
 
 
-def _faults(spec: Object) -> Iterator[FieldError]:
+def _validate_fields(spec: Object) -> Iterator[FieldError]:
     if "minAvailable" in spec and "maxUnavailable" in spec:
         yield invalid_value("spec", _shown(spec), "minAvailable and maxUnavailable cannot be both set")
     for name in ("minAvailable", "maxUnavailable"):
         if name in spec:
-            yield from _amount_faults(f"spec.{name}", spec[name])
+            yield from _validate_amount(f"spec.{name}", spec[name])
     yield from validate_label_selector(spec.get("selector"), "spec.selector")
     policy = spec.get("unhealthyPodEvictionPolicy")
     if policy is not None and policy not in _POLICIES:
         yield unsupported("spec.unhealthyPodEvictionPolicy", policy, _POLICIES)
 
 
-def _amount_faults(path: str, value: int | str) -> Iterator[FieldError]:
+def _validate_amount(path: str, value: int | str) -> Iterator[FieldError]:
     """A number of pods, or a share of them."""
     if isinstance(value, int):
         yield from below_zero(path, value)
@@ -71,9 +71,9 @@ def _shown(spec: Object) -> Shown:
     return Shown(f"policy.PodDisruptionBudgetSpec{{{listed}}}")
 
 
-def _status_faults(obj: Object, old: Object | None) -> Sequence[FieldError]:
+def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    faults = list(condition_faults("status.conditions", status.get("conditions") or ()))
+    faults = list(validate_condition("status.conditions", status.get("conditions") or ()))
     return faults + [fault for name in _STATUS_ORDER for fault in below_zero(f"status.{name}", status.get(name))]
 
 
@@ -84,14 +84,14 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
 
 _LIMITS: Final = ("minAvailable", "maxUnavailable")
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=0),
-    plain_finalizers=True,
+    unqualified_finalizers=True,
     name=path_segment,
     prepare=_prepare,
     validate=_validate,
     generation=spec_differs,
     row=_row,
-    subresources={"status": Subresource(kept_status, _status_faults)},
-    needs_version=True,
+    subresources={"status": Subresource(keep_all_but_status, _validate_status)},
+    requires_resource_version=True,
 )

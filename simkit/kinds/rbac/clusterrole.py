@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from simkit.kinds.parts.access_kind import ACCESS_KIND
-from simkit.kinds.parts.label_selector import validate_label_selector
-from simkit.kinds.parts.role_rules import normalize_rules, validate_rules
+from simkit.kinds.parts.rbac.policy_rules import normalize_rules, validate_rules
+from simkit.kinds.parts.rbac.strategy import ACCESS_KIND
+from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.objects import Object
 
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = [*validate_rules(role, namespaced=False), *_aggregation_faults(role)]
+    faults = [*validate_rules(role, namespaced=False), *_validate_aggregation(role)]
     return faults if old is None else [*faults, *faults]  # the real server checks an update twice
 
 
-def _aggregation_faults(role: Object) -> Iterator[FieldError]:
+def _validate_aggregation(role: Object) -> Iterator[FieldError]:
     aggregation = role.get("aggregationRule")
     if aggregation is None:
         return
@@ -32,4 +32,4 @@ def _aggregation_faults(role: Object) -> Iterator[FieldError]:
             yield invalid_value(f"{path}[{index}]", "null", "invalid label selector.")
 
 
-RULES = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)
+STRATEGY = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from simkit.kinds.parts.access_kind import ACCESS_KIND
-from simkit.kinds.parts.role_rules import normalize_rules, validate_rules
+from simkit.kinds.parts.rbac.policy_rules import normalize_rules, validate_rules
+from simkit.kinds.parts.rbac.strategy import ACCESS_KIND
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Object
 
@@ -16,4 +16,4 @@ def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
     return faults if old is None else [*faults, *faults]  # the real server checks an update twice
 
 
-RULES = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)
+STRATEGY = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from simkit.kinds.parts.access_kind import ACCESS_KIND
-from simkit.kinds.parts.role_binding import binding_row, default_binding, validate_binding
+from simkit.kinds.parts.rbac.binding import binding_row, default_binding, validate_binding
+from simkit.kinds.parts.rbac.strategy import ACCESS_KIND
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Object
 
@@ -15,4 +15,4 @@ def _validate(binding: Object, old: Object | None) -> Sequence[FieldError]:
     return validate_binding(binding, old, ("Role", "ClusterRole"), namespaced=True)
 
 
-RULES = replace(ACCESS_KIND, default=default_binding, validate=_validate, row=binding_row)
+STRATEGY = replace(ACCESS_KIND, default=default_binding, validate=_validate, row=binding_row)

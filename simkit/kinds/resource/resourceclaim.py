@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import Strategy
 from simkit.meta.objects import Draft, Object, metadata, name_of
 
@@ -39,4 +39,4 @@ def _states(obj: Object) -> str:
     return ",".join(states)
 
 
-RULES = Strategy(default=_default, prepare=_prepare, row=_row)
+STRATEGY = Strategy(default=_default, prepare=_prepare, row=_row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simkit.kinds.parts.generated_from import generated_row
+from simkit.kinds.parts.printers.generated_from import generated_row
 from simkit.kinds.strategy import Strategy
 
-RULES = Strategy(row=generated_row)
+STRATEGY = Strategy(row=generated_row)

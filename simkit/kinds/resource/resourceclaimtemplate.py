@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import Strategy
 from simkit.meta.objects import Object, at, name_of
 
@@ -19,4 +19,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-RULES = Strategy(row=_row)
+STRATEGY = Strategy(row=_row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.strategy import Strategy
 from simkit.meta.objects import Object, name_of
 
@@ -14,4 +14,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), obj.get("nodeName") or "", obj.get("driverName") or "", created(obj, now)]
 
 
-RULES = Strategy(row=_row)
+STRATEGY = Strategy(row=_row)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import changed
-from simkit.kinds.parts.cells import created
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.fields import changed
 from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
 from simkit.meta.objects import Draft, Object, name_of
@@ -22,10 +22,10 @@ def _default(draft: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj) if old is None else _changes(obj, old))
+    return list(_validate_fields(obj) if old is None else _changes(obj, old))
 
 
-def _faults(obj: Object) -> Iterator[FieldError]:
+def _validate_fields(obj: Object) -> Iterator[FieldError]:
     name = name_of(obj)
     if name.startswith("system-"):
         why = _not_known(name, obj)
@@ -64,6 +64,6 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), obj.get("value") or 0, bool(obj.get("globalDefault")), created(obj, now)]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(whole=0), default=_default, validate=_validate, generation=_first_only, row=_row
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import FIXED, changed
-from simkit.kinds.parts.cells import NONE, UNSET, created
-from simkit.kinds.parts.drafts import owned
+from simkit.kinds.parts.copy_on_write import own_copy
+from simkit.kinds.parts.printers.cells import NONE, UNSET, created
+from simkit.kinds.parts.validation.fields import FIXED, changed
 from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, unsupported
 from simkit.meta.objects import Draft, Object, name_of
@@ -26,7 +26,7 @@ _SHORTEST, _LONGEST = 600, 1 << 32
 
 
 def _default(draft: Draft) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     for name, value in _DEFAULTS.items():
         if spec.get(name) is None:
             spec[name] = value
@@ -41,14 +41,14 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_faults(obj["spec"]), *(_changes(obj["spec"], old["spec"]) if old is not None else ())]
+    return [*_validate_fields(obj["spec"]), *(_changes(obj["spec"], old["spec"]) if old is not None else ())]
 
 
-def _faults(spec: Object) -> Iterator[FieldError]:
+def _validate_fields(spec: Object) -> Iterator[FieldError]:
     policy = spec["fsGroupPolicy"]
     if policy not in _GROUP_POLICIES:
         yield unsupported("spec.fsGroupPolicy", policy, _GROUP_POLICIES)
-    yield from _token_faults(spec.get("tokenRequests") or ())
+    yield from _validate_token(spec.get("tokenRequests") or ())
     for mode in spec["volumeLifecycleModes"]:
         if mode not in _MODES:
             yield unsupported("spec.volumeLifecycleModes", mode, _MODES)
@@ -62,7 +62,7 @@ def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
         yield invalid_value("spec.volumeLifecycleModes", shown, FIXED)
 
 
-def _token_faults(requests: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_token(requests: Sequence[Object]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, request in enumerate(requests):
         path, audience, seconds = f"spec.tokenRequests[{index}]", request["audience"], request.get("expirationSeconds")
@@ -92,12 +92,12 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(whole=0),
     default=_default,
     prepare=_prepare,
     validate=_validate,
     row=_row,
-    needs_version=True,
-    delete_returns_object=True,
+    requires_resource_version=True,
+    return_deleted_object=True,
 )

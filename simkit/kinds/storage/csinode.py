@@ -5,29 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import text_faults
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.drafts import null_where_empty, owned, owned_items
-from simkit.kinds.parts.go_syntax import pointer, printed, struct, texts
-from simkit.kinds.parts.pod.volume_sources import driver_faults
+from simkit.kinds.parts.copy_on_write import null_where_empty, own_copy, own_items
+from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct, texts
+from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.fields import validate_text
 from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, required
-from simkit.meta.format import qualified_name
+from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _LONGEST_ID: Final = 256
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    spec = owned(draft, "spec")
+    spec = own_copy(draft, "spec")
     null_where_empty(spec, "drivers")
-    for driver in owned_items(spec, "drivers"):
+    for driver in own_items(spec, "drivers"):
         null_where_empty(driver, "topologyKeys")
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     drivers = obj["spec"].get("drivers") or ()
-    faults = list(_faults(drivers))
+    faults = list(_validate_fields(drivers))
     if old is None:
         return faults
     changes = [
@@ -39,11 +39,11 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return [*faults, *faults, *changes]  # the real server checks an update twice
 
 
-def _faults(drivers: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_fields(drivers: Sequence[Object]) -> Iterator[FieldError]:
     seen: set[str] = set()
     for index, driver in enumerate(drivers):
         path, name, node = f"spec.drivers[{index}]", driver.get("name") or "", driver.get("nodeID") or ""
-        yield from driver_faults(f"{path}.name", name)
+        yield from validate_driver(f"{path}.name", name)
         if not node:
             yield required(f"{path}.nodeID")
         if len(node) > _LONGEST_ID:
@@ -54,16 +54,18 @@ def _faults(drivers: Sequence[Object]) -> Iterator[FieldError]:
         if name in seen:
             yield duplicate(f"{path}.name", name)
         seen.add(name)
-        yield from _key_faults(driver.get("topologyKeys") or (), path)  # the real server names the driver, not the keys
+        yield from _validate_key(
+            driver.get("topologyKeys") or (), path
+        )  # the real server names the driver, not the keys
 
 
-def _key_faults(keys: Sequence[str], path: str) -> Iterator[FieldError]:
+def _validate_key(keys: Sequence[str], path: str) -> Iterator[FieldError]:
     for index, key in enumerate(keys):
         if not key:
             yield required(path)
         if key in keys[:index]:
             yield duplicate(path, key)
-        yield from text_faults(path, key, qualified_name)
+        yield from validate_text(path, key, qualified_name)
 
 
 def _shown(driver: Object) -> Shown:
@@ -79,11 +81,11 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), len(at(obj, "spec", "drivers") or ()), created(obj, now)]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=2),
     prepare=_prepare,
     validate=_validate,
     row=_row,
-    needs_version=True,
-    delete_returns_object=True,
+    requires_resource_version=True,
+    return_deleted_object=True,
 )

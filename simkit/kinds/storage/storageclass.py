@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import changed, text_faults
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.old_labels import deprecation
-from simkit.kinds.parts.topology import topology_faults
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.deprecated_node_labels import deprecation
+from simkit.kinds.parts.validation.fields import changed, validate_text
+from simkit.kinds.parts.volume.topology import validate_topology
 from simkit.kinds.strategy import Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, too_long, unsupported
-from simkit.meta.format import qualified_name
+from simkit.meta.name_validation import qualified_name
 from simkit.meta.objects import Draft, Object, annotations_of, name_of
 
 DEFAULT: Final = label("is-default-class", "storageclass")
@@ -38,24 +38,24 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_faults(obj), *(_changes(obj, old) if old is not None else ())]
+    return [*_validate_fields(obj), *(_changes(obj, old) if old is not None else ())]
 
 
-def _faults(obj: Object) -> Iterator[FieldError]:
+def _validate_fields(obj: Object) -> Iterator[FieldError]:
     provisioner = obj.get("provisioner") or ""
     if not provisioner:
         yield required("provisioner", provisioner)
     else:
-        yield from text_faults("provisioner", provisioner.lower(), qualified_name)
-    yield from _parameter_faults(obj.get("parameters") or {})
+        yield from validate_text("provisioner", provisioner.lower(), qualified_name)
+    yield from _validate_parameter(obj.get("parameters") or {})
     if obj["reclaimPolicy"] and obj["reclaimPolicy"] not in _POLICIES:
         yield unsupported("reclaimPolicy", obj["reclaimPolicy"], _POLICIES)
     if obj["volumeBindingMode"] not in _MODES:
         yield unsupported("volumeBindingMode", obj["volumeBindingMode"], _MODES)
-    yield from topology_faults("allowedTopologies", obj.get("allowedTopologies") or ())
+    yield from validate_topology("allowedTopologies", obj.get("allowedTopologies") or ())
 
 
-def _parameter_faults(parameters: dict[str, str]) -> Iterator[FieldError]:
+def _validate_parameter(parameters: dict[str, str]) -> Iterator[FieldError]:
     if len(parameters) > _MOST_PARAMETERS:
         yield too_long("parameters", _MOST_PARAMETERS)
         return
@@ -89,4 +89,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     ]
 
 
-RULES = Strategy(warnings=_warnings, default=_default, validate=_validate, row=_row, delete_returns_object=True)
+STRATEGY = Strategy(warnings=_warnings, default=_default, validate=_validate, row=_row, return_deleted_object=True)

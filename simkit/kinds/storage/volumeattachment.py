@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.bounds import text_faults
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.drafts import kept_status, owned
-from simkit.kinds.parts.go_syntax import pointer, printed, struct
-from simkit.kinds.parts.pod.volume_sources import driver_faults
-from simkit.kinds.parts.volume_spec import default_sources, inline_volume_faults
+from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
+from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct
+from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.volume.persistent_spec import default_sources, validate_inline_volume
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, too_long
-from simkit.meta.format import dns_subdomain
+from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object, at, name_of
 
 _ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
@@ -23,7 +23,7 @@ _LONGEST_MESSAGE: Final = 1024
 
 def _default(draft: Draft) -> None:
     if at(draft, "spec", "source", "inlineVolumeSpec") is not None:
-        default_sources(owned(draft, "spec", "source", "inlineVolumeSpec"))
+        default_sources(own_copy(draft, "spec", "source", "inlineVolumeSpec"))
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
@@ -33,15 +33,15 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj.get("spec") or {}
-    faults = [*_faults(spec), *_reported_faults("status", obj.get("status") or {})]
+    faults = [*_validate_fields(spec), *_validate_reported("status", obj.get("status") or {})]
     if old is None:
-        return [*faults, *_new_faults(spec)]
+        return [*faults, *_validate_new(spec)]
     if spec == old.get("spec"):
         return [*faults, *faults]  # the real server checks an update twice
     return [*faults, *faults, invalid_value("spec", _shown(spec), "field is immutable")]
 
 
-def _faults(spec: Object) -> Iterator[FieldError]:
+def _validate_fields(spec: Object) -> Iterator[FieldError]:
     if not spec.get("attacher"):
         yield required("spec.attacher")
     source = spec.get("source") or {}
@@ -51,21 +51,21 @@ def _faults(spec: Object) -> Iterator[FieldError]:
     elif name is not None and inline is not None:
         yield forbidden_field("spec.source", _ONE_SOURCE)
     elif inline is not None:
-        yield from inline_volume_faults("spec.source.inlineVolumeSpec", inline)
+        yield from validate_inline_volume("spec.source.inlineVolumeSpec", inline)
     elif not name:
         yield required("spec.source.persistentVolumeName", "must specify non empty persistentVolumeName")
-    yield from text_faults("spec.nodeName", spec.get("nodeName") or "", dns_subdomain)
+    yield from validate_text("spec.nodeName", spec.get("nodeName") or "", dns_subdomain)
 
 
-def _new_faults(spec: Object) -> Iterator[FieldError]:
+def _validate_new(spec: Object) -> Iterator[FieldError]:
     """What only a new attachment is held to."""
-    yield from driver_faults("spec.attacher", spec.get("attacher") or "")
+    yield from validate_driver("spec.attacher", spec.get("attacher") or "")
     name = at(spec, "source", "persistentVolumeName")
     if name is not None:
-        yield from text_faults("spec.source.persistentVolumeName", name, dns_subdomain)
+        yield from validate_text("spec.source.persistentVolumeName", name, dns_subdomain)
 
 
-def _reported_faults(path: str, status: Object) -> Iterator[FieldError]:
+def _validate_reported(path: str, status: Object) -> Iterator[FieldError]:
     """What an attacher reports has bounds; the one of errors is told as that of the metadata, as the real server does.
 
     Lengths are those of UTF-8, in bytes.
@@ -101,13 +101,13 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj), spec.get("attacher") or "", volume, spec.get("nodeName") or "", attached, created(obj, now)]
 
 
-RULES = Strategy(
+STRATEGY = Strategy(
     metadata_checks=MetadataChecks(changes=0, whole=2),
     default=_default,
     prepare=_prepare,
     validate=_validate,
     row=_row,
-    subresources={"status": Subresource(kept_status, _validate)},
-    needs_version=True,
-    delete_returns_object=True,
+    subresources={"status": Subresource(keep_all_but_status, _validate)},
+    requires_resource_version=True,
+    return_deleted_object=True,
 )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simkit.kinds.parts.bounds import changed
-from simkit.kinds.parts.cells import created
-from simkit.kinds.parts.pod.volume_sources import driver_faults
+from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.validation.fields import changed
 from simkit.kinds.strategy import Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, required
@@ -17,11 +17,11 @@ _DEFAULT = label("is-default-class", "volumeattributesclass.alpha")
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(_faults(obj) if old is None else _changes(obj, old))
+    return list(_validate_fields(obj) if old is None else _changes(obj, old))
 
 
-def _faults(obj: Object) -> Iterator[FieldError]:
-    yield from driver_faults("driverName", obj.get("driverName") or "")
+def _validate_fields(obj: Object) -> Iterator[FieldError]:
+    yield from validate_driver("driverName", obj.get("driverName") or "")
     if not obj.get("parameters"):
         yield required("parameters", "must contain at least one key/value pair")
 
@@ -37,4 +37,4 @@ def _row(obj: Object, now: float) -> Sequence[Any]:
     return [name_of(obj) + chosen, obj.get("driverName") or "", created(obj, now)]
 
 
-RULES = Strategy(validate=_validate, row=_row, needs_version=True)
+STRATEGY = Strategy(validate=_validate, row=_row, requires_resource_version=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.kinds.parts.bounds import FIXED
+from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, invalid_value, required
-from simkit.meta.format import dns_subdomain
+from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object, at, name_of
 
 
@@ -33,4 +33,4 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     return errors
 
 
-RULES = Strategy(row=_row, validate=_validate)
+STRATEGY = Strategy(row=_row, validate=_validate)

@@ -11,7 +11,7 @@ from simkit.language.cel.declarations import Library, Overload, declared
 from simkit.language.cel.lib_url import fault
 from simkit.language.cel.types import parsed
 from simkit.language.cel.values import NONE, Optional
-from simkit.meta.format import dns1035_label, dns_label, dns_subdomain, label_value, port_name, qualified_name
+from simkit.meta.name_validation import dns1035_label, dns_label, dns_subdomain, label_value, port_name, qualified_name
 from simkit.schema.custom.formats import format_named
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.meta.remembered import remembered
+from simkit.meta.bounded_cache import cached_when_short
 
 Fields = Mapping[str, Any]
 """A field set. The empty mapping is the empty set (and, below the top, a member without members below it)."""
@@ -230,7 +230,7 @@ def _in_order(fields: Fields) -> list[str]:
     return keys
 
 
-@remembered(4096)
+@cached_when_short(4096)
 def _rank(element: str) -> tuple[Any, ...]:
     """What a path element sorts by: fields, keyed elements, set elements, positions; numbers by size."""
     kind, text = element[0], element[2:]
@@ -274,7 +274,7 @@ def shared(fields: Fields) -> Node:
     return _of_text(orjson.dumps(encoded(fields)))
 
 
-@remembered(512, longest=16 * 1024)
+@cached_when_short(512, longest=16 * 1024)
 def _of_text(text: bytes) -> Node:
     made: Node = orjson.loads(text)
     return made
@@ -302,7 +302,7 @@ def _decoded(value: Any) -> Node:
     return out
 
 
-@remembered(4096)
+@cached_when_short(4096)
 def _canonical(element: str) -> str:
     if element == SELF:
         return element

@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from simkit.language.merge.refusal import PatchError, malformed, unfitting
-from simkit.meta.jsonread import go_kind
+from simkit.meta.go_json import go_kind
 from simkit.meta.objects import copied
 
 MAX_OPERATIONS: Final = 10_000

@@ -23,8 +23,8 @@ from simkit.language.merge.reconcile import reconciled
 from simkit.language.merge.shape import Shape, shape_of
 from simkit.language.merge.typed import Comparison
 from simkit.language.merge.versions import Converter, Versions
+from simkit.meta.bounded_cache import cached_when_short
 from simkit.meta.objects import Object, metadata
-from simkit.meta.remembered import remembered
 from simkit.schema.structural import Schema
 
 MAX_NAME_BYTES: Final = 128
@@ -173,7 +173,7 @@ def _same_but_time(one: Record, other: Record) -> bool:
     return {**one, "time": ""} == {**other, "time": ""}
 
 
-@remembered(1024)
+@cached_when_short(1024)
 def manager_from_user_agent(agent: str) -> str:
     """The manager's name of a client that gives none: what its User-Agent says before the first slash.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from simkit.language.merge.refusal import malformed
-from simkit.meta.jsonread import go_kind
+from simkit.meta.go_json import go_kind
 
 NO_PATCH: Final = "Invalid JSON Patch"
 

@@ -14,7 +14,7 @@ from simkit.language.merge.mergepatch import without_nulls
 from simkit.language.merge.order import arranged
 from simkit.language.merge.refusal import PatchError, failed, malformed, unfitting
 from simkit.language.merge.typed import same
-from simkit.meta.jsonread import go_kind
+from simkit.meta.go_json import go_kind
 from simkit.schema.structural import Schema
 
 DIRECTIVE: Final = "$patch"

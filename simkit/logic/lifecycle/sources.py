@@ -9,8 +9,8 @@ from simkit.logic.lifecycle.document import DatedRelease, Element, Gate, Group, 
 from simkit.logic.lifecycle.fieldchanges import changes
 from simkit.meta.errors import SimkitError
 from simkit.meta.objects import Object, at, name_of
-from simkit.schema import gates as feature_gates
-from simkit.schema import history
+from simkit.schema import feature_gates as feature_gates
+from simkit.schema import lifecycle
 from simkit.schema.releases import RELEASES, dated, minor_of
 
 
@@ -34,7 +34,7 @@ def of_releases(groups: Iterable[str] | None = None, *, fields: bool = False, ga
     """
     wanted = None if groups is None else frozenset(groups)
     found: dict[str, list[Version]] = {}
-    for life in history.lives().values():
+    for life in lifecycle.lives().values():
         group = life.gvk.group
         if wanted is None or group in wanted:
             found.setdefault(group, []).append(_version(life))
@@ -61,7 +61,7 @@ def _gate(name: str) -> Gate:
     return Gate(name=name, stages=tuple(stages), removed=removed)
 
 
-def _version(life: history.Life) -> Version:
+def _version(life: lifecycle.Life) -> Version:
     return Version(
         name=life.gvk.version,
         kinds=(life.kind,),
@@ -83,7 +83,7 @@ def _group(name: str, versions: Sequence[Version]) -> Group:
     moves: dict[str, str] = {}
     latest = ""
     for release in RELEASES:
-        preferred = next((served[0] for group, served in history.order(release) if group == name), "")
+        preferred = next((served[0] for group, served in lifecycle.order(release) if group == name), "")
         if preferred and preferred != latest:
             moves[release] = latest = preferred
     ordered = sorted(versions, key=lambda each: (each.name, each.kinds))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Final
 
-from simkit.kinds.parts.policy_expressions import environment, variable_type
+from simkit.kinds.parts.admission.expressions import environment, variable_type
 from simkit.language.cel.check import Variables
 from simkit.language.cel.declared import Declared, declare
 from simkit.language.cel.environment import Environment

@@ -10,7 +10,7 @@ from simkit.logic.quota.pod_amounts import pod_limits, pod_requests
 from simkit.logic.workloads.pods import has_ended
 from simkit.meta.clock import moment
 from simkit.meta.domain import LABEL_DOMAIN, api_group, label
-from simkit.meta.format import qualified_name
+from simkit.meta.name_validation import qualified_name
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, annotations_of, at, metadata
 from simkit.meta.quantity import NANO, Quantity

@@ -9,7 +9,7 @@ from simkit.logic.rbac.binding import RESOURCES_OF_KINDS
 from simkit.logic.rbac.cover import uncovered
 from simkit.logic.rbac.releases import of_release
 from simkit.logic.rbac.rule import rules_of
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of, name_of, namespace_of, with_metadata
@@ -28,7 +28,7 @@ def default_objects(release: str, gates: Mapping[str, bool] | None = None) -> li
     gates
         The values of the release's feature gates, since some roles hang on them; None: their defaults.
     """
-    objects: list[Object] = data.load(f"rbac/default-objects-{BASE}.json")
+    objects: list[Object] = datasets.load(f"rbac/default-objects-{BASE}.json")
     return of_release(objects, release, gates)
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.objects import Draft, Object, name_of
-from simkit.schema.gates import chosen, in_force
+from simkit.schema.feature_gates import chosen, in_force
 from simkit.schema.releases import BASE, minor_of
 
 _METADATA: Final[Mapping[str, Any]] = {
@@ -25,7 +25,7 @@ _METADATA: Final[Mapping[str, Any]] = {
 @cache
 def changes() -> Sequence[Mapping[str, Any]]:
     """What came or went: a role (``whole``) or some of its rules, since when or until when, or with which gates."""
-    found: Sequence[Mapping[str, Any]] = data.load("rbac/changes.json")
+    found: Sequence[Mapping[str, Any]] = datasets.load("rbac/changes.json")
     return found
 
 

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from simkit.kinds.parts.cron import Schedule, parse
+from simkit.kinds.parts.job.cron import Schedule, parse
 
 _YEARS: Final = 5 * 366
 """Days after which a schedule is said to fire never."""

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import Message
 
-from simkit.meta import data
+from simkit.meta import datasets
 
 _SCALARS: Final = {
     "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
@@ -48,7 +48,7 @@ class Field(NamedTuple):
 
 @cache
 def _table(release: str) -> Mapping[str, Mapping[str, Mapping[str, str]]]:
-    table: Mapping[str, Mapping[str, Mapping[str, str]]] = data.load(f"api/{release}/protobuf.json")
+    table: Mapping[str, Mapping[str, Mapping[str, str]]] = datasets.load(f"api/{release}/protobuf.json")
     return table
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.schema.openapi.messages import CHOICES, document_class
+from simkit.schema.openapi.gnostic import CHOICES, document_class
 
 
 @lru_cache(maxsize=2)

@@ -14,7 +14,7 @@ from simkit.schema.catalogue import Catalogue
 from simkit.schema.definitions import Definitions
 from simkit.schema.openapi.operations import Operations
 from simkit.schema.openapi.roots import SINGLE, Roots
-from simkit.schema.openapi.shapes import (
+from simkit.schema.openapi.schemas import (
     LIST_META,
     V2,
     V3,

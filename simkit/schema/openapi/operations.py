@@ -10,7 +10,7 @@ from typing import Final
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.names import GroupResource, GroupVersionKind
 from simkit.schema.openapi.parameters import given, options, parameter, taken, with_common_parameters
-from simkit.schema.openapi.shapes import KIND_MARKER, V2, Dialect, Shape, marker
+from simkit.schema.openapi.schemas import KIND_MARKER, V2, Dialect, Shape, marker
 from simkit.schema.resources import Resource
 
 NameOf = Callable[[GroupVersionKind], str | None]
@@ -71,7 +71,7 @@ _CODES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PathScope:
     """What a path leads to: a resource or a subresource, in one namespace or in all, the rest of the path after it."""
 
     resource: Resource
@@ -94,7 +94,7 @@ class Operations:
         """Collection, item, subresources and the older paths of watches, with their operations."""
         scope = "/namespaces/{namespace}" if resource.namespaced else ""
         root, collection, verbs = resource.path, f"{scope}/{resource.resource}", resource.verbs
-        place, everywhere = Place(resource), Place(resource, everywhere=True)
+        place, everywhere = PathScope(resource), PathScope(resource, everywhere=True)
         inside = ["namespace"] if resource.namespaced else []
         named = ["name", *inside]
         actions = [_COLLECTION[verb] for verb in _COLLECTION if verb in verbs]
@@ -104,7 +104,7 @@ class Operations:
         if actions:
             yield f"{root}{collection}/{{name}}", self._item(place, actions, named)
         for name in resource.subresources:
-            yield from self._subresource(Place(resource, name), f"{root}{collection}/{{name}}/{name}", named)
+            yield from self._subresource(PathScope(resource, name), f"{root}{collection}/{{name}}/{name}", named)
         if resource.namespaced and "list" in verbs:
             yield f"{root}/{resource.resource}", self._item(everywhere, [("get", "list")], [])
         if "watch" in verbs and not resource.custom:
@@ -113,7 +113,7 @@ class Operations:
             if resource.namespaced:
                 yield f"{root}/watch/{resource.resource}", self._item(everywhere, [("get", "watchlist")], [])
 
-    def _subresource(self, place: Place, path: str, in_path: Sequence[str]) -> Iterator[tuple[str, Shape]]:
+    def _subresource(self, place: PathScope, path: str, in_path: Sequence[str]) -> Iterator[tuple[str, Shape]]:
         methods = _CONNECTIONS.get(place.subresource)
         if methods is None:
             verbs = place.resource.subresources[place.subresource].verbs
@@ -122,16 +122,16 @@ class Operations:
         actions = [(method, "connect") for method in methods]
         yield path, self._item(place, actions, in_path)
         if place.subresource == "proxy":
-            beyond = Place(place.resource, place.subresource, rest=True)
+            beyond = PathScope(place.resource, place.subresource, rest=True)
             yield f"{path}/{{path}}", self._item(beyond, actions, [*in_path, "path"])
 
-    def _item(self, place: Place, actions: Sequence[tuple[str, str]], in_path: Sequence[str]) -> Shape:
+    def _item(self, place: PathScope, actions: Sequence[tuple[str, str]], in_path: Sequence[str]) -> Shape:
         """The operations of one path by their methods."""
         operations = {method: self._operation(place, method, action) for method, action in actions}
         needed = [parameter(self._dialect, name, "path") for name in in_path]
         return with_common_parameters(operations, needed)
 
-    def _operation(self, place: Place, method: str, action: str) -> Shape:
+    def _operation(self, place: PathScope, method: str, action: str) -> Shape:
         resource, custom = place.resource, place.resource.custom
         names = options(action, place.subresource, self._minor, custom=custom)
         produced = given(action, place.subresource, custom=custom)
@@ -149,7 +149,7 @@ class Operations:
         self._add_body(out, consumed, self._body(place, action), required="delete" not in action)
         return out
 
-    def _answer(self, place: Place, action: str) -> str | None:
+    def _answer(self, place: PathScope, action: str) -> str | None:
         """The definition of what an action gives; None for text and for what is passed on."""
         if action in ("watch", "watchlist"):
             return self._general("WatchEvent")
@@ -161,7 +161,7 @@ class Operations:
             return self._general("Status")
         return self._name_of(place.resource.list_gvk if action == "list" else place.gvk)
 
-    def _body(self, place: Place, action: str) -> str | None:
+    def _body(self, place: PathScope, action: str) -> str | None:
         """The definition of what an action takes."""
         if action in ("post", "put"):
             return self._name_of(place.gvk)
@@ -212,7 +212,7 @@ def capitalized(word: str) -> str:
     return word[:1].upper() + word[1:]
 
 
-def operation_id(place: Place, method: str, action: str) -> str:
+def operation_id(place: PathScope, method: str, action: str) -> str:
     """The unique name of an operation: ``readCoreV1NamespacedPodStatus``, ``connectCoreV1GetNamespacedPodExec``."""
     resource = place.resource
     verb, after = _VERBS.get(action, ""), ""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from simkit.meta.domain import PROTOBUF_MEDIA_TYPE
-from simkit.schema.openapi.shapes import V2, Dialect, Shape
+from simkit.schema.openapi.schemas import V2, Dialect, Shape
 
 _STRING: Final = {"type": "string"}
 _BOOLEAN, _INTEGER = {"type": "boolean"}, {"type": "integer"}

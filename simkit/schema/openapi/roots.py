@@ -7,7 +7,7 @@ from typing import Final
 
 from simkit.schema.openapi.operations import UNAUTHORIZED, camel, capitalized, response, tag
 from simkit.schema.openapi.parameters import ENCODINGS
-from simkit.schema.openapi.shapes import V2, Dialect, Shape
+from simkit.schema.openapi.schemas import V2, Dialect, Shape
 
 _JSON: Final = ("application/json",)
 _VERSION_INFO: Final = "io.k8s.apimachinery.pkg.version.Info"

@@ -15,7 +15,7 @@ from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.states import subject_state
 from simkit.cluster.loading import load
 from simkit.logic.rbac.binding import Subject
-from simkit.meta import data
+from simkit.meta import datasets
 from tests.analysis.escalation.scenes import ATTACKER, RBAC, pod, scene, served
 from tests.analysis.worlds import binding, role, rule, world
 from tests.shared import SHARED, needs_shared
@@ -174,7 +174,7 @@ def test_a_cut_can_be_read_and_applied() -> None:
 
 def test_the_bundled_cluster_is_cut() -> None:
     """All its paths, at little cost, and the aggregated role at its part."""
-    cluster = load(data.path("clusters/pellowick.json.gz"))
+    cluster = load(datasets.path("clusters/pellowick.json.gz"))
     made = cut(cluster.snapshot())
     assert made.exact
     assert any("pellowick:edit-sharing" in one for one in changes(made))

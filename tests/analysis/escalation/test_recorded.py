@@ -11,7 +11,7 @@ import pytest
 from simkit.analysis.escalation import Path, escalations, next_steps
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.loading import load
-from simkit.meta import data
+from simkit.meta import datasets
 from tests.analysis.worlds import account, binding
 from tests.shared import SHARED, needs_shared
 
@@ -146,7 +146,7 @@ def test_paths_to_other_goals_are_proven(company: Cluster, goal: str) -> None:
 def test_the_bundled_cluster_is_proven_too() -> None:
     """Each planted way to everything is found and goes through."""
 
-    cluster = load(data.path("clusters/pellowick.json.gz"))
+    cluster = load(datasets.path("clusters/pellowick.json.gz"))
     paths = escalations(cluster.snapshot(), goal="cluster-admin")
     kinds = {path.primitives: path for path in paths}
     assert {"A4", "A5", "B2", "C5", "D5", "D7", "F1", "G1"} <= {kind[0] for kind in kinds}

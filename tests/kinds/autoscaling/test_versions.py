@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.kinds.conversions import convert
-from simkit.kinds.index import rules_of
+from simkit.kinds.strategies import strategy_of
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object
 from simkit.schema.catalogue import Catalogue
@@ -114,7 +114,7 @@ def autoscalers(draw: st.DrawFn) -> Draft:
 @given(autoscalers())
 def test_the_first_version_keeps_everything(obj: Draft) -> None:
     """What is read in the first version and written back is the same object."""
-    rules_of(GroupKind("autoscaling", obj["kind"])).default(obj)
+    strategy_of(GroupKind("autoscaling", obj["kind"])).default(obj)
     stored = normalise(obj, CATALOGUE.schema(GroupVersionKind(*GroupVersion.parse(SECOND), obj["kind"])))
     shown = shown_in(FIRST, stored)
     assert shown_in(SECOND, orjson.loads(orjson.dumps(shown))) == stored

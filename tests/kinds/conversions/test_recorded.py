@@ -15,7 +15,7 @@ from simkit.kinds.conversions.explain import differences
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.decoding import decode
 from simkit.schema.definitions import definitions
-from simkit.schema.history import newest_release
+from simkit.schema.lifecycle import newest_release
 from tests.shared import SHARED, needs_shared
 
 FILE: Final = SHARED / "datasets" / "conversions-shared.jsonl"

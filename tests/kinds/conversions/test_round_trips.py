@@ -13,7 +13,7 @@ from simkit.kinds.conversions import convert, defaulted, versions
 from simkit.kinds.conversions.explain import differences
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.definitions import definitions
-from simkit.schema.history import lives, newest_release
+from simkit.schema.lifecycle import lives, newest_release
 from tests.kinds.conversions.generated import objects
 
 SETTLES: Final[Mapping[tuple[str, str], str]] = {

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from simkit.kinds.core.pod import RULES, grace_seconds
-from simkit.kinds.parts.pod.quality import quality_of_service
+from simkit.kinds.core.pod import STRATEGY, grace_seconds
+from simkit.kinds.parts.pod.qos import qos_class
 from simkit.meta.objects import Object
 from tests.kinds.made import changed, faults, made, rules, with_status, written
 
@@ -77,7 +77,7 @@ AMOUNTS = {"cpu": "1", "memory": "1Gi"}
 )
 def test_quality_of_service(resources: Object, expected: str) -> None:
     """Only pods that get exactly what they ask for are guaranteed."""
-    assert quality_of_service({"containers": [{"resources": resources}]}) == expected
+    assert qos_class({"containers": [{"resources": resources}]}) == expected
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_addresses_agree() -> None:
 
 def test_ephemeral_containers() -> None:
     """They are added through their own subresource, never changed, and nothing else changes with them."""
-    part = (RULES.subresources or {})["ephemeralcontainers"]
+    part = (STRATEGY.subresources or {})["ephemeralcontainers"]
     live = pod()
     wanted = changed(live, {"spec": {"hostname": "z", "ephemeralContainers": [{"name": "e", "image": "x"}]}})
     part.merge(wanted, live)
@@ -157,7 +157,7 @@ def test_app_armor_both_ways() -> None:
     profile = noted["spec"]["containers"][0]["securityContext"]["appArmorProfile"]
     assert profile == {"type": "Localhost", "localhostProfile": "p"}
     text = f'metadata.annotations[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
-    assert RULES.warnings(noted, None) == [text]
+    assert STRATEGY.warnings(noted, None) == [text]
     assert pod(securityContext={"appArmorProfile": {"type": "Unconfined"}})["metadata"]["annotations"] == {
         key: "unconfined"
     }
@@ -249,8 +249,8 @@ ROWS = [
 def test_rows(spec: Object, status: Object, ready: str, shown: str, restarts: str) -> None:
     """The table tells at a glance what a pod is waiting for."""
     obj = {"metadata": {"name": "x"}, "spec": {"containers": [{"name": "c"}], **spec}, "status": status}
-    assert RULES.row is not None
-    cells = RULES.row(obj, 100)
+    assert STRATEGY.row is not None
+    cells = STRATEGY.row(obj, 100)
     assert list(cells[1:4]) == [ready, shown, restarts]
     ended = {**obj, "metadata": {"name": "x", "deletionTimestamp": "1970-01-01T00:00:00Z"}}
-    assert RULES.row(ended, 100)[2] == "Terminating"
+    assert STRATEGY.row(ended, 100)[2] == "Terminating"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from simkit.kinds.parts.addresses import address, family, network, odd_address
-from simkit.kinds.parts.service_changes import drop_unneeded, keep_allocated, match_cluster_ips
-from simkit.meta.format import port_name
+from simkit.kinds.parts.service.update import drop_type_dependent_fields, normalize_cluster_ips, patch_allocated_values
+from simkit.kinds.parts.validation.ip import address, family, network, odd_address
+from simkit.meta.name_validation import port_name
 from simkit.meta.objects import Draft
 from tests.kinds.test_builtin_kinds import made, rules
 
@@ -32,7 +32,7 @@ def test_ports_keep_their_numbers_by_name() -> None:
     ports = [{"name": "a", "port": 1, "nodePort": 30001}, {"name": "b", "port": 2, "nodePort": 30002}]
     live = service(type="NodePort", ports=ports)
     draft = service(type="NodePort", ports=[{"name": "a", "port": 9}, {"name": "c", "port": 3, "nodePort": 30002}])
-    keep_allocated(draft, live)
+    patch_allocated_values(draft, live)
     assert [port["nodePort"] for port in draft["spec"]["ports"]] == [30001, 30002]
 
 
@@ -51,7 +51,7 @@ def test_one_address_and_several(old: Any, new: Any, expected: Any) -> None:
     """Old clients write one address, newer ones several: what they mean is found out."""
     live = None if old is None else {"spec": {"clusterIP": old[0], "clusterIPs": old[1]}}
     draft: Draft = {"spec": {"clusterIP": new[0], "clusterIPs": new[1]}}
-    match_cluster_ips(draft, live)
+    normalize_cluster_ips(draft, live)
     assert (draft["spec"].get("clusterIP", ""), draft["spec"].get("clusterIPs", [])) == expected
 
 
@@ -60,7 +60,7 @@ def test_what_the_client_touched_is_not_dropped() -> None:
     live = service(type="LoadBalancer", loadBalancerClass="example.com/a", externalTrafficPolicy="Local")
     draft = service(type="ClusterIP", loadBalancerClass="example.com/b")
     draft["spec"]["externalTrafficPolicy"] = "Local"
-    drop_unneeded(draft, live)
+    drop_type_dependent_fields(draft, live)
     assert draft["spec"]["loadBalancerClass"] == "example.com/b"
     assert "externalTrafficPolicy" not in draft["spec"]
 

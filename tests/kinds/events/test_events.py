@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 
-from simkit.kinds.index import rules_of
 from simkit.kinds.parts.event import NEWER as NEW_WORDS
 from simkit.kinds.parts.event import OLDER as OLD_WORDS
 from simkit.kinds.parts.event import renamed
+from simkit.kinds.strategies import strategy_of
 from simkit.meta.names import GroupKind, GroupVersionKind
 from simkit.meta.objects import Draft, Object
 from simkit.schema.catalogue import Catalogue
@@ -51,7 +51,7 @@ def test_there_and_back_from_the_newer_group(event: Draft) -> None:
 def test_what_the_newer_group_demands() -> None:
     """A new event says when, who and what; the fields of old ones are left alone."""
     event = older({"metadata": {"name": "e", "namespace": "n"}, "deprecatedCount": 2, "type": "Odd"})
-    found = [str(fault) for fault in rules_of(GroupKind("events.k8s.io", "Event")).validate(event, None)]
+    found = [str(fault) for fault in strategy_of(GroupKind("events.k8s.io", "Event")).validate(event, None)]
     assert found == [
         'involvedObject.namespace: Invalid value: "": does not match event.namespace',
         "eventTime: Required value",
@@ -62,7 +62,7 @@ def test_what_the_newer_group_demands() -> None:
 
 def test_an_event_changes_its_series_only() -> None:
     """In the newer group the series may grow; anything else stays."""
-    rules = rules_of(GroupKind("events.k8s.io", "Event"))
+    rules = strategy_of(GroupKind("events.k8s.io", "Event"))
     reference = {"namespace": "n", "name": "p", "kind": "Pod"}
     event = older({"metadata": {"name": "e", "namespace": "n"}, "regarding": reference, "note": "m"})
     series = {"count": 2, "lastObservedTime": "2024-01-01T00:00:00.000000Z"}
@@ -90,7 +90,7 @@ def test_cells() -> None:
             "series": {"count": 7, "lastObservedTime": "1970-01-01T00:01:00.000000Z"},
         }
     )
-    row = rules_of(GroupKind("", "Event")).row
+    row = strategy_of(GroupKind("", "Event")).row
     assert row is not None
     expected = ["60s", "Normal", "R", "pod/p", "spec", "example.com/c, i", "text", "2m", 7, "e"]
     assert row(event, 120) == expected

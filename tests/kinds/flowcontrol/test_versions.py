@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.kinds.conversions import convert
-from simkit.kinds.index import rules_of
+from simkit.kinds.strategies import strategy_of
 from simkit.meta.names import GroupKind
 from simkit.meta.objects import Draft
 
 GROUP = "flowcontrol.apiserver.k8s.io"
 OLDER, STORED = f"{GROUP}/v1beta3", f"{GROUP}/v1"
 KEY = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"
-RULES = rules_of(GroupKind(GROUP, "PriorityLevelConfiguration"))
+RULES = strategy_of(GroupKind(GROUP, "PriorityLevelConfiguration"))
 
 
 def level(shares: int | None, notes: dict[str, str] | None = None) -> Draft:

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.kinds.index import rules_of
+from simkit.kinds.strategies import strategy_of
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.errors import invalid
 from simkit.meta.fielderror import FieldError, invalid_value
@@ -32,7 +32,7 @@ def recorded_steps() -> Iterator[tuple[str, dict[str, Any]]]:
 
 def written(body: Object, old: Object | None) -> tuple[Object, list[FieldError]]:
     """An object as a write leaves it, and what is wrong with it."""
-    rules = rules_of(GroupKind(RBAC_GROUP, body["kind"]))
+    rules = strategy_of(GroupKind(RBAC_GROUP, body["kind"]))
     draft = copied(body)
     rules.prepare(draft, old)
     rules.default(draft)
@@ -81,7 +81,7 @@ def test_recorded_defaults() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_put_creates(kind: str) -> None:
     """PUT of an absent role or binding creates it."""
-    assert rules_of(GroupKind(RBAC_GROUP, kind)).put_creates
+    assert strategy_of(GroupKind(RBAC_GROUP, kind)).allow_create_on_update
 
 
 def test_role_reference_is_immutable() -> None:
@@ -134,7 +134,7 @@ def test_rows() -> None:
             {"kind": "ServiceAccount", "name": "s", "namespace": "d"},
         ],
     }
-    row = rules_of(GroupKind(RBAC_GROUP, "RoleBinding")).row
+    row = strategy_of(GroupKind(RBAC_GROUP, "RoleBinding")).row
     assert row is not None
     assert list(row(binding, 1713312000 + 400)) == ["b", "Role/r", "6m40s", "u", "g1, g2", "d/s"]
-    assert rules_of(GroupKind(RBAC_GROUP, "Role")).row is None
+    assert strategy_of(GroupKind(RBAC_GROUP, "Role")).row is None

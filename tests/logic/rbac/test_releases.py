@@ -13,7 +13,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.logic.rbac.defaults import default_objects
 from simkit.logic.rbac.releases import assumed, changes
-from simkit.schema.gates import chosen
+from simkit.schema.feature_gates import chosen
 from simkit.schema.releases import RELEASES
 
 POLICY_1_20 = Path(__file__).resolve().parents[3] / "tools" / "releases" / "roles-1.20.json"

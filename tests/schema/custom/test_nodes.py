@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.custom.contents import repeated
-from simkit.schema.custom.defaults import drop_nulls, fill, needs_filling
-from simkit.schema.custom.rows import row_of, schema_of
+from simkit.schema.custom.defaulting import drop_nulls, fill, needs_filling
+from simkit.schema.custom.listtype import repeated
+from simkit.schema.custom.structural import row_of, schema_of
 from simkit.schema.structural import Schema
 
 RESOLVE = Catalogue.for_release("1.30").definition

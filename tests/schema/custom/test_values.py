@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.schema.custom.values import ABSENT, Check, same
+from simkit.schema.custom.validation import ABSENT, Check, same
 
 Properties = Mapping[str, Any]
 

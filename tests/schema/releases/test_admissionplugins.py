@@ -10,7 +10,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.schema.admissionplugins import on_by_default, plugins_of
-from simkit.schema.gates import chosen
+from simkit.schema.feature_gates import chosen
 from simkit.schema.releases import RELEASES
 from tests.shared import SHARED, needs_shared
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simkit.meta.errors import SimkitError
-from simkit.schema.gates import chosen, in_force, known, life, names
+from simkit.schema.feature_gates import chosen, in_force, known, life, names
 from simkit.schema.releases import RELEASES, minor_of
 from tests.shared import SHARED, needs_shared
 

@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from simkit.schema.history import Life, life, lives
+from simkit.schema.lifecycle import Life, life, lives
 from simkit.schema.releases import minor_of
 from tests.shared import SHARED, needs_shared
 

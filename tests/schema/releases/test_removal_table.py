@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from simkit.schema.history import life
+from simkit.schema.lifecycle import life
 
 NEW_EVENTS, FLOW, REGISTRATION = "events.k8s.io", "flowcontrol.apiserver.k8s.io", "admissionregistration.k8s.io"
 AUTHENTICATION, AUTHORIZATION, RBAC = "authentication.k8s.io", "authorization.k8s.io", "rbac.authorization.k8s.io"

@@ -6,7 +6,7 @@ import pytest
 
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.gates import chosen
+from simkit.schema.feature_gates import chosen
 from simkit.schema.runtimeconfig import configured, parse
 
 STORAGE = "storage.k8s.io/v1beta1"

@@ -10,9 +10,9 @@ import orjson
 import pytest
 
 from simkit.meta.errors import SimkitError
-from simkit.schema import history
+from simkit.schema import lifecycle
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.differences import table_of
+from simkit.schema.release_deltas import table_of
 from simkit.schema.releases import BASE, RELEASES, minor_of, release, release_name
 from tests.shared import SHARED, needs_shared
 
@@ -26,7 +26,7 @@ def test_every_resource_is_served_by_the_releases_of_the_facts() -> None:
     facts = orjson.loads(FACTS.read_bytes())["resources"]
     ours = {
         f"{span.api_version}/{span.plural}": (span.first, span.last, "" if span.default == "on" else span.default)
-        for span in history.spans()
+        for span in lifecycle.spans()
     }
     theirs = {}
     for name, row in facts.items():
@@ -68,7 +68,7 @@ def test_published_tables_agree_or_are_known_to_be_wrong() -> None:
     surprises, explained = set(), set()
     for line in VERDICTS.read_bytes().splitlines():
         record: dict[str, Any] = orjson.loads(line)
-        life = history.life(record["apiVersion"], record["kind"])
+        life = lifecycle.life(record["apiVersion"], record["kind"])
         for tool in ("pluto", "kubent", "kubepug"):
             for target, verdict in record[tool].items():
                 ours = bool(life and life.removed and minor_of(life.removed) <= minor_of(target))
@@ -96,9 +96,9 @@ def test_every_kind_of_a_release_has_a_schema(name: str) -> None:
 def test_the_base_release_is_served_as_its_own_tables_say() -> None:
     """The spans give for 1.30 what was observed on a server of 1.30."""
     observed = Catalogue.for_release(BASE, everything=True)
-    derived = {resource.gvr: resource for resource in history.resources(BASE)}
+    derived = {resource.gvr: resource for resource in lifecycle.resources(BASE)}
     assert {resource.gvr: resource for resource in observed.resources()} == derived
-    assert [(group, tuple(versions)) for group, versions in history.order(BASE)] == [
+    assert [(group, tuple(versions)) for group, versions in lifecycle.order(BASE)] == [
         (group.name, group.versions) for group in observed.groups()
     ]
 
@@ -115,11 +115,11 @@ def test_fields_come_and_go_with_releases() -> None:
 
 def test_warnings_name_the_announced_end() -> None:
     """From the release of the deprecation on, but not before servers warned at all."""
-    ingress = history.life("extensions/v1beta1", "Ingress")
+    ingress = lifecycle.life("extensions/v1beta1", "Ingress")
     assert ingress is not None
     assert [bool(ingress.warning(name)) for name in ("1.18", "1.19", "1.21")] == [False, True, True]
     assert ingress.warning("1.21").endswith("unavailable in v1.22+; use networking.k8s.io/v1 Ingress")
-    candidate = history.life("coordination.k8s.io/v1alpha1", "LeaseCandidate")
+    candidate = lifecycle.life("coordination.k8s.io/v1alpha1", "LeaseCandidate")
     assert candidate is not None
     assert (candidate.removed, candidate.announced) == ("1.32", "1.37")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.definitions import definitions
-from simkit.schema.gates import chosen, life
+from simkit.schema.disabled_fields import FieldGates, gated_fields
+from simkit.schema.feature_gates import chosen, life
 from simkit.schema.releases import RELEASES, minor_of
-from simkit.schema.withheld import FieldGates, gated_fields
 
 LATER = {
     "CSIDriverSpec.preventPodSchedulingIfMissing": "1.36",

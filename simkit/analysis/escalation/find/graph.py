@@ -28,8 +28,8 @@ from simkit.analysis.rbac.index import NO_MEMBERS, known_subjects, principals_of
 from simkit.analysis.rbac.subject import Members, implied_groups
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.logic.rbac.rule import Rule
-from simkit.meta.collector import resting_collector
 from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
 from simkit.meta.names import GroupResource, Key
 from simkit.snapshot.protocol import Snapshot
@@ -227,7 +227,7 @@ class EscalationGraph:
         """All places that can be reached, with their steps."""
         found: dict[AttackState, tuple[Edge, ...]] = {}
         waiting = list(dict.fromkeys(sources))
-        with resting_collector():
+        with collection_paused():
             while waiting:
                 place = waiting.pop()
                 if place in found:

@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from simkit.analysis.escalation.table.requirement import Requirement, parse_requirements
-from simkit.meta import data
+from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
 
@@ -175,7 +175,7 @@ def primitives() -> Table:
     >>> primitives().primitive("C5").title
     'Requests tokens of service accounts'
     """
-    with data.path(TABLE).open("rb") as file:
+    with datasets.path(TABLE).open("rb") as file:
         return Table.model_validate(yaml.load(file, yaml.CSafeLoader))
 
 

@@ -14,8 +14,8 @@ from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.domain import api_group
 from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
-from simkit.meta.format import dns_subdomain
 from simkit.meta.identity import Identity
+from simkit.meta.name_validation import dns_subdomain
 
 _LOG: Final = logging.getLogger("simkit.audit")
 AUDIT_GROUP: Final = api_group("audit")

@@ -18,9 +18,9 @@ from simkit.engine.pipeline.verbs.admission_binding import tracker
 from simkit.engine.registry.deletion import Removal, delete
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Change, Entry
-from simkit.kinds.apiextensions.conditions import CLEANUP, accepted, condition, established, with_condition
 from simkit.kinds.apiextensions.customresourcedefinition import approval, is_protected
 from simkit.kinds.apiextensions.definition import Definition, Provider
+from simkit.kinds.apiextensions.naming import CLEANUP, accept_names, condition, established, with_condition
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import API_SERVER, EXTENSIONS_GROUP
 from simkit.meta.errors import StatusError
@@ -48,7 +48,7 @@ class CustomResources:
         What it serves without any definition.
     origin
         Those of the server that this one is a fork of. Without them the store is asked, and what it holds is served
-        although nothing may say that its names are accepted.
+        although nothing may say that its names are accept_names.
     """
 
     def __init__(self, engine: Engine, base: Catalogue, origin: CustomResources | None = None) -> None:
@@ -161,7 +161,7 @@ class CustomResources:
             for each in self.definitions.values()
             if each.group == group and each.name != metadata(obj)["name"]
         ]
-        names, told = accepted(obj, others)
+        names, told = accept_names(obj, others)
         status: dict[str, object] = {**(obj.get("status") or {}), "acceptedNames": names}
         status = with_condition(status, told, now)
         follows = established(obj, told)

@@ -18,7 +18,7 @@ from simkit.meta.domain import api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route
 from simkit.meta.message import Response
 from simkit.schema import discovery
-from simkit.schema.gates import in_force
+from simkit.schema.feature_gates import in_force
 from simkit.schema.releases import minor_of
 
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")

@@ -8,12 +8,12 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.pipeline.representation.negotiation import JSON, MEDIA, YAML
-from simkit.meta import jsonread
+from simkit.meta import go_json
 from simkit.meta.errors import StatusError, bad_request, unsupported_media_type
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersion
-from simkit.schema import jsontext
-from simkit.schema.gotypes import internal_package
+from simkit.schema import strict_json
+from simkit.schema.go_types import internal_package
 from simkit.snapshot.yamltext import BrokenText, Repeat, decode_body
 
 _PREVIEW: Final = 30
@@ -23,7 +23,7 @@ _GO_HEADER: Final = (
 )
 
 
-MalformedBody = jsonread.Malformed
+MalformedBody = go_json.Malformed
 
 
 def media_type(request: Request) -> str:
@@ -50,12 +50,12 @@ def parse(body: bytes, media: str, repeats: list[Repeat]) -> Any:
 def parse_json(body: bytes) -> Any:
     """The value of a JSON text, which remembers repeated keys. Raises MalformedBody."""
     try:
-        return jsontext.parse(body)
+        return strict_json.parse(body)
     except RecursionError:
         raise MalformedBody("exceeded max depth") from None
     except orjson.JSONDecodeError:
         pass
-    return jsonread.read(body)  # takes more, and tells where it stopped
+    return go_json.read(body)  # takes more, and tells where it stopped
 
 
 def parse_yaml(body: bytes, repeats: list[Repeat]) -> Any:
@@ -92,12 +92,12 @@ def header_fault(value: Any) -> str:
             given = (value or {}).get(name)
             if given is not None and not isinstance(given, str):
                 return (
-                    f"couldn't get version/kind; json parse error: json: cannot unmarshal {jsonread.go_kind(given)} "
+                    f"couldn't get version/kind; json parse error: json: cannot unmarshal {go_json.go_kind(given)} "
                     f"into Go struct field .{field} of type string"
                 )
         given = (value or {}).get("apiVersion") or ""
         return f"unexpected GroupVersion string: {given}" if given.count("/") > 1 else ""
-    kind = jsonread.go_kind(value)
+    kind = go_json.go_kind(value)
     return f"couldn't get version/kind; json parse error: json: cannot unmarshal {kind} into {_GO_HEADER}"
 
 

@@ -16,7 +16,7 @@ from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, not_acceptable
 from simkit.meta.message import Request, Response
 from simkit.meta.objects import Object
-from simkit.schema.gotypes import internal_package
+from simkit.schema.go_types import internal_package
 
 
 class _Dumper(yaml.CSafeDumper):

@@ -10,8 +10,8 @@ from simkit.kinds.apiextensions.customresource import column_definitions
 from simkit.meta.domain import META_GROUP
 from simkit.meta.names import GroupVersionResource
 from simkit.meta.objects import Object
-from simkit.schema.columns import Column, columns_of
 from simkit.schema.resources import Resource
+from simkit.schema.table_columns import Column, columns_of
 
 DEFAULT: tuple[Column, ...] = (Column("Name", "string", "name", 0), Column("Created At", "date", "", 0))
 

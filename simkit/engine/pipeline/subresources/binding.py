@@ -14,7 +14,7 @@ from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.seams import Entry, Stale
-from simkit.kinds.index import rules_of
+from simkit.kinds.strategies import strategy_of
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import bad_request, conflict, not_found, unexplained
 from simkit.meta.message import Response
@@ -38,7 +38,7 @@ def bind(engine: Engine, exchange: RequestContext, served: Served) -> Response:
         raise bad_request("name in URL does not match name in Binding object")
     review = posted(exchange, served, _KIND, name_of(binding), binding, options)
     binding = dict(engine.admission.mutate(review))
-    errors = rules_of(GroupKind("", _KIND.kind)).validate(binding, None)
+    errors = strategy_of(GroupKind("", _KIND.kind)).validate(binding, None)
     if errors:
         texts = [str(error) for error in errors]
         raise unexplained(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")

@@ -23,8 +23,8 @@ from simkit.engine.pipeline.verbs.apply import applied_body, report_repeats
 from simkit.engine.pipeline.verbs.patch import APPLY, patcher
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Entry
-from simkit.kinds.parts.bounds import below_zero
-from simkit.kinds.parts.selector_text import selector_text
+from simkit.kinds.parts.printers.label_selector import selector_text
+from simkit.kinds.parts.validation.fields import below_zero
 from simkit.language.merge.apply import apply
 from simkit.language.merge.managers import track_update
 from simkit.language.merge.scale import SCALE_VERSION, Paths, parent_records, scale_records

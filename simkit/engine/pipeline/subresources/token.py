@@ -16,7 +16,7 @@ from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.pipeline.virtual_resources.reviews import answered, asked, user_info
-from simkit.kinds.index import rules_of
+from simkit.kinds.strategies import strategy_of
 from simkit.language.merge.managers import track_update
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
@@ -46,7 +46,7 @@ def token_request(engine: Engine, exchange: RequestContext, served: Served) -> R
     gvk = served.resource.subresource_gvk("token")
     draft = request_object.read(engine, exchange, gvk, engine.catalogue.schema(gvk), options.validation)
     request_object.check_address(exchange, served, draft, named=False)
-    rules_of(gvk.group_kind).default(draft)
+    strategy_of(gvk.group_kind).default(draft)
     owned = _owned(engine, draft, gvk, options)
     name = exchange.target.name
     review = posted(exchange, served, gvk, name, draft, options)
@@ -55,7 +55,7 @@ def token_request(engine: Engine, exchange: RequestContext, served: Served) -> R
         detail = "must match the service account name if specified"
         raise invalid(gvk.group_kind, name, [invalid_value("metadata.name", name_of(draft), detail)])
     account = _existing(engine, _ACCOUNTS, exchange.target.namespace, name)
-    errors = rules_of(gvk.group_kind).validate(draft, None)
+    errors = strategy_of(gvk.group_kind).validate(draft, None)
     if errors:
         raise invalid(gvk.group_kind, "", errors)
     engine.admission.validate(replace(review, object=draft))

@@ -12,8 +12,8 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.verbs import owner_references
 from simkit.engine.seams import Operation, Review
-from simkit.kinds.apiextensions.default_faults import has_unknown
 from simkit.kinds.apiextensions.definition import CustomVersion
+from simkit.kinds.apiextensions.validation.defaults import has_unknown
 from simkit.language.merge.claims import Record
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
 from simkit.language.merge.managers import track_update
@@ -102,14 +102,14 @@ _STATUS: Final = of_paths(("f:status",))
 
 def reset_fields(served: Served, subresource: str) -> Fields:
     """What an endpoint does not write, so that nobody comes to own it there."""
-    unwritten = (served.rules.unwritten or {}).get(subresource)
+    unwritten = (served.rules.reset_fields or {}).get(subresource)
     if unwritten is not None:
         return of_paths(*(tuple(f"f:{step}" for step in name.split(".")) for name in unwritten))
     if not served.resource.has_status:
         return EMPTY
     if subresource == "status":
         names = [name for name in served.schema.fields if name not in ("status", "metadata", "kind", "apiVersion")]
-        kept = (tuple(f"f:{step}" for step in path) for path in served.rules.status_keeps)
+        kept = (tuple(f"f:{step}" for step in path) for path in served.rules.status_reset_fields)
         return of_paths(*((f"f:{name}",) for name in names), *kept)
     return _STATUS if served.place.resource != _SIGNING_REQUESTS else of_paths(("f:status",), ("f:spec",))
 

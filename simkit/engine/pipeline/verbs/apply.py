@@ -16,7 +16,7 @@ from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge.apply import apply
 from simkit.language.merge.checked import about
-from simkit.meta import jsonread
+from simkit.meta import go_json
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import bad_request, conflict
 from simkit.meta.message import Response
@@ -82,7 +82,7 @@ def applied_body(exchange: RequestContext) -> tuple[dict[str, Any], list[str]]:
     if value is None:
         return {}, []
     if not isinstance(value, dict):
-        why = f"json: cannot unmarshal {jsonread.go_kind(value)} into Go value of type map[string]interface {{}}"
+        why = f"json: cannot unmarshal {go_json.go_kind(value)} into Go value of type map[string]interface {{}}"
         raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
     return value, bodies.repeat_faults(repeats)
 

@@ -76,7 +76,7 @@ def remove(engine: Engine, exchange: RequestContext, served: Served) -> Response
     options, cascades = options_of(engine, exchange)
     key = served.place.key(exchange.target.namespace, exchange.target.name)
     outcome = _delete(engine, exchange, served, key, options)
-    if not outcome.removed or served.rules.delete_returns_object:
+    if not outcome.removed or served.rules.return_deleted_object:
         status = 202 if not outcome.removed and cascades else 200
         return responses.single(served, outcome.entry, exchange.wanted, status=status, now=engine.clock.now())
     return responses.document(_success(served, outcome.entry), exchange.wanted)

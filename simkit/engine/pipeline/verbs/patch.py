@@ -24,7 +24,7 @@ from simkit.meta.fielderror import Shown, invalid_value, quoted
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object
-from simkit.schema.jsontext import plain, repeated_fields
+from simkit.schema.strict_json import plain, repeated_fields
 
 JSON_PATCH: Final = "application/json-patch+json"
 MERGE_PATCH: Final = "application/merge-patch+json"

@@ -15,9 +15,9 @@ from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, at
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.custom.defaults import drop_nulls
+from simkit.schema.custom.defaulting import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
-from simkit.schema.history import life
+from simkit.schema.lifecycle import life
 from simkit.schema.structural import Schema
 from simkit.snapshot.yamltext import Repeat
 

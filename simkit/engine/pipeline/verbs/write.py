@@ -82,7 +82,7 @@ def _update(engine: Engine, exchange: RequestContext, served: Served, subresourc
         subresource=subresource,
         dry_run=options.dry_run,
         uid=wanted["metadata"].get("uid", ""),
-        creates=served.rules.put_creates and not subresource,
+        creates=served.rules.allow_create_on_update and not subresource,
         track=tracker(engine, served, options, subresource),
         mutate=keeper.mutate,
         validate=keeper.validate,

@@ -12,7 +12,7 @@ from simkit.engine.pipeline.request_scope import Served
 from simkit.engine.pipeline.subresources import binding, eviction, scale, token
 from simkit.engine.pipeline.subresources.connect import CONNECTIONS
 from simkit.engine.pipeline.virtual_resources.reviews import answered, asked, user_info
-from simkit.kinds.parts.structure_text import structure
+from simkit.kinds.parts.go_printing.structures import structure
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import AUTHENTICATION_GROUP, AUTHORIZATION_GROUP

@@ -1,1 +1,1 @@
-"""Pods, and the pod templates that workloads carry: defaults, checks, states."""
+"""Pods and the pod templates of workloads: defaulting, validation, status, warnings, printing."""

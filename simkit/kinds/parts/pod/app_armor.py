@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from simkit.kinds.parts.pod.annotations import APP_ARMOR
-from simkit.kinds.parts.pod.security import app_armor_faults
+from simkit.kinds.parts.pod.validation.annotations import APP_ARMOR
+from simkit.kinds.parts.pod.validation.security_context import validate_app_armor
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata
 
 _LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
@@ -41,7 +41,7 @@ def _agreed(container: Object, notes: dict[str, str], of_pod: Object | None) -> 
             notes[key] = text
     elif own is None:
         field = as_field(notes[key])
-        if field is not None and field != of_pod and not any(app_armor_faults("", field)):
+        if field is not None and field != of_pod and not any(validate_app_armor("", field)):
             return {
                 **container,
                 "securityContext": {**(container.get("securityContext") or {}), "appArmorProfile": field},

@@ -6,25 +6,25 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from simkit.meta.fielderror import FieldError, invalid_value, too_long
-from simkit.meta.format import label_value, qualified_name
+from simkit.meta.name_validation import label_value, qualified_name
 
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
 
 
-def label_faults(path: str, labels: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_label(path: str, labels: Mapping[str, str]) -> Iterator[FieldError]:
     """What is wrong with a map of labels."""
     for key, value in labels.items():
         yield from (invalid_value(path, key, text) for text in qualified_name(key))
         yield from (invalid_value(path, value, text) for text in label_value(value))
 
 
-def annotation_faults(path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_annotation(path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
     """What is wrong with a map of annotations; their keys are compared in lower case."""
     yield from (invalid_value(path, key, text) for key in annotations for text in qualified_name(key.lower()))
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
         yield too_long(path, _ANNOTATIONS_LIMIT)
 
 
-def name_faults(path: str, name: str) -> Iterator[FieldError]:
+def validate_name(path: str, name: str) -> Iterator[FieldError]:
     """What is wrong with a qualified name, such as the key of a label."""
     return (invalid_value(path, name, text) for text in qualified_name(name))

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from ipaddress import IPv6Address
 from typing import Any, Final
 
-from simkit.kinds.parts.addresses import address, address_faults
-from simkit.kinds.parts.go_syntax import printed, struct
-from simkit.kinds.parts.pod.annotations import annotation_change_faults
-from simkit.kinds.parts.pod.labels import name_faults
-from simkit.kinds.parts.pod.quality import quality_of_service
+from simkit.kinds.parts.go_printing.syntax import printed, struct
+from simkit.kinds.parts.pod.labels import validate_name
+from simkit.kinds.parts.pod.qos import qos_class
+from simkit.kinds.parts.pod.validation.annotations import validate_annotation_change
+from simkit.kinds.parts.validation.ip import address, validate_address
 from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value
-from simkit.meta.format import dns_subdomain
+from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object
 
 _SYSTEM_CONDITIONS: Final = ("PodScheduled", "Ready", "Initialized")
@@ -31,7 +31,7 @@ def first_status(spec: Object) -> Draft:
     status: Draft = {"phase": "Pending"}
     if spec.get("schedulingGates"):
         status["conditions"] = [dict(_GATED)]
-    return {**status, "qosClass": quality_of_service(spec)}
+    return {**status, "qosClass": qos_class(spec)}
 
 
 def fit_status(status: Object, old: Object) -> Object:
@@ -47,14 +47,14 @@ def fit_status(status: Object, old: Object) -> Object:
     return found
 
 
-def status_faults(pod: Object, old: Object) -> Iterator[FieldError]:
+def validate_status(pod: Object, old: Object) -> Iterator[FieldError]:
     """What is wrong with a written status."""
     status, before, spec = pod.get("status") or {}, old.get("status") or {}, old.get("spec") or {}
-    yield from annotation_change_faults("metadata.annotations", pod, old)
+    yield from validate_annotation_change("metadata.annotations", pod, old)
     for index, condition in enumerate(status.get("conditions") or ()):
         kind = condition.get("type") or ""
         if kind not in _SYSTEM_CONDITIONS:
-            yield from name_faults(f"metadata.conditions[{index}].Type", kind)
+            yield from validate_name(f"metadata.conditions[{index}].Type", kind)
     name = status.get("nominatedNodeName")
     if name and name != before.get("nominatedNodeName"):
         yield from (invalid_value("status.nominatedNodeName", name, text) for text in dns_subdomain(name))
@@ -67,14 +67,14 @@ def status_faults(pod: Object, old: Object) -> Iterator[FieldError]:
     for field, policy, restarting in lists:
         yield from _revived(f"status.{field}", status.get(field) or (), before.get(field) or (), policy, restarting)
     pods, hosts = status.get("podIPs") or (), status.get("hostIPs") or ()
-    yield from _address_faults("podIPs", pods)
-    yield from _family_faults("podIPs", "core.PodIP", pods)
+    yield from _validate_address("podIPs", pods)
+    yield from _validate_family("podIPs", "core.PodIP", pods)
     yield from _repeated("podIPs", "core.PodIP", pods)
     if hosts and status.get("hostIP", "") != hosts[0].get("ip"):
         yield invalid_value("status.hostIPs[0].ip", hosts[0].get("ip") or "", "must be equal to `hostIP`")
-    yield from _address_faults("hostIPs", hosts)
+    yield from _validate_address("hostIPs", hosts)
     yield from _repeated("hostIPs", "core.HostIP", hosts)
-    yield from _family_faults("hostIPs", "core.HostIP", hosts)
+    yield from _validate_family("hostIPs", "core.HostIP", hosts)
 
 
 def _revived(
@@ -94,12 +94,12 @@ def _revived(
                 yield forbidden_field(f"{path}[{index}].state", "may not be transitioned to non-terminated state")
 
 
-def _address_faults(name: str, given: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_address(name: str, given: Sequence[Object]) -> Iterator[FieldError]:
     for index, one in enumerate(given):
-        yield from address_faults(f"status.{name}[{index}]", one.get("ip") or "")
+        yield from validate_address(f"status.{name}[{index}]", one.get("ip") or "")
 
 
-def _family_faults(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
+def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:
     """Of each family of addresses there may be one."""
     families = {isinstance(address(one.get("ip") or ""), IPv6Address) for one in given}
     if len(given) > 2 or len(given) > len(families):

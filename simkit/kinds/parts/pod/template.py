@@ -5,39 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simkit.kinds.parts.pod.annotations import (
-    annotation_value_faults,
-    app_armor_agreement_faults,
-    field_agreement_faults,
+from simkit.kinds.parts.pod.labels import validate_annotation, validate_label
+from simkit.kinds.parts.pod.validation.annotations import (
+    validate_annotation_value,
+    validate_app_armor_agreement,
+    validate_field_agreement,
     without_init_annotations,
 )
-from simkit.kinds.parts.pod.labels import annotation_faults, label_faults
-from simkit.kinds.parts.pod.spec import pod_spec_faults
+from simkit.kinds.parts.pod.validation.spec import validate_pod_spec
 from simkit.meta.fielderror import FieldError, forbidden_field, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
 
 
-def template_faults(path: str, template: Object) -> list[FieldError]:
+def validate_template(path: str, template: Object) -> list[FieldError]:
     """All that is wrong with a pod template in itself."""
     spec = template.get("spec") or {}
-    errors = [*metadata_faults(path, template)]
-    errors += pod_spec_faults(f"{path}.spec", spec, None)
-    errors += field_agreement_faults(f"{path}.spec", template, spec)
-    errors += app_armor_agreement_faults(f"{path}.spec", template, spec)
+    errors = [*validate_metadata(path, template)]
+    errors += validate_pod_spec(f"{path}.spec", spec, None)
+    errors += validate_field_agreement(f"{path}.spec", template, spec)
+    errors += validate_app_armor_agreement(f"{path}.spec", template, spec)
     if spec.get("ephemeralContainers"):
         text = "ephemeral containers not allowed in pod template"
         errors.append(forbidden_field(f"{path}.spec.ephemeralContainers", text))
     return errors
 
 
-def metadata_faults(path: str, template: Object) -> Iterator[FieldError]:
+def validate_metadata(path: str, template: Object) -> Iterator[FieldError]:
     """What is wrong with the labels and annotations of a template."""
-    yield from label_faults(f"{path}.labels", labels_of(template))
-    yield from annotation_faults(f"{path}.annotations", annotations_of(template))
-    yield from annotation_value_faults(f"{path}.annotations", template, template.get("spec") or {})
+    yield from validate_label(f"{path}.labels", labels_of(template))
+    yield from validate_annotation(f"{path}.annotations", annotations_of(template))
+    yield from validate_annotation_value(f"{path}.annotations", template, template.get("spec") or {})
 
 
-def lasting_faults(path: str, template: Object, kind: str) -> Iterator[FieldError]:
+def validate_lasting(path: str, template: Object, kind: str) -> Iterator[FieldError]:
     """What is wrong with a template for pods that are to run for ever."""
     spec = template.get("spec") or {}
     policy = spec.get("restartPolicy") or ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.old_labels import deprecation, expression_warnings
-from simkit.kinds.parts.pod.annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
-from simkit.kinds.parts.pod.platform import every_container
-from simkit.kinds.parts.pod.scheduling import PREFERRED, REQUIRED
+from simkit.kinds.parts.pod.validation.annotations import APP_ARMOR, SECCOMP_CONTAINER, SECCOMP_POD
+from simkit.kinds.parts.pod.validation.operating_system import every_container
+from simkit.kinds.parts.pod.validation.scheduling import PREFERRED, REQUIRED
+from simkit.kinds.parts.validation.deprecated_node_labels import deprecation, expression_warnings
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at
 from simkit.meta.quantity import NANO, canonical, parse

@@ -1,0 +1,115 @@
+"""Rules of a schema node, compiled: what they may cost, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
+from simkit.language.cel.declared import MAX_REQUEST, Declared, declare
+from simkit.language.cel.environment import (
+    NEW_EXPRESSIONS,
+    OWN_EXPRESSIONS,
+    STORED_EXPRESSIONS,
+    CompileError,
+    Environment,
+    Program,
+)
+from simkit.language.cel.types import BOOL, STRING, Type, optional_of
+from simkit.schema.structural import Schema
+
+Rule = Mapping[str, Any]
+_SELF_TYPE: Final = "selfType1"
+_STAGES: Final = {
+    "compilation": "compilation failed: {}",
+    "instantiation": "program instantiation failed: {}",
+}
+_MESSAGE_STAGES: Final = {
+    "compilation": "messageExpression compilation failed: {}",
+    "instantiation": "messageExpression instantiation failed: {}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledRule:
+    """One rule: its programs, or why there are none."""
+
+    rule: Rule
+    program: Program | None = None
+    message: Program | None = None
+    error: str = ""
+    message_error: str = ""
+    path: str = ""
+    """The field that errors name, below the node."""
+
+    @property
+    def uses_old(self) -> bool:
+        return self.program is not None and self.program.uses("oldSelf")
+
+    @property
+    def optional_old(self) -> bool:
+        return bool(self.rule.get("optionalOldSelf"))
+
+
+def declared_node(schema: Schema, *, root: bool) -> Declared | None:
+    """The type that rules of a node see as ``self``; None where they must not see it."""
+    return declare(schema, _SELF_TYPE, resource=root)
+
+
+def cardinality(node: Declared) -> int:
+    """How many values of a node can be in one request."""
+    return MAX_REQUEST // (node.min_size + 1)
+
+
+def compiled(rule: Rule, schema: Schema, node: Declared, *, stored: bool) -> CompiledRule:
+    """A rule of a node, read as the server reads expressions that are being written, or that are stored already.
+
+    One that is being written may use what only stored ones have in release 1.30 (functions of addresses): definitions
+    are written for it, and servers of that release that take them are in use.
+    """
+    source = rule.get("rule") or ""
+    if not source.strip():
+        return CompiledRule(rule)
+    version = STORED_EXPRESSIONS if stored else NEW_EXPRESSIONS
+    found = _compiled(rule, schema, _environment(rule, node, version))
+    if stored or not (found.error or found.message_error):
+        return found
+    later = _compiled(rule, schema, _environment(rule, node, OWN_EXPRESSIONS))
+    return found if later.error or later.message_error else later
+
+
+def _compiled(rule: Rule, schema: Schema, environment: Environment) -> CompiledRule:
+    try:
+        program = environment.compile(rule["rule"], expected=BOOL)
+    except CompileError as error:
+        wanted = "cel expression must evaluate to a bool"
+        return CompiledRule(rule, error=_STAGES.get(error.stage, wanted).format(error))
+    message, wrong = _message(rule, environment)
+    return CompiledRule(rule, program, message, message_error=wrong, path=_path(rule, schema))
+
+
+def _environment(rule: Rule, node: Declared, version: str) -> Environment:
+    old: Declared | Type = optional_of(node.type) if rule.get("optionalOldSelf") else node
+    return Environment({"self": node, "oldSelf": old}, version=version)
+
+
+def _message(rule: Rule, environment: Environment) -> tuple[Program | None, str]:
+    source = rule.get("messageExpression") or ""
+    if not source.strip():
+        return None, ""
+    try:
+        return environment.compile(source, expected=STRING), ""
+    except CompileError as error:
+        wanted = "messageExpression must evaluate to a string"
+        return None, _MESSAGE_STAGES.get(error.stage, wanted).format(error)
+
+
+def _path(rule: Rule, schema: Schema) -> str:
+    given = rule.get("fieldPath") or ""
+    if not given:
+        return ""
+    try:
+        return normalized(given, schema)
+    except BadPath:
+        return ""

@@ -1,0 +1,189 @@
+"""Printer columns: a JSON path into the object, and what becomes of its value in a cell."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final
+
+from simkit.kinds.parts.printers.cells import duration
+from simkit.meta.objects import Object
+
+_STEP: Final = re.compile(
+    r"\.(?P<name>(?:\\.|[^.\[\]\\])+)|\.?\[(?P<filter>\?\(.*?\))\]|\.?\['(?P<quoted>(?:\\'|[^'])*)'\]"
+    r"|\.?\[(?P<slice>[-\d:]*)\]|\.?\[(?P<all>\*)\]|\.(?P<star>\*)"
+)
+_FILTER: Final = re.compile(r"\?\(\s*@((?:\.(?:\\.|[^.\[\]=!<>\s])+)+)\s*(?:(==|!=|<=|>=|<|>)\s*(.+?)\s*)?\)")
+Step = Callable[[Any], Iterator[Any]]
+Path = Sequence[Step]
+
+
+class BadPath(ValueError):
+    """A path that cannot be read."""
+
+
+@lru_cache(maxsize=2048)
+def parse_json_path(path: str) -> Path:
+    """The steps of a JSON path such as ``.spec.ports[0].port`` or ``.a[?(@.type=="Ready")].status``. Raises BadPath.
+
+    Examples
+    --------
+    >>> list(find_values({"a": [{"t": "x", "v": 1}, {"t": "y", "v": 2}]}, '.a[?(@.t=="y")].v'))
+    [2]
+    """
+    steps: list[Step] = []
+    position = 0
+    while position < len(path):
+        found = _STEP.match(path, position)
+        if found is None:
+            raise BadPath(path)
+        steps.append(_step(found))
+        position = found.end()
+    return steps
+
+
+def find_values(obj: Any, path: str) -> Iterator[Any]:
+    """The find_values that a path leads to; none where it leads nowhere."""
+    found: Iterator[Any] = iter((obj,))
+    for step in parse_json_path(path):
+        found = _through(found, step)
+    return found
+
+
+def _through(found: Iterator[Any], step: Step) -> Iterator[Any]:
+    for value in found:
+        yield from step(value)
+
+
+def _step(found: re.Match[str]) -> Step:
+    name = found["name"] if found["name"] is not None else found["quoted"]
+    if found["all"] is not None or found["star"] is not None or name == "*":
+        return _everything
+    if name is not None:
+        return _named(re.sub(r"\\(.)", r"\1", name))
+    if found["filter"] is not None:
+        return _filtered(found["filter"])
+    return _sliced(found["slice"])
+
+
+def _everything(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+
+
+def _named(name: str) -> Step:
+    def step(value: Any) -> Iterator[Any]:
+        if isinstance(value, Mapping) and name in value:
+            yield value[name]
+
+    return step
+
+
+def _sliced(text: str) -> Step:
+    try:
+        bounds = [int(part) if part else None for part in text.split(":")]
+    except ValueError:
+        raise BadPath(text) from None
+
+    def step(value: Any) -> Iterator[Any]:
+        if not isinstance(value, list):
+            return
+        if len(bounds) > 1:
+            yield from value[slice(*bounds)]
+        elif bounds[0] is not None and -len(value) <= bounds[0] < len(value):
+            yield value[bounds[0]]
+
+    return step
+
+
+def _filtered(text: str) -> Step:
+    found = _FILTER.fullmatch(text)
+    if found is None:
+        raise BadPath(text)
+    inner, operator, literal = found[1], found[2], _literal(found[3]) if found[3] else None
+
+    def step(value: Any) -> Iterator[Any]:
+        for item in value if isinstance(value, list) else ():
+            here = list(find_values(item, inner))
+            if here and (operator is None or _compared(here[0], operator, literal)):
+                yield item
+
+    return step
+
+
+def _literal(text: str) -> Any:
+    if text[:1] in "\"'" and text[-1:] == text[:1]:
+        return text[1:-1]
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        return text
+
+
+_ORDER: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+    "==": lambda one, other: bool(one == other),
+    "!=": lambda one, other: bool(one != other),
+    "<": lambda one, other: bool(one < other),
+    "<=": lambda one, other: bool(one <= other),
+    ">": lambda one, other: bool(one > other),
+    ">=": lambda one, other: bool(one >= other),
+}
+
+
+def _compared(one: Any, operator: str, other: Any) -> bool:
+    try:
+        return _ORDER[operator](one, other)
+    except TypeError:
+        return False
+
+
+def cell(obj: Object, column: Mapping[str, Any], now: float) -> Any:
+    """The cell of a column: the first value of the path if it is of the column's type, else null."""
+    try:
+        found = list(find_values(obj, column.get("jsonPath") or ""))
+    except BadPath:
+        return None
+    return _shown(found[0], column.get("type") or "", now) if found and found[0] is not None else None
+
+
+def _shown(value: Any, kind: str, now: float) -> Any:
+    if kind == "integer":
+        return int(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if kind == "number":
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if kind == "boolean":
+        return value if isinstance(value, bool) else None
+    if kind == "date":
+        return _age(value, now) if isinstance(value, str) else None
+    return _text(value)
+
+
+def _age(text: str, now: float) -> str:
+    if not text:
+        return "<unknown>"
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00").replace("z", "+00:00"))
+    except ValueError:
+        return "<invalid>"
+    return duration(now - moment.timestamp()) if moment.tzinfo is not None else "<invalid>"
+
+
+def _text(value: Any) -> str:
+    """A value as text: as it is, numbers and truth find_values written, structures as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        import orjson
+
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+    from simkit.schema.custom.messages import number
+
+    return number(value)

@@ -1,0 +1,63 @@
+"""What is wrong with the values that the scale subresource of a custom resource is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from simkit.language.merge.gotext import shown, type_name
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.objects import Object
+
+_LARGEST: Final = 2**31 - 1
+
+
+class _Misplaced(Exception):
+    """A value of another type than a path leads to; the message is the real server's."""
+
+
+def validate_scale(scale: Mapping[str, Any], obj: Object, *, only_status: bool) -> Iterator[FieldError]:
+    """The faults of the replicas that are wanted and there, and of the selector."""
+    if not only_status:
+        yield from _validate_replica(obj, scale.get("specReplicasPath") or "")
+    yield from _validate_replica(obj, scale.get("statusReplicasPath") or "")
+    path = scale.get("labelSelectorPath")
+    if path is not None:
+        try:
+            _value(obj, path, str, "string")
+        except _Misplaced as error:
+            yield invalid_value(path, "", str(error))
+
+
+def _validate_replica(obj: Object, path: str) -> Iterator[FieldError]:
+    try:
+        replicas = _value(obj, path, int, "int64") or 0
+    except _Misplaced as error:
+        yield invalid_value(path, 0, str(error))
+        return
+    if replicas < 0:
+        yield invalid_value(path, replicas, "should be a non-negative integer")
+    elif replicas > _LARGEST:
+        yield invalid_value(path, replicas, f"should be less than or equal to {_LARGEST}")
+
+
+def _value(obj: Object, path: str, wanted: type, name: str) -> Any:
+    """The value that a path leads to, None where it leads nowhere."""
+    steps = path.removeprefix(".").split(".")
+    found: Any = obj
+    for index, step in enumerate(steps):
+        if found is None:
+            return None
+        if not isinstance(found, Mapping):
+            raise _misplaced(steps[: index + 1], found, "map[string]interface{}")
+        if step not in found:
+            return None
+        found = found[step]
+    if type(found) is not wanted:
+        raise _misplaced(steps, found, name)
+    return found
+
+
+def _misplaced(steps: list[str], found: Any, wanted: str) -> _Misplaced:
+    place = "".join(f".{step}" for step in steps)
+    return _Misplaced(f"{place} accessor error: {shown(found)} is of the type {type_name(found)}, expected {wanted}")

@@ -1,0 +1,149 @@
+"""What is wrong with the defaults of a schema: they must be what they would be checked for as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from simkit.kinds.apiextensions.embedded_metadata import embedded
+from simkit.language.cel.limits import OBJECT_BUDGET
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.schema.custom.messages import NOWHERE, shown
+from simkit.schema.custom.structural import row_of
+from simkit.schema.custom.validation import ABSENT, Check
+from simkit.schema.structural import Resolver, Schema
+
+Properties = Mapping[str, Any]
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+_HEADER: Final = {"kind": "Validation", "apiVersion": "validation/v1"}
+
+
+def validate_default(schema: Properties, path: str, resolve: Resolver, *, pruned: bool) -> list[FieldError]:
+    """All that is wrong with defaults, but for those of map values. ``pruned``: they may not have unknown fields."""
+    root = {**schema, _EMBEDDED: True}
+    return list(_Defaults(resolve, pruned).level(_Level(root, path, root)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """One level of a schema: where it stands in the nearest object around it that has a kind of its own."""
+
+    schema: Properties
+    path: str
+    outer: Properties
+    steps: tuple[str | int, ...] = ()
+    in_metadata: bool = False
+    """Whether it belongs to the kind, the apiVersion or the metadata of that object."""
+
+    def below(self) -> Iterator[_Level]:
+        items = self.schema.get("items")
+        if isinstance(items, Mapping):
+            yield replace(self, schema=items, path=f"{self.path}.items", steps=(*self.steps, 0))
+        fields = self.schema.get("properties") or {}
+        for name in sorted(fields):
+            own = self.schema is self.outer and name in ("metadata", "apiVersion", "kind")
+            yield replace(
+                self,
+                schema=fields[name],
+                path=f"{self.path}.properties[{name}]",
+                steps=(*self.steps, name),
+                in_metadata=self.in_metadata or own,
+            )
+
+    def object_around(self, value: Any) -> Mapping[str, Any]:
+        """An object that has nothing but a value at this place."""
+        for step in reversed(self.steps):
+            value = [value] if isinstance(step, int) else {step: value}
+        return {**value, **_HEADER}
+
+
+class _Defaults:
+    """A walk over a schema; the rules of the whole may cost so much on its defaults together."""
+
+    def __init__(self, resolve: Resolver, pruned: bool) -> None:
+        self._resolve, self._pruned, self._budget = resolve, pruned, OBJECT_BUDGET
+
+    def level(self, level: _Level) -> Iterator[FieldError]:
+        schema = level.schema
+        if schema.get(_EMBEDDED):
+            level = replace(level, outer=schema, steps=(), in_metadata=False)
+        if schema.get("default") is not None:
+            yield from self._one(schema["default"], level)
+        for below in level.below():
+            if self._budget < 0:
+                return
+            yield from self.level(below)
+
+    def _one(self, value: Any, level: _Level) -> Iterator[FieldError]:
+        from simkit.kinds.apiextensions.cel_validation import CelValidator, has_rules
+
+        path, node = f"{level.path}.default", self._node(level.schema)
+        if level.in_metadata:
+            faults = self._metadata(value, level, path)
+        else:
+            if self._pruned and has_unknown(value, node):
+                yield invalid_value(path, shown(value), "must not have unknown fields")
+            faults = _under(path, embedded(value, node, itself=True))
+        faults = faults or Check(level.schema).errors(value, under=path)
+        yield from faults
+        if not faults and has_rules(node):
+            rules = CelValidator(node, root=level.schema is level.outer)
+            found, left = rules.refusals(value, value, self._budget)
+            if not found:
+                found, alone = rules.refusals(value, ABSENT, self._budget)
+                left = min(left, alone)
+            self._budget = left
+            yield from _under(path, found)
+
+    def _node(self, schema: Properties) -> Schema:
+        return Schema(row_of(schema), self._resolve)
+
+    def _metadata(self, value: Any, level: _Level, path: str) -> list[FieldError]:
+        wrong = embedded(level.object_around(value), self._node(level.outer), itself=True)
+        texts = list(dict.fromkeys(map(str, wrong)))
+        if not texts:
+            return []
+        told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        return [invalid_value(path, shown(value), f"must result in valid metadata: {told}")]
+
+
+def _under(path: str, errors: list[FieldError]) -> list[FieldError]:
+    return [FieldError(each.kind, _joined(path, each.field), each.value, each.detail) for each in errors]
+
+
+def _joined(path: str, inner: str) -> str:
+    if inner == NOWHERE:
+        return path
+    return f"{path}{inner}" if inner.startswith("[") else f"{path}.{inner}"
+
+
+def has_unknown(value: Any, node: Schema | None) -> bool:
+    """Whether a value has fields that would be pruned."""
+    if node is not None and node.name:
+        return False
+    if isinstance(value, Mapping):
+        return any(_unknown_field(name, item, node) for name, item in value.items())
+    if isinstance(value, list):
+        items = node.items if node is not None else None
+        if items is None and node is not None and node.preserve_unknown:
+            return False
+        return any(has_unknown(item, items) for item in value)
+    return False
+
+
+def _unknown_field(name: str, item: Any, node: Schema | None) -> bool:
+    below = node.field(name) if node is not None else None
+    if below is not None:
+        return has_unknown(item, below)
+    return node is None or not node.preserve_unknown
+
+
+def unpruned_defaults(schema: Properties, resolve: Resolver) -> bool:
+    """Whether any default of a schema has unknown fields, as old definitions may have them."""
+    value = schema.get("default")
+    if value is not None and has_unknown(value, Schema(row_of(schema), resolve)):
+        return True
+    items = schema.get("items")
+    below = [items] if isinstance(items, Mapping) else []
+    return any(unpruned_defaults(inner, resolve) for inner in (*below, *(schema.get("properties") or {}).values()))

@@ -1,0 +1,276 @@
+"""What is wrong with a definition, in the real server's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from simkit.kinds.apiextensions.internal_version import Internal, Version, internal_of
+from simkit.kinds.apiextensions.validation.conversion import validate_conversion
+from simkit.kinds.apiextensions.validation.defaults import unpruned_defaults, validate_default
+from simkit.kinds.apiextensions.validation.expressions import Costs
+from simkit.kinds.apiextensions.validation.parts import (
+    validate_column,
+    validate_name,
+    validate_selectable,
+    validate_subresource,
+    validate_warning,
+)
+from simkit.kinds.apiextensions.validation.schema import (
+    Strictness,
+    Visit,
+    validate_level,
+    validate_map_key,
+    validate_set,
+)
+from simkit.kinds.apiextensions.validation.structural import unreadable, validate_structure
+from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.name_validation import dns1035_label, dns_subdomain
+from simkit.meta.objects import Object
+from simkit.schema.catalogue import Catalogue
+from simkit.schema.custom.structural import row_of, schema_of
+from simkit.schema.structural import Schema
+
+Properties = Mapping[str, Any]
+_SCOPES: Final = ("Cluster", "Namespaced")
+_WITH_STATUS: Final = (
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern "
+    "MaxItems MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields "
+    "XValidations"
+)
+_WITHOUT_STATUS: Final = (
+    *("$ref", "$schema", "id", "additionalItems", "additionalProperties", "allOf", "anyOf", "definitions"),
+    *("dependencies", "enum", "maxProperties", "minProperties", "not", "nullable", "oneOf", "patternProperties"),
+    *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys"),
+    *("x-kubernetes-list-type", "x-kubernetes-map-type", "default"),
+)
+"""What may not stand at the root of a schema whose kind has a status of its own."""
+
+
+def validate_spec(spec: Object, strictness: Strictness) -> Iterator[FieldError]:
+    """All that is wrong with the spec of a definition."""
+    internal = internal_of(spec)
+    yield from _validate_group(spec.get("group") or "")
+    scope = spec.get("scope") or ""
+    if not scope:
+        yield required("spec.scope")
+    elif scope not in _SCOPES:
+        yield unsupported("spec.scope", scope, _SCOPES)
+    if strictness.schemas and (internal.shared.get("schema") or {}).get("openAPIV3Schema") is None:
+        for index, version in enumerate(internal.versions):
+            if (version.schema or {}).get("openAPIV3Schema") is None:
+                yield required(f"spec.versions[{index}].schema.openAPIV3Schema", "schemas are required")
+    elif not strictness.schemas and not spec.get("preserveUnknownFields"):
+        for index, row in enumerate(spec.get("versions") or ()):
+            if row.get("served") and (row.get("schema") or {}).get("openAPIV3Schema") is None:
+                detail = "because otherwise all fields are pruned"
+                yield required(f"spec.versions[{index}].schema.openAPIV3Schema", detail)
+    if not spec.get("preserveUnknownFields") or any(map(_needs_structure, _schemas(spec))):
+        strictness = replace(strictness, structural=True)
+    if strictness.defaults and spec.get("preserveUnknownFields") and any(map(_has_default, _schemas(spec))):
+        detail = "must be false in order to use defaults in the schema"
+        yield invalid_value("spec.preserveUnknownFields", True, detail)
+    for index, version in enumerate(internal.versions):
+        yield from _validate_version(version, f"spec.versions[{index}]", internal, strictness)
+    yield from _set_of_versions(internal)
+    yield from _validate_shared(internal, strictness)
+    strategy = (spec.get("conversion") or {}).get("strategy") or ""
+    if spec.get("preserveUnknownFields") and spec.get("conversion") and strategy != "None":
+        yield invalid_value("spec.conversion.strategy", strategy, "must be None if spec.preserveUnknownFields is true")
+    yield from validate_conversion(spec.get("conversion"), recognized=strictness.review_versions)
+
+
+def _validate_group(group: str) -> Iterator[FieldError]:
+    if not group:
+        yield required("spec.group")
+    elif wrong := dns_subdomain(group):
+        yield invalid_value("spec.group", group, ",".join(wrong))
+    elif "." not in group:
+        yield invalid_value("spec.group", group, "should be a domain with at least one dot")
+
+
+def _validate_version(version: Version, path: str, internal: Internal, strictness: Strictness) -> Iterator[FieldError]:
+    wrong = dns1035_label(version.name)
+    if wrong:
+        yield invalid_value(f"{path}.name", version.name, ",".join(wrong))
+    yield from validate_warning(version.deprecated, version.warning, f"{path}.deprecationWarning")
+    own = replace(strictness, costs_each=version.name not in strictness.unchanged)
+    with_status = internal.subresources_of(version).get("status") is not None
+    yield from _validate_validation(version.schema, f"{path}.schema", own, with_status=with_status)
+    yield from validate_subresource(version.subresources, f"{path}.subresources")
+    for index, column in enumerate(version.columns):
+        yield from validate_column(column, f"{path}.additionalPrinterColumns[{index}]")
+    without = "version.schema.openAPIV3Schema is not included"
+    yield from validate_selectable(
+        version.selectable, _selected_from(version.schema), f"{path}.selectableFields", without
+    )
+
+
+def _set_of_versions(internal: Internal) -> Iterator[FieldError]:
+    names = [version.name for version in internal.versions]
+    if len(set(names)) < len(names):
+        yield invalid_value("spec.versions", internal.printed_versions(), "must contain unique version names")
+    if sum(version.storage for version in internal.versions) != 1:
+        detail = "must have exactly one version marked as storage version"
+        yield invalid_value("spec.versions", internal.printed_versions(), detail)
+    if internal.version and (wrong := dns1035_label(internal.version)):
+        yield invalid_value("spec.version", internal.version, ",".join(wrong))
+
+
+def _validate_shared(internal: Internal, strictness: Strictness) -> Iterator[FieldError]:
+    names: Properties = internal.spec.get("names") or {}
+    for field in ("plural", "singular", "kind", "listKind"):
+        if not names.get(field):
+            yield required(f"spec.names.{field}")
+    yield from validate_name(names, "spec.names")
+    with_status = any(internal.subresources_of(each).get("status") is not None for each in internal.versions)
+    own = replace(strictness, costs_each=not set(strictness.unchanged) & {each.name for each in internal.versions})
+    yield from _validate_validation(internal.shared.get("schema"), "spec.validation", own, with_status=with_status)
+    yield from validate_subresource(internal.shared.get("subresources"), "spec.subresources")
+    for index, column in enumerate(internal.shared.get("additionalPrinterColumns") or ()):
+        yield from validate_column(column, f"spec.additionalPrinterColumns[{index}]")
+    selectable, schema = internal.shared.get("selectableFields") or (), _selected_from(internal.shared.get("schema"))
+    yield from validate_selectable(selectable, schema, "spec.selectableFields", "validations.schema is included")
+
+
+def _selected_from(validation: Properties | None) -> Schema | None:
+    schema = (validation or {}).get("openAPIV3Schema")
+    return None if schema is None else Schema(row_of(schema), Catalogue.for_release("1.30").definition)
+
+
+def _validate_validation(
+    validation: Properties | None, path: str, strictness: Strictness, *, with_status: bool
+) -> Iterator[FieldError]:
+    schema = (validation or {}).get("openAPIV3Schema")
+    if schema is None:
+        return
+    path = f"{path}.openAPIV3Schema"
+    why = unreadable(schema) if strictness.structural else ""
+    structural = strictness.structural and not why
+    found = [
+        *(_root_with_status(schema, path) if with_status else ()),
+        *_validate_schema(schema, path, strictness, structural=structural),
+    ]
+    yield from found
+    if why and not found:
+        yield invalid_value(path, "", why)
+
+
+def _validate_schema(
+    schema: Properties, path: str, strictness: Strictness, *, structural: bool
+) -> Iterator[FieldError]:
+    if schema.get("nullable"):
+        yield forbidden_field(f"{path}.nullable", "nullable cannot be true at the root")
+    resolve = Catalogue.for_release("1.30").definition
+    broken = validate_structure(schema, path) if structural else []
+    if structural and not broken:
+        broken = validate_default(schema, path, resolve, pruned=strictness.pruned_defaults)
+    yield from broken
+    costs = None
+    if structural and not broken:
+        costs = Costs(strictness.known, strictness.costs_each)
+    no_default = None if strictness.defaults else ""
+    visit = Visit(strictness, costs, root=True, no_default=no_default, node=schema_of(schema, resolve))
+    found = validate_level(schema, path, visit)
+    yield from found.schema
+    yield from found.rules
+    if costs is not None:
+        yield from costs.faults(path)
+
+
+def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:
+    if schema.get("type") and schema["type"] != "object":
+        detail = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+        yield invalid_value(f"{path}.type", schema["type"], detail)
+    elif any(_is_set(schema.get(name)) for name in _WITHOUT_STATUS):
+        detail = (
+            f"only [{_WITH_STATUS}] fields are allowed at the root of the schema if the status subresource is enabled"
+        )
+        yield invalid_value(path, Shown("apiextensions.JSONSchemaProps{}"), detail)
+
+
+def _is_set(value: Any) -> bool:
+    """Whether the real server has a value there, also an empty one or 0."""
+    return value is not None and value is not False and value != ""
+
+
+# Updates
+
+
+def demands_on(spec: Object, old: Object) -> Strictness:
+    """What is demanded of a changed spec: not what the old one broke already."""
+    resolve = Catalogue.for_release("1.30").definition
+    given = list(_schemas(old))
+    structural = not any(unreadable(schema) or validate_structure(schema, "") for schema in given)
+    levels = [level for schema in given for level in _levels(schema)]
+    webhook = (old.get("conversion") or {}).get("webhook") or {}
+    reviews = webhook.get("conversionReviewVersions") or ()
+    return Strictness(
+        structural=structural,
+        pruned_defaults=not (structural and any(unpruned_defaults(schema, resolve) for schema in given)),
+        atomic_sets=not any(True for level in levels for _ in validate_set(level, "")),
+        map_keys=not any(True for level in levels for _ in validate_map_key(level, "")),
+        types=not any(level.get("type") not in (None, "", *_OPENAPI_TYPES) for level in levels),
+        schemas=len(given) == len(old.get("versions") or ()),
+        review_versions=not reviews or bool({"v1", "v1beta1"} & set(reviews)),
+        known=frozenset(
+            rule.get("rule") or "" for level in levels for rule in level.get("x-kubernetes-validations") or ()
+        ),
+        unchanged=_unchanged(spec, old),
+    )
+
+
+def demands_of_beta(spec: Object, old: Object | None) -> Strictness:
+    """What the beta version demanded: a schema may be missing or have no structure, and gives no values by itself."""
+    known = Strictness() if old is None else demands_on(spec, old)
+    defaults = any(map(_has_default, _schemas(old or {})))
+    return replace(known, structural=False, types=False, schemas=False, defaults=defaults)
+
+
+def _schemas(spec: Object) -> Iterator[Properties]:
+    """The schemas of all versions that have one."""
+    for row in spec.get("versions") or ():
+        schema = (row.get("schema") or {}).get("openAPIV3Schema")
+        if schema is not None:
+            yield schema
+
+
+def _has_default(schema: Properties) -> bool:
+    return any(level.get("default") is not None for level in _levels(schema))
+
+
+_DEMANDING: Final = (
+    *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys"),
+    *("x-kubernetes-list-type", "x-kubernetes-validations", "default"),
+)
+"""What only a structural schema may say."""
+
+
+def _needs_structure(schema: Properties) -> bool:
+    return any(
+        level.get("x-kubernetes-preserve-unknown-fields") is not None or any(level.get(name) for name in _DEMANDING)
+        for level in _levels(schema)
+    )
+
+
+_OPENAPI_TYPES: Final = ("array", "boolean", "integer", "number", "object", "string")
+
+
+def _unchanged(spec: Object, old: Object) -> frozenset[str]:
+    before = {row.get("name"): row.get("schema") for row in old.get("versions") or ()}
+    rows: Sequence[Object] = spec.get("versions") or ()
+    return frozenset(
+        row["name"] for row in rows if row.get("name") in before and row.get("schema") == before[row["name"]]
+    )
+
+
+def _levels(schema: Properties) -> Iterator[Properties]:
+    yield schema
+    below = [schema.get("items"), schema.get("additionalProperties"), schema.get("not")]
+    below += (schema.get("properties") or {}).values()
+    for name in ("allOf", "anyOf", "oneOf"):
+        below += schema.get(name) or ()
+    for inner in below:
+        if isinstance(inner, Mapping):
+            yield from _levels(inner)

@@ -1,0 +1,69 @@
+"""Which signer a certificate request of v1beta1 meant when it did not say."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from simkit.meta.domain import label
+
+if TYPE_CHECKING:
+    from cryptography.x509 import CertificateSigningRequest
+
+NODE_CLIENT: Final = label("kube-apiserver-client-kubelet")
+NODE_SERVING: Final = label("kubelet-serving")
+UNKNOWN: Final = label("legacy-unknown")
+_NODE_GROUP: Final = "system:nodes"
+_NODE_PREFIX: Final = "system:node:"
+_SIGNS: Final = "digital signature"
+_KEYS: Final = "key encipherment"
+
+
+def default_signer(spec: Mapping[str, Any]) -> str:
+    """The signer that the request's content speaks for: of node clients, of node servers, or the unknown one."""
+    request = _parsed(spec.get("request") or "")
+    if request is None or not _is_node(request):
+        return UNKNOWN
+    usages, names = frozenset(spec.get("usages") or ()), _names(request)
+    if names.get("email") or names.get("uri"):
+        return UNKNOWN
+    serves = bool(names.get("dns") or names.get("ip"))
+    purpose = "server auth" if serves else "client auth"
+    if usages not in ({_SIGNS, purpose}, {_SIGNS, _KEYS, purpose}):
+        return UNKNOWN
+    return NODE_SERVING if serves else NODE_CLIENT
+
+
+def _parsed(text: str) -> CertificateSigningRequest | None:
+    from cryptography.x509 import load_pem_x509_csr
+
+    try:
+        return load_pem_x509_csr(base64.b64decode(text, validate=True))
+    except (ValueError, binascii.Error):
+        return None
+
+
+def _is_node(request: CertificateSigningRequest) -> bool:
+    from cryptography.x509.oid import NameOID
+
+    groups = [each.value for each in request.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+    names = [str(each.value) for each in request.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+    return groups == [_NODE_GROUP] and bool(names) and names[-1].startswith(_NODE_PREFIX)
+
+
+def _names(request: CertificateSigningRequest) -> Mapping[str, int]:
+    """How many alternative names of each sort the request asks for."""
+    from cryptography import x509
+
+    try:
+        found = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return {}
+    return {
+        "dns": len(found.get_values_for_type(x509.DNSName)),
+        "ip": len(found.get_values_for_type(x509.IPAddress)),
+        "email": len(found.get_values_for_type(x509.RFC822Name)),
+        "uri": len(found.get_values_for_type(x509.UniformResourceIdentifier)),
+    }

@@ -1,0 +1,354 @@
+"""Expressions of admission policies and webhooks: what they may mention, and what is wrong with one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from simkit.language.cel.build import RESERVED
+from simkit.language.cel.environment import NEW_EXPRESSIONS, STORED_EXPRESSIONS, Environment, Program
+from simkit.language.cel.errors import CompileError, ResultTypeError
+from simkit.language.cel.types import BOOL, DYN, INT, NULL, STRING, TIMESTAMP, Type, list_of, map_of, object_of, parsed
+from simkit.meta.fielderror import FieldError, duplicate, internal_error, invalid_value, required, too_many
+from simkit.meta.name_validation import qualified_name
+from simkit.meta.objects import Object
+
+Types = Mapping[str, Type]
+
+_MOST_CONDITIONS: Final = 64
+_MOST_ANNOTATIONS: Final = 20
+_VALUE_BYTES: Final = 5 * 1024
+_IDENTIFIER: Final = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+_LINE_BREAK: Final = re.compile(r"[\n\r]")
+AUDIT_TYPES: Final = (STRING, NULL)
+"""What the value expression of an audit annotation may give."""
+
+_RESOURCE: Final = object_of("kubernetes.GroupVersionResource", dict.fromkeys(("group", "version", "resource"), STRING))
+_KIND: Final = object_of("kubernetes.GroupVersionKind", dict.fromkeys(("group", "version", "kind"), STRING))
+_USER: Final = object_of(
+    "kubernetes.UserInfo",
+    {
+        "username": STRING,
+        "uid": STRING,
+        "groups": list_of(STRING),
+        "extra": map_of(STRING, list_of(STRING)),
+    },
+)
+REQUEST: Final = object_of(
+    "kubernetes.AdmissionRequest",
+    {
+        "kind": _KIND,
+        "resource": _RESOURCE,
+        "subResource": STRING,
+        "requestKind": _KIND,
+        "requestResource": _RESOURCE,
+        "requestSubResource": STRING,
+        "name": STRING,
+        "namespace": STRING,
+        "operation": STRING,
+        "userInfo": _USER,
+        "dryRun": BOOL,
+        "options": DYN,
+    },
+)
+"""The type of ``request``."""
+_NAMESPACE_METADATA: Final = object_of(
+    "kubernetes.NamespaceMetadata",
+    {
+        **dict.fromkeys(("name", "generateName", "namespace", "resourceVersion", "UID"), STRING),
+        **dict.fromkeys(("labels", "annotations"), map_of(STRING, STRING)),
+        **dict.fromkeys(("creationTimestamp", "deletionTimestamp"), TIMESTAMP),
+        **dict.fromkeys(("generation", "deletionGracePeriodSeconds"), INT),
+        "finalizers": list_of(STRING),
+    },
+)
+NAMESPACE: Final = object_of(
+    "kubernetes.Namespace",
+    {
+        "metadata": _NAMESPACE_METADATA,
+        "spec": object_of("kubernetes.NamespaceSpec", {"finalizers": list_of(STRING)}),
+        "status": object_of("kubernetes.NamespaceStatus", {"phase": STRING}),
+    },
+)
+"""The type of ``namespaceObject``."""
+
+
+def environment(
+    *,
+    params: bool = False,
+    authorizer: bool = True,
+    request_resource: bool = True,
+    variables: Types | None = None,
+    stored: bool = True,
+    objects: Type = DYN,
+    param: Type = DYN,
+) -> Environment:
+    """What an expression may mention.
+
+    Parameters
+    ----------
+    params, authorizer
+        Whether ``params`` and ``authorizer`` are there.
+    request_resource
+        Whether ``authorizer.requestResource`` is there with the authorizer.
+    variables
+        Types of the variables that stand before the expression; None where the policy has no variables.
+    stored
+        Whether the expression is stored already: then newer functions may be used than when it is written.
+    objects, param
+        Types of ``object`` and ``oldObject``, and of ``params``; any value unless given.
+    """
+    found = {"object": objects, "oldObject": objects, "request": REQUEST, "namespaceObject": NAMESPACE}
+    if params:
+        found["params"] = param
+    if authorizer:
+        found["authorizer"] = parsed("Authorizer")
+        if request_resource:
+            found["authorizer.requestResource"] = parsed("ResourceCheck")
+    if variables is not None:
+        found["variables"] = object_of("kubernetes.variables", variables)
+    return Environment(found, version=STORED_EXPRESSIONS if stored else NEW_EXPRESSIONS, strict=False)
+
+
+_KEPT: Final = frozenset({"bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint"})
+
+
+def variable_type(found: Type) -> Type:
+    """The type that a variable is declared with: that of its expression, where it is a simple one, a list or a map.
+
+    Examples
+    --------
+    >>> str(variable_type(parsed("map(string, list(int))"))), str(variable_type(parsed("list(Quantity)")))
+    ('map(string, list(int))', 'list(dyn)')
+    """
+    if found.kind in _KEPT:
+        return found
+    inside = [variable_type(each) for each in found.parameters]
+    if found.kind == "list":
+        return list_of(*inside)
+    return map_of(*inside) if found.kind == "map" else DYN
+
+
+@lru_cache(maxsize=4096)
+def _compiled(source: str, params: bool, stored: bool, expected: Type) -> Program:
+    return environment(params=params, stored=stored).compile(source, expected=expected)
+
+
+def match_condition(source: str, *, params: bool = False, stored: bool = True) -> Program:
+    """The program of a match condition. Raises CompileError."""
+    return _compiled(source, params, stored, BOOL)
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a variable may have the name.
+
+    Examples
+    --------
+    >>> is_identifier("team"), is_identifier("1x"), is_identifier("in")
+    (True, False, False)
+    """
+    return bool(_IDENTIFIER.fullmatch(name)) and name not in RESERVED
+
+
+def explained(error: CompileError) -> str:
+    """Why an expression does not compile, in the real server's words."""
+    if isinstance(error, ResultTypeError):
+        names = ["null_type" if name == "null" else name for name in error.wanted.split(" or ")]
+        return f"must evaluate to {names[0]}" if len(names) == 1 else f"must evaluate to one of [{' '.join(names)}]"
+    if error.stage == "instantiation":
+        return f"program instantiation failed: {error}"
+    return f"compilation failed: {error}"
+
+
+def compile_fault(path: str, source: str, error: CompileError) -> FieldError:
+    """The field error of an expression that does not compile."""
+    if error.stage == "instantiation":
+        return internal_error(path, explained(error))
+    return invalid_value(path, source, explained(error))
+
+
+def validate_match_condition(
+    conditions: Sequence[Object] | None,
+    path: str,
+    *,
+    params: bool = False,
+    known: Collection[str] = (),
+) -> list[FieldError]:
+    """All that is wrong with the match conditions of a policy or of a webhook.
+
+    Parameters
+    ----------
+    params
+        Whether ``params`` may be mentioned.
+    known
+        Expressions that are stored already, which are read as stored ones.
+    """
+    faults: list[FieldError] = []
+    listed = conditions or ()
+    if len(listed) > _MOST_CONDITIONS:
+        faults.append(too_many(path, len(listed), _MOST_CONDITIONS))
+    seen: set[str] = set()
+    for index, condition in enumerate(listed):
+        here = f"{path}[{index}]"
+        faults += _validate_condition(condition, here, params, known)
+        name = condition.get("name") or ""
+        if name and name in seen:
+            faults.append(duplicate(f"{here}.name", name))
+        seen.add(name)
+    return faults
+
+
+def _validate_condition(condition: Object, here: str, params: bool, known: Collection[str]) -> list[FieldError]:
+    faults: list[FieldError] = []
+    source = (condition.get("expression") or "").strip()
+    if not source:
+        faults.append(required(f"{here}.expression"))
+    else:
+        try:
+            match_condition(source, params=params, stored=source in known)
+        except CompileError as error:
+            faults.append(compile_fault(f"{here}.expression", source, error))
+    name = condition.get("name") or ""
+    if not name:
+        faults.append(required(f"{here}.name"))
+    else:
+        faults += [invalid_value(f"{here}.name", name, wrong) for wrong in qualified_name(name)]
+    return faults
+
+
+def written(spec: Object | None, part: str, field: str = "expression") -> frozenset[str]:
+    """The expressions of one part of a policy's spec, or of a webhook.
+
+    Examples
+    --------
+    >>> sorted(written({"validations": [{"expression": "true"}, {"expression": "1 == 1"}]}, "validations"))
+    ['1 == 1', 'true']
+    """
+    return frozenset(each.get(field) or "" for each in (spec or {}).get(part) or ())
+
+
+class PolicyReader:
+    """Checks the parts of a policy's spec in the order in which they can mention each other.
+
+    Parameters
+    ----------
+    spec
+        The spec that is being written.
+    old
+        The one that it replaces: its expressions are read as stored ones.
+    """
+
+    def __init__(self, spec: Object, old: Object | None = None) -> None:
+        self._spec, self._old = spec, old
+        self._params = spec.get("paramKind") is not None
+        self._types: dict[str, Type] | None = {} if spec.get("variables") else None
+        self._checked = written(old, "validations")
+        self._messages = written(old, "validations", "messageExpression")
+        self._values = written(old, "auditAnnotations", "valueExpression")
+
+    def _environment(self, *, stored: bool, authorizer: bool = True) -> Environment:
+        return environment(params=self._params, authorizer=authorizer, variables=self._types, stored=stored)
+
+    def validate_match_condition(self, path: str) -> list[FieldError]:
+        """What is wrong with the match conditions, which see no variables. What stays as it was is not looked at."""
+        conditions, old = self._spec.get("matchConditions"), self._old
+        if old is not None and all(self._spec.get(part) == old.get(part) for part in ("paramKind", "matchConditions")):
+            return []
+        return validate_match_condition(conditions, path, params=self._params, known=written(old, "matchConditions"))
+
+    def validate_variable(self, path: str) -> list[FieldError]:
+        """What is wrong with the variables; each sees those before it.
+
+        One counts as stored where a validation of the old policy had the same expression, as on the real server.
+        """
+        faults: list[FieldError] = []
+        for index, variable in enumerate(self._spec.get("variables") or ()):
+            faults += self._variable(variable, f"{path}[{index}]")
+        return faults
+
+    def _variable(self, variable: Object, here: str) -> list[FieldError]:
+        faults: list[FieldError] = []
+        name, source = variable.get("name") or "", variable.get("expression") or ""
+        if not name.strip():
+            faults.append(required(f"{here}.name", "name is not specified"))
+        elif not is_identifier(name):
+            faults.append(invalid_value(f"{here}.name", name, "name is not a valid CEL identifier"))
+        if not source.strip():
+            return [*faults, required(f"{here}.expression", "expression is not specified")]
+        try:
+            found = variable_type(self._environment(stored=source in self._checked).compile(source).type)
+        except CompileError as error:
+            faults.append(compile_fault(f"{here}.expression", source, error))
+            found = DYN
+        self._types = {**(self._types or {}), name: found}
+        return faults
+
+    def validate_expression(self, source: str, path: str) -> list[FieldError]:
+        """What is wrong with the expression of a validation."""
+        return self._validate_fields(source, path, self._environment(stored=source in self._checked), BOOL)
+
+    def validate_message(self, source: str, path: str) -> list[FieldError]:
+        """What is wrong with a message expression, which cannot ask the authorizer."""
+        known = self._environment(stored=source in self._messages, authorizer=False)
+        return self._validate_fields(source, path, known, STRING)
+
+    def _validate_fields(
+        self, source: str, path: str, known: Environment, expected: Type | Sequence[Type], *, shown: str = ""
+    ) -> list[FieldError]:
+        try:
+            known.compile(source, expected=expected)
+        except CompileError as error:
+            return [compile_fault(path, shown or source, error)]
+        return []
+
+    def validate_annotation(self, policy_name: str, path: str) -> list[FieldError]:
+        """What is wrong with the audit annotations, whose keys the log shows behind the policy's name."""
+        faults: list[FieldError] = []
+        annotations = self._spec.get("auditAnnotations") or ()
+        if len(annotations) > _MOST_ANNOTATIONS:
+            faults.append(
+                invalid_value(path, list(annotations), f"must not have more than {_MOST_ANNOTATIONS} auditAnnotations")
+            )
+        seen: set[str] = set()
+        for index, annotation in enumerate(annotations):
+            here, key = f"{path}[{index}]", annotation.get("key") or ""
+            faults += self._annotation(annotation, policy_name, here)
+            if key in seen:
+                faults.append(duplicate(f"{here}.key", key))
+            seen.add(key)
+        return faults
+
+    def _annotation(self, annotation: Object, policy_name: str, here: str) -> list[FieldError]:
+        key, source = annotation.get("key") or "", annotation.get("valueExpression") or ""
+        full, trimmed = f"{policy_name}/{key}", source.strip()
+        faults = [invalid_value(f"{here}.key", full, wrong) for wrong in qualified_name(full)]
+        if not policy_name:
+            faults = [invalid_value(f"{here}.key", key, "requires metadata.name be non-empty")]
+        if not trimmed:
+            return [*faults, required(f"{here}.valueExpression", "valueExpression is not specified")]
+        if len(trimmed.encode()) > _VALUE_BYTES:
+            return [*faults, required(f"{here}.valueExpression", f"must not exceed {_VALUE_BYTES} bytes in length")]
+        known = self._environment(stored=source in self._values)
+        return faults + self._validate_fields(trimmed, f"{here}.valueExpression", known, AUDIT_TYPES, shown=source)
+
+
+def validate_validation(reader: PolicyReader, validation: Mapping[str, Any], path: str) -> list[FieldError]:
+    """What is wrong with the expression, message expression and message of one validation."""
+    faults: list[FieldError] = []
+    source, message = validation.get("expression") or "", validation.get("message") or ""
+    computed = validation.get("messageExpression") or ""
+    if not source.strip():
+        faults.append(required(f"{path}.expression", "expression is not specified"))
+    else:
+        faults += reader.validate_expression(source, f"{path}.expression")
+    if computed and not computed.strip():
+        faults.append(invalid_value(f"{path}.messageExpression", computed, "must be non-empty if specified"))
+    elif computed:
+        faults += reader.validate_message(computed, f"{path}.messageExpression")
+    if message and not message.strip():
+        faults.append(invalid_value(f"{path}.message", message, "message must be non-empty if specified"))
+    elif _LINE_BREAK.search(message.strip()):
+        faults.append(invalid_value(f"{path}.message", message, "message must not contain line breaks"))
+    return faults

@@ -1,0 +1,54 @@
+"""Parts of a draft that may be changed: they are copied first, since a draft shares what it did not change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from simkit.meta.objects import Draft
+
+
+def own_copy(draft: Draft, *path: str) -> Draft:
+    """The mapping under a path, the draft's own from now on; made where it is missing.
+
+    Examples
+    --------
+    >>> draft = {"spec": {"a": 1}}
+    >>> own_copy(draft, "spec")["b"] = 2
+    >>> draft
+    {'spec': {'a': 1, 'b': 2}}
+    """
+    for name in path:
+        draft[name] = draft = dict(draft.get(name) or {})
+    return draft
+
+
+def own_items(holder: Draft, name: str) -> list[Draft]:
+    """The mappings in a list, the holder's own from now on; nothing is made where there is no list."""
+    if not holder.get(name):
+        return []
+    items: list[Draft] = [dict(item) for item in holder[name]]
+    holder[name] = items
+    return items
+
+
+def null_where_empty(holder: Draft, *names: str) -> None:
+    """Empty lists that come back from the store as null: they are written even when nothing is in them."""
+    for name in names:
+        if not holder.get(name):
+            holder[name] = None
+
+
+def without_empty(holder: Draft, names: Iterable[str]) -> None:
+    """Leave out empty lists and maps."""
+    for name in names:
+        if name in holder and not holder[name]:
+            del holder[name]
+
+
+def keep_all_but_status(draft: Draft, live: Draft | Any) -> None:
+    """Take everything but status and metadata from the live object: what a write of the status may not change."""
+    fixed = ("status", "metadata", "apiVersion", "kind")
+    for name in [name for name in draft if name not in fixed and name not in live]:
+        del draft[name]
+    draft.update({name: value for name, value in live.items() if name not in fixed})

@@ -1,0 +1,40 @@
+"""Flow schemas and priority levels that every server has: what they say is fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from simkit.meta import datasets
+from simkit.meta.objects import Object, name_of
+
+_FIXED = ("exempt", "catch-all")
+
+
+def mandatory_spec(kind: str, name: str) -> Object | None:
+    """The spec that an object of this kind and name must have, None where it may have any."""
+    return _specs(kind).get(name)
+
+
+@cache
+def _specs(kind: str) -> Mapping[str, Object]:
+    recorded = datasets.load("bootstrap/flow-1.30.json")
+    return {name_of(obj): obj["spec"] for obj in recorded if obj["kind"] == kind and name_of(obj) in _FIXED}
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values say the same: what is empty is as good as absent.
+
+    Examples
+    --------
+    >>> same({"a": [{"b": 1}], "c": None}, {"a": [{"b": 1, "d": []}]})
+    True
+    """
+    return bool(_bare(one) == _bare(other))
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: bare for key, each in value.items() if (bare := _bare(each)) not in (None, [], {})}
+    return [_bare(each) for each in value] if isinstance(value, list | tuple) else value

@@ -1,0 +1,101 @@
+"""What a job does about pods that failed in a certain way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simkit.kinds.parts.go_printing.syntax import whole_numbers
+from simkit.kinds.parts.pod.labels import validate_name
+from simkit.meta.fielderror import (
+    OMITTED,
+    FieldError,
+    duplicate,
+    invalid_value,
+    quoted,
+    required,
+    too_many,
+    unsupported,
+)
+from simkit.meta.objects import Object, at
+
+_ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
+_OPERATORS: Final = ("In", "NotIn")
+_STATUSES: Final = ("False", "True", "Unknown")
+_MOST_RULES: Final = 20
+_MOST_CODES: Final = 255
+
+
+def validate_failure_policy(path: str, spec: Object) -> Iterator[FieldError]:
+    """What is wrong with the ``podFailurePolicy`` of a job."""
+    rules = at(spec, "podFailurePolicy", "rules") or ()
+    if len(rules) > _MOST_RULES:
+        yield too_many(f"{path}.rules", len(rules), _MOST_RULES)
+    lists = (at(spec, "template", "spec", name) or () for name in ("containers", "initContainers"))
+    names = {one.get("name") for each in lists for one in each}
+    for index, rule in enumerate(rules):
+        at_rule = f"{path}.rules[{index}]"
+        yield from _validate_action(f"{at_rule}.action", rule.get("action") or "", spec)
+        yield from _validate_match(at_rule, rule, names)
+
+
+def _choices(values: Sequence[str]) -> str:
+    listed = " ".join(map(quoted, values))
+    return f"valid values: [{listed}]"
+
+
+def _validate_action(path: str, action: str, spec: Object) -> Iterator[FieldError]:
+    if not action:
+        yield required(path, _choices(_ACTIONS))
+    elif action == "FailIndex":
+        if spec.get("backoffLimitPerIndex") is None:
+            yield invalid_value(path, action, "requires the backoffLimitPerIndex to be set")
+    elif action not in _ACTIONS:
+        yield unsupported(path, action, _ACTIONS)
+
+
+def _validate_match(path: str, rule: Object, names: set[str]) -> Iterator[FieldError]:
+    codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
+    if codes is not None:
+        yield from _validate_code(f"{path}.onExitCodes", codes, names)
+    if conditions:
+        yield from _validate_condition(f"{path}.onPodConditions", conditions)
+    if codes is not None and conditions:
+        yield invalid_value(path, OMITTED, "specifying both OnExitCodes and OnPodConditions is not supported")
+    if codes is None and not conditions:
+        yield invalid_value(path, OMITTED, "specifying one of OnExitCodes and OnPodConditions is required")
+
+
+def _validate_code(path: str, codes: Object, names: set[str]) -> Iterator[FieldError]:
+    operator, values = codes.get("operator") or "", codes.get("values") or ()
+    if not operator:
+        yield required(f"{path}.operator", _choices(_OPERATORS))
+    elif operator not in _OPERATORS:
+        yield unsupported(f"{path}.operator", operator, _OPERATORS)
+    name = codes.get("containerName")
+    if name is not None and name not in names:
+        text = "must be one of the container or initContainer names in the pod template"
+        yield invalid_value(f"{path}.containerName", name, text)
+    if not values:
+        yield invalid_value(f"{path}.values", whole_numbers(values), "at least one value is required")
+    elif len(values) > _MOST_CODES:
+        yield too_many(f"{path}.values", len(values), _MOST_CODES)
+    for index, value in enumerate(values):
+        if operator == "In" and value == 0:
+            yield invalid_value(f"{path}.values[{index}]", value, "must not be 0 for the In operator")
+        if value in values[:index]:
+            yield duplicate(f"{path}.values[{index}]", value)
+    if sorted(values) != list(values):
+        yield invalid_value(f"{path}.values", whole_numbers(values), "must be ordered")
+
+
+def _validate_condition(path: str, conditions: Sequence[Object]) -> Iterator[FieldError]:
+    if len(conditions) > _MOST_RULES:
+        yield too_many(path, len(conditions), _MOST_RULES)
+    for index, condition in enumerate(conditions):
+        status = condition.get("status") or ""
+        yield from validate_name(f"{path}[{index}].type", condition.get("type") or "")
+        if not status:
+            yield required(f"{path}[{index}].status", _choices(_STATUSES))
+        elif status not in _STATUSES:
+            yield unsupported(f"{path}[{index}].status", status, _STATUSES)

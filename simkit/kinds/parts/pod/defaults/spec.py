@@ -1,0 +1,214 @@
+"""What a pod spec means where it says nothing. Nothing is changed in place: stored objects may share the parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from operator import is_
+from typing import Any, Final
+
+from simkit.kinds.parts.pod.defaults.volumes import defaulted_volume
+from simkit.meta.objects import Draft, Object
+
+_SPEC: Final[Mapping[str, Any]] = {
+    "restartPolicy": "Always",
+    "terminationGracePeriodSeconds": 30,
+    "dnsPolicy": "ClusterFirst",
+    "securityContext": {},
+    "schedulerName": "default-scheduler",
+}
+_CONTAINER: Final[Mapping[str, Any]] = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+_PROBE: Final[Mapping[str, Any]] = {
+    "timeoutSeconds": 1,
+    "periodSeconds": 10,
+    "successThreshold": 1,
+    "failureThreshold": 3,
+}
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
+_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
+
+Change = Callable[[Any], Any]
+
+
+def each(items: Sequence[Any], change: Change) -> Sequence[Any]:
+    """The items after a change, the very same list where nothing changed."""
+    changed = [change(item) for item in items]
+    return items if all(map(is_, changed, items)) else changed
+
+
+def filled(obj: Object, values: Mapping[str, Any]) -> Object:
+    """The object with values where it has none (or an empty one), the very same where it has all."""
+    missing = {name: value for name, value in values.items() if not obj.get(name) and obj.get(name) != value}
+    return {**obj, **missing} if missing else obj
+
+
+def replaced(obj: Object, name: str, change: Change) -> Object:
+    """The object with one field changed, the very same where the field is absent or stays."""
+    value = obj.get(name)
+    if value is None:
+        return obj
+    new = change(value)
+    return obj if new is value else {**obj, name: new}
+
+
+def defaulted_spec(spec: Object) -> Object:
+    """A pod spec with everything filled in that does not depend on the kind of object that it stands in."""
+    found = spec
+    missing: Draft = {
+        name: {} if value == {} else value  # a mapping of its own, since others may fill it
+        for name, value in _SPEC.items()
+        if found.get(name) is None or (found[name] == "" and isinstance(value, str))
+    }
+    if missing:
+        found = {**found, **missing}
+    account = found.get("serviceAccountName") or found.get("serviceAccount")
+    if account and not (found.get("serviceAccountName") == found.get("serviceAccount") == account):
+        found = {**found, "serviceAccountName": account, "serviceAccount": account}
+    for name in _LISTS:
+        if name in found:
+            found = replaced(found, name, _containers)
+    return replaced(found, "volumes", _volumes) if "volumes" in found else found
+
+
+def _containers(items: Sequence[Object]) -> Sequence[Object]:
+    return each(items, defaulted_container)
+
+
+def _volumes(items: Sequence[Object]) -> Sequence[Object]:
+    return each(items, defaulted_volume)
+
+
+def defaulted_template(template: Object) -> Object:
+    """A pod template with its spec filled in."""
+    found = template if "metadata" in template else {"metadata": {"creationTimestamp": None}, **template}
+    spec = found.get("spec") or {}
+    new = defaulted_spec(spec)
+    return found if new is found.get("spec") else {**found, "spec": new}
+
+
+def default_template(spec: Draft) -> None:
+    """Fill in the ``template`` of a workload's spec, if there is one."""
+    if spec.get("template") is not None:
+        spec["template"] = defaulted_template(spec["template"])
+
+
+def defaulted_container(container: Object) -> Object:
+    """A container with everything filled in."""
+    missing: Draft = {name: value for name, value in _CONTAINER.items() if not container.get(name)}
+    if container.get("resources") is None:
+        missing["resources"] = {}
+    if not container.get("imagePullPolicy"):
+        missing["imagePullPolicy"] = pull_policy(container.get("image") or "")
+    found: Object = {**container, **missing} if missing else container
+    if "ports" in found:
+        found = replaced(found, "ports", _ports)
+    if "env" in found:
+        found = replaced(found, "env", _environment)
+    if "lifecycle" in found:
+        found = replaced(replaced(found, "lifecycle", _post_start), "lifecycle", _pre_stop)
+    for name in _PROBES:
+        if name in found:
+            found = replaced(found, name, defaulted_probe)
+    return found
+
+
+def _ports(items: Sequence[Object]) -> Sequence[Object]:
+    return each(items, lambda port: filled(port, {"protocol": "TCP"}))
+
+
+def _environment(items: Sequence[Object]) -> Sequence[Object]:
+    return each(items, lambda item: replaced(item, "valueFrom", with_field_version) if "valueFrom" in item else item)
+
+
+def with_field_version(holder: Object) -> Object:
+    """What holds a ``fieldRef``, with the version of the reference filled in."""
+    return replaced(holder, "fieldRef", lambda reference: filled(reference, {"apiVersion": "v1"}))
+
+
+def _post_start(lifecycle: Object) -> Object:
+    return replaced(lifecycle, "postStart", _handler)
+
+
+def _pre_stop(lifecycle: Object) -> Object:
+    return replaced(lifecycle, "preStop", _handler)
+
+
+def _handler(handler: Object) -> Object:
+    return replaced(handler, "httpGet", lambda action: filled(action, {"path": "/", "scheme": "HTTP"}))
+
+
+def defaulted_probe(probe: Object) -> Object:
+    """A probe with its timing filled in."""
+    found = filled(_handler(probe), _PROBE)
+    return replaced(
+        found, "grpc", lambda action: {**action, "service": ""} if action.get("service") is None else action
+    )
+
+
+_DOMAIN: Final = (
+    r"(?:[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?)*|\[[a-fA-F0-9:]+\])"
+)
+_PATH: Final = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
+_IMAGE: Final = re.compile(
+    rf"(?P<name>(?:{_DOMAIN}(?::[0-9]+)?/)?{_PATH}(?:/{_PATH})*)"
+    r"(?::(?P<tag>[\w][\w.-]{0,127}))?"
+    r"(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
+    re.ASCII,
+)
+
+
+_IDENTIFIER: Final = re.compile("[a-f0-9]{64}")
+_LONGEST_NAME: Final = 255
+
+
+def pull_policy(image: str) -> str:
+    """When an image is pulled: always where it may move, that is under the tag ``latest`` or under none.
+
+    Examples
+    --------
+    >>> [pull_policy(image) for image in ("nginx", "host:5000/nginx:latest", "nginx:1.2", "Not An Image", 238 * "a")]
+    ['Always', 'Always', 'IfNotPresent', 'IfNotPresent', 'IfNotPresent']
+    """
+    match = _IMAGE.fullmatch(image)
+    if match is None or not _is_name(match["name"]) or (match["digest"] and not match["tag"]):
+        return "IfNotPresent"
+    return "Always" if match["tag"] in (None, "latest") else "IfNotPresent"
+
+
+def _is_name(name: str) -> bool:
+    """Whether a name is short enough, written out, and cannot be taken for the identifier of an image."""
+    registry, slash, _ = name.partition("/")
+    if not slash:
+        return len(name) <= _LONGEST_NAME - len("docker.io/library/") and not _IDENTIFIER.fullmatch(name)
+    elsewhere = "." in registry or ":" in registry or registry == "localhost"
+    return len(name) <= _LONGEST_NAME - (0 if elsewhere else len("docker.io/"))
+
+
+def default_pod_only(spec: Object) -> Object:
+    """What is filled in for pods themselves and not for templates of pods."""
+    found: Object = {**spec, "enableServiceLinks": True} if spec.get("enableServiceLinks") is None else spec
+    host = bool(found.get("hostNetwork"))
+    for name in ("containers", "initContainers"):
+        if name in found:
+            found = replaced(found, name, lambda items: each(items, lambda one: _placed(one, host)))
+    return found
+
+
+def _placed(container: Object, host: bool) -> Object:
+    found = replaced(container, "resources", _requested) if container.get("resources") else container
+    return replaced(found, "ports", _on_host) if host and "ports" in found else found
+
+
+def _requested(resources: Object) -> Object:
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    missing = {name: amount for name, amount in limits.items() if name not in requests}
+    return {**resources, "requests": {**requests, **missing}} if missing else resources
+
+
+def _on_host(ports: Sequence[Object]) -> Sequence[Object]:
+    return each(
+        ports, lambda port: port if port.get("hostPort") else {**port, "hostPort": port.get("containerPort") or 0}
+    )

@@ -1,0 +1,45 @@
+"""The class of service that a pod gets by what its containers ask for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from simkit.meta.objects import Object
+from simkit.meta.quantity import parse
+
+_COMPUTE: Final = ("cpu", "memory")
+
+
+def qos_class(spec: Object) -> str:
+    """Guaranteed, Burstable or BestEffort.
+
+    Examples
+    --------
+    >>> qos_class({"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]})
+    'Burstable'
+    """
+    requests: dict[str, int] = {}
+    limits: dict[str, int] = {}
+    complete = True
+    for name in ("containers", "initContainers"):
+        for container in spec.get(name) or ():
+            resources = container.get("resources")
+            if not resources:
+                complete = False
+                continue
+            _add(requests, resources.get("requests") or {})
+            complete &= _add(limits, resources.get("limits") or {})
+    if not requests and not limits:
+        return "BestEffort"
+    return "Guaranteed" if complete and requests == limits else "Burstable"
+
+
+def _add(totals: dict[str, int], amounts: Object) -> bool:
+    """Add amounts to totals; whether all that count were given."""
+    found = 0
+    for name in _COMPUTE:
+        amount = parse(amounts[name]).nano if name in amounts else 0
+        if amount > 0:
+            totals[name] = totals.get(name, 0) + amount
+            found += 1
+    return found == len(_COMPUTE)

@@ -1,0 +1,140 @@
+"""Annotations of pods that the server reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from simkit.kinds.parts.pod.validation.operating_system import every_container
+from simkit.kinds.parts.pod.validation.paths import validate_descending
+from simkit.meta.domain import label
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value
+from simkit.meta.objects import Draft, Object, annotations_of, at
+
+APP_ARMOR: Final = label("", "container.apparmor.security.beta")
+SECCOMP_POD: Final = label("pod", "seccomp.security.alpha")
+SECCOMP_CONTAINER: Final = label("", "container.seccomp.security.alpha")
+MIRROR: Final = label("config.mirror")
+DELETION_COST: Final = label("pod-deletion-cost", "controller")
+INIT: Final = tuple(
+    label(name, f"pod.{level}")
+    for level in ("beta", "alpha")
+    for name in ("init-containers", "init-container-statuses")
+)
+_LOCAL: Final = "localhost/"
+_TYPES: Final = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/default", "docker/default")}
+
+
+def validate_annotation_value(path: str, holder: Object, spec: Object) -> Iterator[FieldError]:
+    """What is wrong with the values of annotations; ``holder`` is the pod or template that has the spec."""
+    annotations = annotations_of(holder)
+    if not annotations:
+        return
+    if MIRROR in annotations and not spec.get("nodeName"):
+        text = "must set spec.nodeName if mirror pod annotation is set"
+        yield invalid_value(f"{path}[{MIRROR}]", annotations[MIRROR], text)
+    cost = annotations.get(DELETION_COST)
+    if cost is not None:
+        yield from _validate_cost(f"{path}[{DELETION_COST}]", cost)
+    yield from _validate_seccomp(path, annotations)
+    yield from _validate_app_armor(path, annotations, spec)
+
+
+def _validate_cost(path: str, cost: str) -> Iterator[FieldError]:
+    digits = cost.removeprefix("-")
+    well = (digits == "0" and cost == "0") or (digits.isascii() and digits.isdigit() and digits[0] != "0")
+    if not well or not -(2**31) <= int(cost) < 2**31:
+        yield invalid_value(path, cost, "must be a 32bit integer")
+
+
+def _validate_seccomp(path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
+    for key, profile in annotations.items():
+        if key != SECCOMP_POD and not key.startswith(SECCOMP_CONTAINER):
+            continue
+        if profile.startswith(_LOCAL):
+            yield from validate_descending(f"{path}.{key}", profile.removeprefix(_LOCAL))
+        elif profile not in ("runtime/default", "docker/default", "unconfined"):
+            yield invalid_value(f"{path}.{key}", profile, "must be a valid seccomp profile")
+
+
+def _validate_app_armor(path: str, annotations: Mapping[str, str], spec: Object) -> Iterator[FieldError]:
+    names = {container.get("name") for _, container in every_container("", spec)}
+    for key, profile in annotations.items():
+        if not key.startswith(APP_ARMOR):
+            continue
+        container = key.removeprefix(APP_ARMOR)
+        if container not in names:
+            yield invalid_value(f"{path}[{key}]", container, "container not found")
+        if profile and profile not in ("runtime/default", "unconfined") and not profile.startswith(_LOCAL):
+            yield invalid_value(f"{path}[{key}]", profile, f'invalid AppArmor profile name: "{profile}"')
+
+
+def validate_annotation_change(path: str, pod: Object, old: Object) -> Iterator[FieldError]:
+    """What is wrong with changes of annotations that must stay, and with the values once more."""
+    values, old_values = annotations_of(pod), annotations_of(old)
+    for key, value in old_values.items():
+        what = _kept(key)
+        if what and values.get(key) != value:
+            yield forbidden_field(f"{path}[{key}]", f"may not remove or update {what}")
+    for key in values:
+        what = _kept(key)
+        if what and key not in old_values:
+            yield forbidden_field(f"{path}[{key}]", f"may not add {what}")
+    yield from validate_annotation_value(path, pod, pod.get("spec") or {})
+
+
+def _kept(key: str) -> str:
+    if key.startswith(APP_ARMOR):
+        return "AppArmor annotations"
+    return "mirror pod annotation" if key == MIRROR else ""
+
+
+def validate_field_agreement(path: str, holder: Object, spec: Object) -> Iterator[FieldError]:
+    """Seccomp annotations that say something else than the fields."""
+    annotations = annotations_of(holder)
+    if not annotations:
+        return
+    pairs = [(f"{path}.securityContext", spec, SECCOMP_POD)]
+    pairs += [
+        (f"{place}.securityContext", one, SECCOMP_CONTAINER + (one.get("name") or ""))
+        for place, one in every_container(path, spec)
+    ]
+    for place, one, key in pairs:
+        profile = at(one, "securityContext", "seccompProfile")
+        if profile is not None and key in annotations:
+            yield from _disagreement(f"{place}.seccompProfile", "seccomp", profile, annotations[key])
+
+
+def _disagreement(path: str, what: str, profile: Object, value: str) -> Iterator[FieldError]:
+    kind = profile.get("type")
+    if kind == "Localhost":
+        if not value.startswith(_LOCAL):
+            yield forbidden_field(f"{path}.type", f"{what} type in annotation and field must match")
+        elif value.removeprefix(_LOCAL) != profile.get("localhostProfile"):
+            yield forbidden_field(f"{path}.localhostProfile", f"{what} profile in annotation and field must match")
+    elif kind in _TYPES and value not in _TYPES[kind][: 1 if what == "apparmor" else None]:
+        yield forbidden_field(f"{path}.type", f"{what} type in annotation and field must match")
+
+
+def validate_app_armor_agreement(path: str, pod: Object, spec: Object) -> Iterator[FieldError]:
+    """AppArmor annotations of a new pod or a template that say something else than the fields."""
+    annotations = annotations_of(pod)
+    if not annotations or (spec.get("os") or {}).get("name") == "windows":
+        return
+    of_pod = at(spec, "securityContext", "appArmorProfile")
+    for place, container in every_container(path, spec):
+        profile = at(container, "securityContext", "appArmorProfile") or of_pod
+        key = APP_ARMOR + (container.get("name") or "")
+        if profile is not None and key in annotations:
+            where = f"{place}.securityContext.appArmorProfile"
+            yield from _disagreement(where, "apparmor", profile, annotations[key])
+
+
+def without_init_annotations(holder: Draft) -> None:
+    """Annotations with which very old clients wrote init containers mean nothing and are taken away."""
+    annotations = annotations_of(holder)
+    if any(key in annotations for key in INIT):
+        kept = {key: value for key, value in annotations.items() if key not in INIT}
+        holder["metadata"] = {**holder["metadata"], "annotations": kept}
+        if not kept:
+            del holder["metadata"]["annotations"]

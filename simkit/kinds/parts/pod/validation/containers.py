@@ -1,0 +1,186 @@
+"""The three lists of containers: what is common to all, and what each list allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from simkit.kinds.parts.pod.validation.environment import validate_environment, validate_environment_source
+from simkit.kinds.parts.pod.validation.probes import validate_lifecycle, validate_probe
+from simkit.kinds.parts.pod.validation.resources import validate_resource
+from simkit.kinds.parts.pod.validation.security_context import validate_container_security
+from simkit.kinds.parts.pod.validation.volume_mounts import validate_device, validate_mount
+from simkit.kinds.parts.validation.ip import PORT_RANGE
+from simkit.meta.fielderror import (
+    FieldError,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    missing,
+    required,
+    unsupported,
+)
+from simkit.meta.name_validation import dns_label, port_name
+from simkit.meta.objects import Object
+
+Volumes = Mapping[str, Object]
+
+_MESSAGE_POLICIES: Final = ("File", "FallbackToLogsOnError")
+_PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_SIDECARS_ONLY: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+_PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe", "lifecycle")
+_NOT_EPHEMERAL: Final = ("ports", "resources", "restartPolicy", *_PROBES)
+_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
+_WHITESPACE: Final = "must not have leading or trailing whitespace"
+
+
+def validate_container(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+    """What is wrong with the containers that run all the time."""
+    containers = spec.get("containers") or ()
+    if not containers:
+        yield required(path)
+        return
+    names: set[str] = set()
+    grace = spec.get("terminationGracePeriodSeconds")
+    for index, container in enumerate(containers):
+        at, name = f"{path}[{index}]", container.get("name") or ""
+        yield from _validate_common(at, container, volumes)
+        if name in names:
+            yield duplicate(f"{at}.name", name)
+        names.add(name)
+        yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
+        yield from validate_probe(at, container, grace)
+        if container.get("restartPolicy") is not None:
+            yield forbidden_field(f"{at}.restartPolicy", "may not be set for non-init containers")
+    yield from validate_host_port(path, containers)
+
+
+def validate_init_container(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+    """What is wrong with the containers that run first; those that go on running are sidecars."""
+    names = {one.get("name") or "" for one in spec.get("containers") or ()}
+    grace = spec.get("terminationGracePeriodSeconds")
+    for index, container in enumerate(spec.get("initContainers") or ()):
+        at, name = f"{path}[{index}]", container.get("name") or ""
+        yield from _validate_common(at, container, volumes)
+        policy = container.get("restartPolicy")
+        if policy not in (None, "Always"):
+            yield unsupported(f"{at}.restartPolicy", policy, ("Always",))
+        if name in names:
+            yield duplicate(f"{at}.name", name)
+        elif name:
+            names.add(name)
+        yield from validate_host_port(path, (container,))
+        if policy == "Always":
+            yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
+            yield from validate_probe(at, container, grace)
+        else:
+            yield from _forbidden(
+                at, container, _SIDECARS_ONLY, "may not be set for init containers without restartPolicy=Always"
+            )
+
+
+def validate_ephemeral_container(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+    """What is wrong with the containers that were added for a look around."""
+    others = {one.get("name") for key in ("containers", "initContainers") for one in spec.get(key) or ()}
+    names = set(others)
+    for index, container in enumerate(spec.get("ephemeralContainers") or ()):
+        at, name = f"{path}[{index}]", container.get("name") or ""
+        yield from _validate_common(at, container, volumes)
+        yield from validate_image(at, container)
+        if name in names:
+            yield duplicate(f"{at}.name", name)
+        names.add(name)
+        target = container.get("targetContainerName")
+        if target and target not in others:
+            yield missing(f"{at}.targetContainerName", target)
+        yield from _forbidden(at, container, _NOT_EPHEMERAL, _EPHEMERAL)
+        for number, mount in enumerate(container.get("volumeMounts") or ()):
+            yield from _forbidden(f"{at}.volumeMounts[{number}]", mount, ("subPath", "subPathExpr"), _EPHEMERAL)
+
+
+def _forbidden(path: str, holder: Object, names: Sequence[str], text: str) -> Iterator[FieldError]:
+    """Fields that are given though they may not be; an empty structure of a pointer counts as given."""
+    given = (name for name in names if holder.get(name) or (name in _PROBES and holder.get(name) is not None))
+    return (forbidden_field(f"{path}.{name}", text) for name in given)
+
+
+def validate_image(path: str, container: Object) -> Iterator[FieldError]:
+    """What is wrong with an image where the container really is to run, and not in a template."""
+    image = container.get("image") or ""
+    if image.strip() != image:
+        yield invalid_value(f"{path}.image", image, _WHITESPACE)
+
+
+def _validate_common(path: str, container: Object, volumes: Volumes) -> Iterator[FieldError]:
+    name = container.get("name") or ""
+    if not name:
+        yield required(f"{path}.name")
+    else:
+        yield from (invalid_value(f"{path}.name", name, text) for text in dns_label(name))
+    if not container.get("image"):
+        yield required(f"{path}.image")
+    yield from _validate_choice(f"{path}.terminationMessagePolicy", container, _MESSAGE_POLICIES)
+    if "ports" in container:
+        yield from _validate_port(f"{path}.ports", container["ports"] or ())
+    if "env" in container:
+        yield from validate_environment(f"{path}.env", container)
+    if "envFrom" in container:
+        yield from validate_environment_source(f"{path}.envFrom", container)
+    if "volumeMounts" in container:
+        yield from validate_mount(f"{path}.volumeMounts", container, volumes)
+    if "volumeDevices" in container:
+        yield from validate_device(f"{path}.volumeDevices", container, volumes)
+    yield from _validate_choice(f"{path}.imagePullPolicy", container, _PULL_POLICIES)
+    if container.get("resources"):
+        yield from validate_resource(f"{path}.resources", container["resources"])
+    yield from validate_container_security(f"{path}.securityContext", container.get("securityContext"))
+
+
+def _validate_choice(path: str, container: Object, choices: Sequence[str]) -> Iterator[FieldError]:
+    value = container.get(path.rpartition(".")[2]) or ""
+    if not value:
+        yield required(path)
+    elif value not in choices:
+        yield unsupported(path, value, choices)
+
+
+def _validate_port(path: str, ports: Sequence[Object]) -> Iterator[FieldError]:
+    names: set[str] = set()
+    for index, port in enumerate(ports):
+        at, name = f"{path}[{index}]", port.get("name") or ""
+        if name:
+            wrong = port_name(name)
+            yield from (invalid_value(f"{at}.name", name, text) for text in wrong)
+            if not wrong and name in names:
+                yield duplicate(f"{at}.name", name)
+            elif not wrong:
+                names.add(name)
+        yield from _validate_port_number(at, port)
+        protocol = port.get("protocol") or ""
+        if not protocol:
+            yield required(f"{at}.protocol")
+        elif protocol not in _PROTOCOLS:
+            yield unsupported(f"{at}.protocol", protocol, _PROTOCOLS)
+
+
+def _validate_port_number(path: str, port: Object) -> Iterator[FieldError]:
+    for name in ("containerPort", "hostPort"):
+        number = port.get(name) or 0
+        if not number and name == "containerPort":
+            yield required(f"{path}.{name}")
+        elif number and not 1 <= number <= 65535:
+            yield invalid_value(f"{path}.{name}", number, PORT_RANGE)
+
+
+def validate_host_port(path: str, containers: Sequence[Object]) -> Iterator[FieldError]:
+    """Ports of the node that are asked for twice."""
+    taken: set[str] = set()
+    for index, container in enumerate(containers):
+        for number, port in enumerate(container.get("ports") or ()):
+            if not port.get("hostPort"):
+                continue
+            place = f"{port.get('protocol') or ''}/{port.get('hostIP') or ''}/{port['hostPort']}"
+            if place in taken:
+                yield duplicate(f"{path}[{index}].ports[{number}].hostPort", place)
+            taken.add(place)

@@ -1,0 +1,52 @@
+"""How a pod resolves names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.kinds.parts.go_printing.syntax import texts
+from simkit.kinds.parts.validation.ip import validate_address
+from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.objects import Object
+
+_MOST_SERVERS: Final = 3
+_MOST_SEARCHES: Final = 32
+_LONGEST_SEARCHES: Final = 2048
+
+
+def validate_dns(path: str, spec: Object) -> Iterator[FieldError]:
+    """What is wrong with the ``dnsConfig`` of a pod spec."""
+    config = spec.get("dnsConfig")
+    if spec.get("dnsPolicy") == "None":
+        if config is None:
+            yield required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
+        if not config.get("nameservers"):
+            text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            yield required(f"{path}.nameservers", text)
+            return
+    if config is not None:
+        yield from _validate_config(path, config)
+
+
+def _validate_config(path: str, config: Object) -> Iterator[FieldError]:
+    servers, searches = config.get("nameservers") or (), config.get("searches") or ()
+    if len(servers) > _MOST_SERVERS:
+        text = f"must not have more than {_MOST_SERVERS} nameservers"
+        yield invalid_value(f"{path}.nameservers", texts(servers), text)
+    for index, server in enumerate(servers):
+        yield from validate_address(f"{path}.nameservers[{index}]", server)
+    if len(searches) > _MOST_SEARCHES:
+        text = f"must not have more than {_MOST_SEARCHES} search paths"
+        yield invalid_value(f"{path}.searches", texts(searches), text)
+    if len(" ".join(searches)) > _LONGEST_SEARCHES:
+        text = f"must not have more than {_LONGEST_SEARCHES} characters (including spaces) in the search list"
+        yield invalid_value(f"{path}.searches", texts(searches), text)
+    for index, search in enumerate(searches):
+        domain = search.removesuffix(".")
+        yield from (invalid_value(f"{path}.searches[{index}]", domain, text) for text in dns_subdomain(domain))
+    for index, option in enumerate(config.get("options") or ()):
+        if not option.get("name"):
+            yield required(f"{path}.options[{index}]", "must not be empty")

@@ -1,0 +1,86 @@
+"""Environment variables of containers and where they come from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.kinds.parts.pod.validation.references import (
+    ENVIRONMENT_FIELDS,
+    validate_field,
+    validate_key_reference,
+    validate_resource,
+)
+from simkit.meta.fielderror import FieldError, invalid_value, required
+from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.objects import Object
+
+_NAME: Final = "[-._a-zA-Z][-._a-zA-Z0-9]*"
+_NAME_RULE: Final = (
+    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not "
+    "start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', "
+    f"regex used for validation is '{_NAME}')"
+)
+_NAME_RE: Final = re.compile(_NAME)
+_SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
+
+
+def name_texts(name: str) -> list[str]:
+    """What is wrong with the name of a variable."""
+    wrong = [] if _NAME_RE.fullmatch(name) else [_NAME_RULE]
+    if name in (".", ".."):
+        wrong.append(f"must not be '{name}'")
+    elif name.startswith(".."):
+        wrong.append("must not start with '..'")
+    return wrong
+
+
+def validate_environment(path: str, container: Object) -> Iterator[FieldError]:
+    """What is wrong with the ``env`` of a container."""
+    for index, variable in enumerate(container.get("env") or ()):
+        at, name = f"{path}[{index}]", variable.get("name") or ""
+        if not name:
+            yield required(f"{at}.name")
+        else:
+            yield from (invalid_value(f"{at}.name", name, text) for text in name_texts(name))
+        if variable.get("valueFrom") is not None:
+            yield from _validate_source(f"{at}.valueFrom", variable["valueFrom"], variable.get("value") or "")
+
+
+def _validate_source(path: str, source: Object, value: str) -> Iterator[FieldError]:
+    if source.get("fieldRef") is not None:
+        yield from validate_field(f"{path}.fieldRef", source["fieldRef"], ENVIRONMENT_FIELDS)
+    if source.get("resourceFieldRef") is not None:
+        yield from validate_resource(f"{path}.resourceFieldRef", source["resourceFieldRef"], in_volume=False)
+    for name in ("configMapKeyRef", "secretKeyRef"):
+        if source.get(name) is not None:
+            yield from validate_key_reference(f"{path}.{name}", source[name])
+    count = sum(source.get(name) is not None for name in _SOURCES)
+    if not count:
+        listed = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
+        yield invalid_value(path, "", listed)
+    elif value:
+        yield invalid_value(path, "", "may not be specified when `value` is not empty")
+    elif count > 1:
+        yield invalid_value(path, "", "may not have more than one field specified at a time")
+
+
+def validate_environment_source(path: str, container: Object) -> Iterator[FieldError]:
+    """What is wrong with the ``envFrom`` of a container."""
+    for index, source in enumerate(container.get("envFrom") or ()):
+        at, prefix = f"{path}[{index}]", source.get("prefix") or ""
+        if prefix:
+            yield from (invalid_value(f"{at}.prefix", prefix, text) for text in name_texts(prefix))
+        present = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
+        for name in present:
+            called = source[name].get("name") or ""
+            if not called:
+                yield required(f"{at}.{name}.name")
+            else:
+                wrong = dns_subdomain(called, prefix=True)
+                yield from (invalid_value(f"{at}.{name}.name", called, text) for text in wrong)
+        if not present:
+            yield invalid_value(path, "", "must specify one of: `configMapRef` or `secretRef`")
+        elif len(present) > 1:
+            yield invalid_value(path, "", "may not have more than one field specified at a time")

@@ -1,0 +1,36 @@
+"""Paths of files as fields of pods give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.meta.fielderror import FieldError, invalid_value
+
+MODE_RULE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
+
+
+def validate_backstep(path: str, text: str) -> Iterator[FieldError]:
+    """A path that leads upwards."""
+    if ".." in text.split("/"):
+        yield invalid_value(path, text, "must not contain '..'")
+
+
+def validate_descending(path: str, text: str) -> Iterator[FieldError]:
+    """A path that does not lead downwards from where one is."""
+    if text.startswith("/"):
+        yield invalid_value(path, text, "must be a relative path")
+    yield from validate_backstep(path, text)
+
+
+def validate_file(path: str, text: str) -> Iterator[FieldError]:
+    """A path of a file in a volume, where names that begin with two dots are taken."""
+    yield from validate_descending(path, text)
+    if text.startswith("..") and not text.startswith("../"):
+        yield invalid_value(path, text, "must not start with '..'")
+
+
+def validate_mode(path: str, mode: int | None) -> Iterator[FieldError]:
+    """Permissions that are none."""
+    if mode is not None and not 0 <= mode <= 0o777:
+        yield invalid_value(path, mode, MODE_RULE)

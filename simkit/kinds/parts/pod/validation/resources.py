@@ -1,0 +1,70 @@
+"""What containers ask for and may use at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from simkit.kinds.parts.validation.resource_quantities import is_native, validate_amount, validate_container_name
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
+from simkit.meta.objects import Object
+from simkit.meta.quantity import QuantityError, canonical, parse
+
+_HUGE: Final = "hugepages-"
+_COMPUTE: Final = frozenset({"cpu", "memory"})
+
+
+def validate_resource(path: str, resources: Object) -> Iterator[FieldError]:
+    """What is wrong with the ``resources`` of a container."""
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    for name, amount in limits.items():
+        yield from _validate_amount(f"{path}.limits[{name}]", name, amount)
+    for name, amount in requests.items():
+        yield from validate_container_name(f"{path}.requests[{name}]", name)
+        yield from validate_amount(f"{path}.requests[{name}]", name, amount)
+        yield from _compared(path, name, amount, limits)
+        yield from _validate_page(f"{path}.requests[{name}]", name, amount)
+    named = limits.keys() | requests.keys()
+    if any(name.startswith(_HUGE) for name in named) and not named & _COMPUTE:
+        yield forbidden_field(path, "HugePages require cpu or memory")
+
+
+def _validate_amount(path: str, name: str, amount: str) -> Iterator[FieldError]:
+    yield from validate_container_name(path, name)
+    yield from validate_amount(path, name, amount)
+    yield from _validate_page(path, name, amount)
+
+
+def _compared(path: str, name: str, amount: str, limits: Mapping[str, str]) -> Iterator[FieldError]:
+    """A request against the limit; some resources cannot be shared, so that both must be the same."""
+    shared = is_native(name) and not name.startswith(_HUGE)
+    limit = limits.get(name)
+    if limit is None:
+        if not shared:
+            yield required(f"{path}.limits", "Limit must be set for non overcommitable resources")
+        return
+    difference = parse(amount).nano - parse(limit).nano
+    if difference and not shared:
+        yield invalid_value(
+            f"{path}.requests", canonical(amount), f"must be equal to {name} limit of {canonical(limit)}"
+        )
+    elif difference > 0:
+        text = f"must be less than or equal to {name} limit of {canonical(limit)}"
+        yield invalid_value(f"{path}.requests", canonical(amount), text)
+
+
+def _validate_page(path: str, name: str, amount: str) -> Iterator[FieldError]:
+    if not name.startswith(_HUGE):
+        return
+    try:
+        size = parse(name.removeprefix(_HUGE)).whole
+    except QuantityError:
+        size = 0
+    if size <= 0 or parse(amount).whole % size:
+        text = f"{canonical(amount)} is not positive integer multiple of {name}"
+        yield invalid_value(path, canonical(amount), text)
+
+
+def validate_overhead(path: str, overhead: Mapping[str, str]) -> Iterator[FieldError]:
+    """What is wrong with the amounts that running a pod costs besides its containers."""
+    yield from validate_resource(path, {"limits": overhead})

@@ -1,0 +1,202 @@
+"""Where a pod may run: affinities, tolerations, spreading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simkit.kinds.parts.go_printing.syntax import printed, struct
+from simkit.kinds.parts.pod.labels import validate_name
+from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.meta.fielderror import (
+    FieldError,
+    Shown,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    required,
+    unsupported,
+)
+from simkit.meta.name_validation import dns_label, dns_subdomain, label_value
+from simkit.meta.objects import Object
+
+REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_POSITIVE: Final = "must be greater than zero"
+_SPREADING: Final = ("DoNotSchedule", "ScheduleAnyway")
+
+
+def validate_affinity(path: str, affinity: Object) -> Iterator[FieldError]:
+    """What is wrong with an affinity."""
+    node = affinity.get("nodeAffinity") or {}
+    if node.get(REQUIRED) is not None:
+        yield from validate_node_selector(f"{path}.nodeAffinity.{REQUIRED}", node[REQUIRED])
+    for index, term in enumerate(node.get(PREFERRED) or ()):
+        at = f"{path}.nodeAffinity.{PREFERRED}[{index}]"
+        yield from _validate_weight(at, term)
+        yield from _validate_node_term(f"{at}.preference", term.get("preference") or {})
+    for name in ("podAffinity", "podAntiAffinity"):
+        pods = affinity.get(name) or {}
+        for index, term in enumerate(pods.get(REQUIRED) or ()):
+            yield from _validate_pod_term(f"{path}.{name}.{REQUIRED}[{index}]", term)
+        for index, term in enumerate(pods.get(PREFERRED) or ()):
+            at = f"{path}.{name}.{PREFERRED}[{index}]"
+            yield from _validate_weight(at, term)
+            yield from _validate_pod_term(f"{at}.podAffinityTerm", term.get("podAffinityTerm") or {})
+
+
+def _validate_weight(path: str, term: Object) -> Iterator[FieldError]:
+    weight = term.get("weight") or 0
+    if not 0 < weight <= 100:
+        yield invalid_value(f"{path}.weight", weight, "must be in the range 1-100")
+
+
+def validate_node_selector(path: str, selector: Object) -> Iterator[FieldError]:
+    """What is wrong with a selector of nodes."""
+    at = f"{path}.nodeSelectorTerms"
+    if not selector.get("nodeSelectorTerms"):
+        yield required(at, "must have at least one node selector term")
+    for index, term in enumerate(selector.get("nodeSelectorTerms") or ()):
+        yield from _validate_node_term(f"{at}[{index}]", term)
+
+
+def _validate_node_term(path: str, term: Object) -> Iterator[FieldError]:
+    for index, one in enumerate(term.get("matchExpressions") or ()):
+        yield from _validate_expression(f"{path}.matchExpressions[{index}]", one)
+    for index, one in enumerate(term.get("matchFields") or ()):
+        yield from _validate_field(f"{path}.matchFields[{index}]", one)
+
+
+def _validate_expression(path: str, expression: Object) -> Iterator[FieldError]:
+    operator, values = expression.get("operator") or "", expression.get("values") or ()
+    if operator in ("In", "NotIn"):
+        if not values:
+            yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            yield forbidden_field(f"{path}.values", text)
+    elif operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            yield required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
+    else:
+        yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
+    yield from validate_name(f"{path}.key", expression.get("key") or "")
+
+
+def _validate_field(path: str, requirement: Object) -> Iterator[FieldError]:
+    operator, values = requirement.get("operator") or "", requirement.get("values") or ()
+    key = requirement.get("key") or ""
+    if operator not in ("In", "NotIn"):
+        yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
+    elif len(values) != 1:
+        text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        yield required(f"{path}.values", text)
+    if key != "metadata.name":
+        yield invalid_value(f"{path}.key", key, "not a valid field selector key")
+        return
+    for index, value in enumerate(values):
+        yield from (invalid_value(f"{path}.values[{index}]", value, text) for text in dns_subdomain(value))
+
+
+def _validate_pod_term(path: str, term: Object) -> Iterator[FieldError]:
+    yield from validate_label_selector(term.get("labelSelector"), f"{path}.labelSelector")
+    yield from validate_label_selector(term.get("namespaceSelector"), f"{path}.namespaceSelector")
+    for name in term.get("namespaces") or ():
+        yield from (invalid_value(f"{path}.namespace", name, text) for text in dns_label(name))
+    key = term.get("topologyKey") or ""
+    if not key:
+        yield required(f"{path}.topologyKey", "can not be empty")
+    yield from validate_name(f"{path}.topologyKey", key)
+
+
+def validate_toleration(path: str, tolerations: Sequence[Object]) -> Iterator[FieldError]:
+    """What is wrong with a list of tolerations."""
+    for index, toleration in enumerate(tolerations):
+        yield from _validate_toleration(f"{path}[{index}]", toleration)
+
+
+def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
+    key, operator = toleration.get("key") or "", toleration.get("operator") or ""
+    effect, value = toleration.get("effect") or "", toleration.get("value") or ""
+    if key:
+        yield from validate_name(f"{path}.key", key)
+    elif operator != "Exists":
+        text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        yield invalid_value(f"{path}.operator", operator, text)
+    if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+        text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+        yield invalid_value(f"{path}.effect", effect, text)
+    if operator in ("Equal", ""):
+        wrong = label_value(value)
+        if wrong:
+            yield invalid_value(f"{path}.operator", value, ";".join(wrong))
+    elif operator == "Exists":
+        if value:
+            text = "value must be empty when `operator` is 'Exists'"
+            yield invalid_value(f"{path}.operator", _shown(toleration), text)
+    else:
+        yield unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
+    if effect and effect not in EFFECTS:
+        yield unsupported(f"{path}.effect", effect, EFFECTS)
+
+
+def _shown(toleration: Object) -> Shown:
+    seconds = toleration.get("tolerationSeconds")
+    fields = [(name, printed(toleration.get(name.lower()))) for name in ("Key", "Operator", "Value", "Effect")]
+    kept = "(*int64)(nil)" if seconds is None else "(*int64)(0xc000000000)"
+    return struct("core.Toleration", *fields, ("TolerationSeconds", kept))
+
+
+def validate_spread(path: str, constraints: Sequence[Object]) -> Iterator[FieldError]:
+    """What is wrong with the rules of spreading pods over nodes."""
+    for index, constraint in enumerate(constraints):
+        at = f"{path}[{index}]"
+        yield from _validate_skew(at, constraint)
+        kind = (constraint.get("topologyKey"), constraint.get("whenUnsatisfiable"))
+        for other in constraints[index + 1 :]:
+            if (other.get("topologyKey"), other.get("whenUnsatisfiable")) == kind:
+                yield duplicate(f"{at}.{{topologyKey, whenUnsatisfiable}}", f"{{{kind[0]}, {kind[1]}}}")
+                break
+        yield from _validate_domain(at, constraint)
+        for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            if constraint.get(name) not in (None, "Honor", "Ignore"):
+                yield unsupported(f"{at}.{name}", constraint[name], ("Honor", "Ignore"))
+        yield from _validate_key(f"{at}.matchLabelKeys", constraint)
+        yield from validate_label_selector(constraint.get("labelSelector"), f"{at}.labelSelector")
+
+
+def _validate_skew(path: str, constraint: Object) -> Iterator[FieldError]:
+    skew, action = constraint.get("maxSkew") or 0, constraint.get("whenUnsatisfiable") or ""
+    if skew <= 0:
+        yield invalid_value(f"{path}.maxSkew", skew, _POSITIVE)
+    if not constraint.get("topologyKey"):
+        yield required(f"{path}.topologyKey", "can not be empty")
+    if action not in _SPREADING:
+        yield unsupported(f"{path}.whenUnsatisfiable", action, _SPREADING)
+
+
+def _validate_domain(path: str, constraint: Object) -> Iterator[FieldError]:
+    domains, action = constraint.get("minDomains"), constraint.get("whenUnsatisfiable") or ""
+    if domains is None:
+        return
+    if domains <= 0:
+        yield invalid_value(f"{path}.minDomains", domains, _POSITIVE)
+    if action != "DoNotSchedule":
+        text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        yield invalid_value(f"{path}.minDomains", domains, text)
+
+
+def _validate_key(path: str, constraint: Object) -> Iterator[FieldError]:
+    keys, selector = constraint.get("matchLabelKeys") or (), constraint.get("labelSelector")
+    if not keys:
+        return
+    selected = set((selector or {}).get("matchLabels") or ())
+    selected |= {one.get("key") for one in (selector or {}).get("matchExpressions") or ()}
+    if selector is None:
+        yield forbidden_field(path, "must not be specified when labelSelector is not set")
+    for index, key in enumerate(keys):
+        yield from validate_name(f"{path}[{index}]", key)
+        if key in selected:
+            yield invalid_value(f"{path}[{index}]", key, "exists in both matchLabelKeys and labelSelector")

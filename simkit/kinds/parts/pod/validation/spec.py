@@ -1,0 +1,122 @@
+"""What is wrong with a pod spec, in the order in which the real server looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from simkit.kinds.parts.pod.labels import validate_label, validate_name
+from simkit.kinds.parts.pod.validation.containers import (
+    validate_container,
+    validate_ephemeral_container,
+    validate_init_container,
+)
+from simkit.kinds.parts.pod.validation.dns import validate_dns
+from simkit.kinds.parts.pod.validation.operating_system import validate_platform, validate_windows_host
+from simkit.kinds.parts.pod.validation.resources import validate_overhead
+from simkit.kinds.parts.pod.validation.scheduling import validate_affinity, validate_spread, validate_toleration
+from simkit.kinds.parts.pod.validation.security_context import validate_pod_security
+from simkit.kinds.parts.pod.validation.volumes import validate_volume
+from simkit.kinds.parts.validation.ip import validate_address
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
+from simkit.meta.name_validation import dns_label, dns_subdomain
+from simkit.meta.objects import Object
+
+_LARGEST: Final = 2**31 - 1
+RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
+_DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+
+
+def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[FieldError]:
+    """All that is wrong with a pod spec; ``pod`` is the object that it is of, None for a template."""
+    errors, volumes = validate_volume(f"{path}.volumes", spec, pod)
+    errors += validate_container(f"{path}.containers", spec, volumes)
+    if "initContainers" in spec:
+        errors += validate_init_container(f"{path}.initContainers", spec, volumes)
+    if "ephemeralContainers" in spec:
+        errors += validate_ephemeral_container(f"{path}.ephemeralContainers", spec, volumes)
+    if spec.get("hostNetwork"):
+        errors += _validate_host_network(f"{path}.containers", spec, strict=pod is not None)
+    errors += _validate_policy(path, spec)
+    if spec.get("nodeSelector"):
+        errors += validate_label(f"{path}.nodeSelector", spec["nodeSelector"])
+    errors += validate_pod_security(f"{path}.securityContext", spec)
+    if spec.get("affinity"):
+        errors += validate_affinity(f"{path}.affinity", spec["affinity"])
+    errors += validate_dns(f"{path}.dnsConfig", spec)
+    errors += _validate_gate(path, spec)
+    if spec.get("topologySpreadConstraints"):
+        errors += validate_spread(f"{path}.topologySpreadConstraints", spec["topologySpreadConstraints"])
+    errors += validate_windows_host(path, spec)
+    errors += _validate_name(path, spec)
+    errors += _validate_late(path, spec)
+    return errors
+
+
+def _validate_host_network(path: str, spec: Object, *, strict: bool) -> Iterator[FieldError]:
+    for index, container in enumerate(spec.get("containers") or ()):
+        for number, port in enumerate(container.get("ports") or ()):
+            host = port.get("hostPort") or 0
+            if (strict or host) and host != (port.get("containerPort") or 0):
+                text = "must match `containerPort` when `hostNetwork` is true"
+                yield invalid_value(f"{path}[{index}].ports[{number}].hostPort", host, text)
+
+
+def _validate_policy(path: str, spec: Object) -> Iterator[FieldError]:
+    for name, choices in (("restartPolicy", RESTART_POLICIES), ("dnsPolicy", _DNS_POLICIES)):
+        value = spec.get(name) or ""
+        if not value:
+            yield required(f"{path}.{name}")
+        elif value not in choices:
+            yield unsupported(f"{path}.{name}", value, choices)
+
+
+def _validate_gate(path: str, spec: Object) -> Iterator[FieldError]:
+    for index, gate in enumerate(spec.get("readinessGates") or ()):
+        yield from validate_name(f"{path}.readinessGates[{index}].conditionType", gate.get("conditionType") or "")
+    seen: set[str] = set()
+    for index, gate in enumerate(spec.get("schedulingGates") or ()):
+        at, name = f"{path}.schedulingGates[{index}]", gate.get("name") or ""
+        yield from validate_name(at, name)
+        if name in seen:
+            yield duplicate(at, name)
+        seen.add(name)
+
+
+def _validate_name(path: str, spec: Object) -> Iterator[FieldError]:
+    for name in ("serviceAccountName", "nodeName"):
+        value = spec.get(name)
+        if value:
+            yield from (invalid_value(f"{path}.{name}", value, text) for text in dns_subdomain(value))
+    seconds = spec.get("activeDeadlineSeconds")
+    if seconds is not None and not 1 <= seconds <= _LARGEST:
+        yield invalid_value(f"{path}.activeDeadlineSeconds", seconds, f"must be between 1 and {_LARGEST}, inclusive")
+    for name in ("hostname", "subdomain"):
+        value = spec.get(name)
+        if value:
+            yield from (invalid_value(f"{path}.{name}", value, text) for text in dns_label(value))
+
+
+def _validate_late(path: str, spec: Object) -> Iterator[FieldError]:
+    yield from validate_toleration(f"{path}.tolerations", spec.get("tolerations") or ())
+    for index, alias in enumerate(spec.get("hostAliases") or ()):
+        yield from _validate_alias(f"{path}.hostAliases[{index}]", alias)
+    for name in ("priorityClassName", "runtimeClassName"):
+        value = spec.get(name)
+        if value or (value is not None and name == "runtimeClassName"):
+            yield from (invalid_value(f"{path}.{name}", value, text) for text in dns_subdomain(value))
+    policy = spec.get("preemptionPolicy")
+    if policy == "":
+        yield required(f"{path}.preemptionPolicy")
+    elif policy not in (None, "PreemptLowerPriority", "Never"):
+        yield unsupported(f"{path}.preemptionPolicy", policy, ("PreemptLowerPriority", "Never"))
+    if spec.get("overhead"):
+        yield from validate_overhead(f"{path}.overhead", spec["overhead"])
+    if spec.get("os") is not None:
+        yield from validate_platform(path, spec)
+
+
+def _validate_alias(path: str, alias: Any) -> Iterator[FieldError]:
+    yield from validate_address(f"{path}.ip", alias.get("ip") or "")
+    for index, name in enumerate(alias.get("hostnames") or ()):
+        yield from (invalid_value(f"{path}.hostnames[{index}]", name, text) for text in dns_subdomain(name))

@@ -1,0 +1,126 @@
+"""What is wrong with the addresses of a Service and their families."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from operator import ne
+from typing import Final
+
+from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, is_headless, type_of
+from simkit.kinds.parts.validation.ip import family, validate_address
+from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, required, unsupported
+from simkit.meta.objects import Object
+
+FAMILIES: Final = ("IPv4", "IPv6")
+POLICIES: Final = ("PreferDualStack", "RequireDualStack", "SingleStack")
+_PATH: Final = "spec.clusterIPs"
+ONCE: Final = "may not change once set"
+
+
+def strings(values: Sequence[str]) -> Shown:
+    """A list of strings as Go prints it."""
+    return Shown(f"[]string{{{', '.join(map(quoted, values))}}}" if values else "[]string(nil)")
+
+
+def validate_address_field(service: Object) -> Sequence[FieldError]:
+    """What is wrong with ``clusterIP``, ``clusterIPs``, ``ipFamilies`` and ``ipFamilyPolicy`` taken together."""
+    if type_of(service) == EXTERNAL_NAME:
+        return ()
+    spec = service["spec"]
+    single, several = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    faults = [*_validate_pair(single, several), *_validate_family(spec)]
+    wrong = list(_validate_each(several))
+    faults += wrong
+    if len(several) > 2:
+        faults.append(invalid_value(_PATH, strings(several), "may only hold up to 2 values"))
+    return faults if wrong else [*faults, *_validate_together(service, several)]
+
+
+def _validate_pair(single: str, several: Sequence[str]) -> Iterator[FieldError]:
+    if single and not several:
+        yield required(_PATH)
+    elif single and several[0] != single:
+        yield invalid_value(_PATH, strings(several), "first value must match `clusterIP`")
+    elif not single and several:
+        yield invalid_value(_PATH, strings(several), "must be empty when `clusterIP` is not specified")
+
+
+def _validate_family(spec: Object) -> Iterator[FieldError]:
+    families = spec.get("ipFamilies") or ()
+    for index, name in enumerate(families):
+        if name not in FAMILIES:
+            yield unsupported(f"spec.ipFamilies[{index}]", name, FAMILIES)
+        if name in families[:index]:
+            yield duplicate(f"spec.ipFamilies[{index}]", name)
+    policy = spec.get("ipFamilyPolicy")
+    if policy is not None and policy not in POLICIES:
+        yield unsupported("spec.ipFamilyPolicy", policy, POLICIES)
+
+
+def _validate_each(several: Sequence[str]) -> Iterator[FieldError]:
+    for index, one in enumerate(several):
+        if index == 0 and one == HEADLESS:
+            if len(several) > 1:
+                yield invalid_value(_PATH, strings(several), "'None' must be the first and only value")
+        else:
+            yield from validate_address(f"{_PATH}[{index}]", one)
+
+
+def _validate_together(service: Object, several: Sequence[str]) -> Iterator[FieldError]:
+    if len(several) > 1 and len({family(one) for one in several}) < 2:
+        yield invalid_value(_PATH, strings(several), "may specify no more than one IP for each IP family")
+    if is_headless(service):
+        return
+    for index, (one, wanted) in enumerate(zip(several, service["spec"].get("ipFamilies") or (), strict=False)):
+        if wanted in FAMILIES and family(one) != wanted:
+            text = f"expected an {wanted} value as indicated by `ipFamilies[{index}]`"
+            yield invalid_value(f"{_PATH}[{index}]", one, text)
+
+
+def validate_address_change(service: Object, old: Object) -> Iterator[FieldError]:
+    """What an update may not do to addresses and families: the first of each stays, a second may come and go."""
+    if EXTERNAL_NAME in (type_of(service), type_of(old)) or (is_headless(service) and is_headless(old)):
+        yield from ()
+    else:
+        yield from _address_changes(service, old)
+    if EXTERNAL_NAME not in (type_of(service), type_of(old)):
+        yield from _family_changes(service, old)
+
+
+def _address_changes(service: Object, old: Object) -> Iterator[FieldError]:
+    now, before = service["spec"].get("clusterIPs") or [], old["spec"].get("clusterIPs") or []
+    if len(now) == len(before):
+        for index, one in enumerate(before):
+            if one != now[index]:
+                yield invalid_value(f"{_PATH}[{index}]", strings(now), ONCE)
+        return
+    if len(before) > len(now) and not now:
+        yield invalid_value(f"{_PATH}[0]", strings(now), "primary clusterIP can not be unset")
+    elif before and now[0] != before[0]:
+        yield invalid_value(f"{_PATH}[0]", strings(now), ONCE)
+    if len(before) > len(now) == 1 and service["spec"].get("ipFamilyPolicy") != "SingleStack":
+        text = "must be set to 'SingleStack' when releasing the secondary clusterIP"
+        yield invalid_value("spec.ipFamilyPolicy", service["spec"].get("ipFamilyPolicy"), text)
+
+
+def _family_changes(service: Object, old: Object) -> Iterator[FieldError]:
+    if is_headless(service) or is_headless(old):
+        return
+    first = "spec.ipFamilies[0]"
+    now, before = service["spec"].get("ipFamilies") or [], old["spec"].get("ipFamilies") or []
+    addresses = service["spec"].get("clusterIPs") or []
+    if len(now) == len(before):
+        yield from (invalid_value(first, _families_shown(now), ONCE) for _ in range(sum(map(ne, before, now))))
+        return
+    if len(before) > len(now) and not addresses:
+        yield invalid_value(first, _families_shown(now), "primary ipFamily can not be unset")
+    if now and before and now[0] != before[0]:
+        yield invalid_value(first, strings(addresses), ONCE)
+    if len(before) > len(now) == 1 and service["spec"].get("ipFamilyPolicy") != "SingleStack":
+        text = "must be set to 'SingleStack' when releasing the secondary ipFamily"
+        yield invalid_value("spec.ipFamilyPolicy", service["spec"].get("ipFamilyPolicy"), text)
+
+
+def _families_shown(families: Sequence[str]) -> Shown:
+    listed = ", ".join(map(quoted, families))
+    return Shown(f"[]core.IPFamily{{{listed}}}" if families else "[]core.IPFamily(nil)")

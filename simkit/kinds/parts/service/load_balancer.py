@@ -1,0 +1,43 @@
+"""The status of a load balancer, which Services and Ingresses have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.kinds.parts.validation.ip import address, validate_address
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
+from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.objects import Object
+
+_MODES: Final = ("Proxy", "VIP")
+
+
+def validate_balancer(path: str, status: Object, *, modes: bool) -> Iterator[FieldError]:
+    """What is wrong with the points where a load balancer is reached; ``modes`` says whether each needs a mode."""
+    points = (status.get("loadBalancer") or {}).get("ingress") or ()
+    for index, point in enumerate(points):
+        where, ip, name = f"{path}.ingress[{index}]", point.get("ip") or "", point.get("hostname") or ""
+        if ip:
+            yield from validate_address(f"{where}.ip", ip)
+        if modes:
+            yield from _validate_mode(where, ip, point.get("ipMode"))
+        if name:
+            yield from (invalid_value(f"{where}.hostname", name, text) for text in dns_subdomain(name))
+            if address(name) is not None:
+                yield invalid_value(f"{where}.hostname", name, "must be a DNS name, not an IP address")
+
+
+def _validate_mode(where: str, ip: str, mode: str | None) -> Iterator[FieldError]:
+    if ip and mode is None:
+        yield required(f"{where}.ipMode", "must be specified when `ip` is set")
+    elif not ip and mode is not None:
+        yield forbidden_field(f"{where}.ipMode", "may not be specified when `ip` is not set")
+    elif mode is not None and mode not in _MODES:
+        yield unsupported(f"{where}.ipMode", mode, _MODES)
+
+
+def reached_at(status: Object) -> list[str]:
+    """Where a load balancer is reached: addresses and names, sorted, each once."""
+    points = (status.get("loadBalancer") or {}).get("ingress") or ()
+    return sorted({point.get("ip") or point.get("hostname") or "" for point in points} - {""})

@@ -1,0 +1,238 @@
+"""What is wrong with a Service, in the real server's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simkit.kinds.parts.service.cluster_ips import validate_address_change, validate_address_field
+from simkit.kinds.parts.service.load_balancer import validate_balancer
+from simkit.kinds.parts.service.types import (
+    CLUSTER_IP,
+    EXTERNAL_NAME,
+    LOAD_BALANCER,
+    NODE_PORT,
+    TYPES,
+    is_external,
+    is_headless,
+    needs_health_port,
+    type_of,
+)
+from simkit.kinds.parts.validation.fields import FIXED
+from simkit.kinds.parts.validation.ip import (
+    validate_address,
+    validate_port,
+    validate_port_or_name,
+    validate_range,
+    validate_special_address,
+)
+from simkit.meta.domain import label
+from simkit.meta.fielderror import (
+    FieldError,
+    Shown,
+    duplicate,
+    forbidden_field,
+    invalid_value,
+    quoted,
+    required,
+    unsupported,
+)
+from simkit.meta.name_validation import dns_label, dns_subdomain, label_value, qualified_name
+from simkit.meta.objects import Object, annotations_of, at
+
+_HINTS: Final = label("topology-aware-hints", "service")
+_MODE: Final = label("topology-mode", "service")
+_RANGES: Final = label("load-balancer-source-ranges", "service.beta")
+_PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+_AFFINITIES: Final = ("ClientIP", "None")
+_POLICIES: Final = ("Cluster", "Local")
+_KUBELET: Final = 10250
+_DAY: Final = 86400
+_BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
+
+
+def validate_service(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """What is wrong with a service; with ``old``, also what may not change."""
+    return [*_validate_change(obj, old), *_validate_fields(obj)] if old is not None else [*_validate_fields(obj)]
+
+
+def _validate_change(obj: Object, old: Object) -> Iterator[FieldError]:
+    yield from validate_address_change(obj, old)
+    yield from _validate_class(obj, old)
+    ports = {service["spec"].get("healthCheckNodePort") or 0 for service in (obj, old)}
+    if needs_health_port(obj) and needs_health_port(old) and len(ports) > 1:
+        yield forbidden_field("spec.healthCheckNodePort", FIXED)
+
+
+def validate_service_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """What is wrong with a service's status."""
+    status = obj.get("status") or {}
+    if type_of(obj) != LOAD_BALANCER and at(status, "loadBalancer", "ingress"):
+        text = "may only be used when `spec.type` is 'LoadBalancer'"
+        return [forbidden_field("status.loadBalancer.ingress", text)]
+    return list(validate_balancer("status.loadBalancer", status, modes=True))
+
+
+def _validate_fields(obj: Object) -> Iterator[FieldError]:
+    spec = obj["spec"]
+    yield from _validate_annotation(obj)
+    ports = spec.get("ports") or ()
+    if not ports and not is_headless(obj) and type_of(obj) != EXTERNAL_NAME:
+        yield required("spec.ports")
+    yield from _validate_type(obj)
+    names: set[str] = set()
+    for index, port in enumerate(ports):
+        yield from _validate_port(port, f"spec.ports[{index}]", names, named=len(ports) > 1)
+    for key, value in sorted((spec.get("selector") or {}).items()):
+        yield from (invalid_value("spec.selector", key, text) for text in qualified_name(key))
+        yield from (invalid_value("spec.selector", value, text) for text in label_value(value))
+    yield from _validate_affinity(spec)
+    yield from validate_address_field(obj)
+    for index, one in enumerate(spec.get("externalIPs") or ()):
+        path = f"spec.externalIPs[{index}]"
+        yield from list(validate_address(path, one)) or validate_special_address(path, one)
+    if type_of(obj) not in TYPES:
+        yield unsupported("spec.type", type_of(obj), TYPES)
+    yield from _ports_together(obj)
+    yield from _validate_balancer_only(obj)
+    yield from _validate_class(obj, None)
+    yield from _validate_traffic(obj)
+
+
+def _validate_annotation(obj: Object) -> Iterator[FieldError]:
+    annotations = annotations_of(obj)
+    if _HINTS in annotations and _MODE in annotations and annotations[_HINTS] != annotations[_MODE]:
+        text = f"must match annotations[{_HINTS}] when both are specified"
+        yield invalid_value(f"metadata.annotations[{_MODE}]", annotations[_MODE], text)
+
+
+def _validate_type(obj: Object) -> Iterator[FieldError]:
+    spec, kind = obj["spec"], type_of(obj)
+    if kind == LOAD_BALANCER:
+        for index, port in enumerate(spec.get("ports") or ()):
+            if port.get("port") == _KUBELET:
+                text = f"may not expose port {_KUBELET} externally since it is used by kubelet"
+                yield invalid_value(f"spec.ports[{index}]", _KUBELET, text)
+    if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(obj):
+        yield invalid_value("spec.clusterIPs[0]", "None", f"may not be set to 'None' for {kind} services")
+    if kind != EXTERNAL_NAME:
+        return
+    for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        if spec.get(name):
+            yield forbidden_field(f"spec.{name}", "may not be set for ExternalName services")
+    name = (spec.get("externalName") or "").removesuffix(".")
+    if not name:
+        yield required("spec.externalName")
+    else:
+        yield from (invalid_value("spec.externalName", name, text) for text in dns_subdomain(name))
+
+
+def _validate_port(port: Object, path: str, names: set[str], *, named: bool) -> Iterator[FieldError]:
+    name = port.get("name") or ""
+    if not name and named:
+        yield required(f"{path}.name")
+    elif name:
+        yield from (invalid_value(f"{path}.name", name, text) for text in dns_label(name))
+        if name in names:
+            yield duplicate(f"{path}.name", name)
+        names.add(name)
+    yield from validate_port(f"{path}.port", port.get("port") or 0)
+    if port["protocol"] not in _PROTOCOLS:
+        yield unsupported(f"{path}.protocol", port["protocol"], _PROTOCOLS)
+    yield from validate_port_or_name(f"{path}.targetPort", port["targetPort"])
+    if port.get("appProtocol") is not None:
+        value = port["appProtocol"]
+        yield from (invalid_value(f"{path}.appProtocol", value, text) for text in qualified_name(value))
+
+
+def _validate_affinity(spec: Object) -> Iterator[FieldError]:
+    affinity = spec["sessionAffinity"]
+    if affinity not in _AFFINITIES:
+        yield unsupported("spec.sessionAffinity", affinity, _AFFINITIES)
+    if affinity == "ClientIP":
+        timeout = spec["sessionAffinityConfig"]["clientIP"]["timeoutSeconds"]
+        if not 0 < timeout <= _DAY:
+            text = f"must be greater than 0 and less than {_DAY}"
+            yield invalid_value("spec.sessionAffinityConfig.clientIP.timeoutSeconds", timeout, text)
+
+
+def _ports_together(obj: Object) -> Iterator[FieldError]:
+    ports = obj["spec"].get("ports") or ()
+    if type_of(obj) == CLUSTER_IP:
+        for index, port in enumerate(ports):
+            if port.get("nodePort"):
+                yield forbidden_field(f"spec.ports[{index}].nodePort", "may not be used when `type` is 'ClusterIP'")
+    seen: set[tuple[str, int]] = set()
+    for index, port in enumerate(ports):
+        number = port.get("nodePort")
+        if number and (port["protocol"], number) in seen:
+            yield duplicate(f"spec.ports[{index}].nodePort", number)
+        seen.add((port["protocol"], number or 0))
+    seen = set()
+    for index, port in enumerate(ports):
+        key = (port["protocol"], port.get("port") or 0)
+        if key in seen:
+            yield duplicate(f"spec.ports[{index}]", _port_shown(*key))
+        seen.add(key)
+
+
+def _port_shown(protocol: str, port: int) -> Shown:
+    """A port of which only protocol and number are known, as Go prints the structure."""
+    return Shown(
+        f'core.ServicePort{{Name:"", Protocol:{quoted(protocol)}, AppProtocol:(*string)(nil), Port:{port}, '
+        'TargetPort:intstr.IntOrString{Type:0, IntVal:0, StrVal:""}, NodePort:0}'
+    )
+
+
+def _validate_balancer_only(obj: Object) -> Iterator[FieldError]:
+    spec, balanced = obj["spec"], type_of(obj) == LOAD_BALANCER
+    ranges = spec.get("loadBalancerSourceRanges") or ()
+    annotation = annotations_of(obj).get(_RANGES)
+    if ranges:
+        path = "spec.LoadBalancerSourceRanges"
+        if not balanced:
+            yield forbidden_field(path, _BALANCER_ONLY)
+        for index, one in enumerate(ranges):
+            yield from validate_range(f"{path}[{index}]", one.strip())
+    elif annotation is not None:
+        path = f"metadata.annotations[{_RANGES}]"
+        if not balanced:
+            yield forbidden_field(path, _BALANCER_ONLY)
+        for one in annotation.strip().split(",") if annotation.strip() else ():
+            yield from validate_range(path, one.strip())
+    if "allocateLoadBalancerNodePorts" in spec and not balanced:
+        yield forbidden_field("spec.allocateLoadBalancerNodePorts", _BALANCER_ONLY)
+
+
+def _validate_class(obj: Object, old: Object | None) -> Iterator[FieldError]:
+    path, chosen = "spec.loadBalancerClass", obj["spec"].get("loadBalancerClass")
+    if old is not None:
+        both = type_of(obj) == type_of(old) == LOAD_BALANCER
+        if both and chosen != old["spec"].get("loadBalancerClass"):
+            yield invalid_value(path, chosen, "may not change once set")
+    if chosen is not None and type_of(obj) != LOAD_BALANCER:
+        yield forbidden_field(path, _BALANCER_ONLY)
+    elif chosen is not None:
+        yield from (invalid_value(path, chosen, text) for text in qualified_name(chosen))
+
+
+def _validate_traffic(obj: Object) -> Iterator[FieldError]:
+    spec = obj["spec"]
+    path, policy = "spec.externalTrafficPolicy", spec.get("externalTrafficPolicy") or ""
+    if not is_external(obj):
+        if policy:
+            yield invalid_value(path, policy, "may only be set for externally-accessible services")
+    elif policy not in _POLICIES:
+        yield unsupported(path, policy, _POLICIES)
+    path, port = "spec.healthCheckNodePort", spec.get("healthCheckNodePort") or 0
+    if not needs_health_port(obj):
+        if port:
+            text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'"
+            yield invalid_value(path, port, text)
+    elif not port:
+        yield required(path)
+    else:
+        yield from validate_port(path, port)
+    policy = spec.get("internalTrafficPolicy")
+    if policy is not None and policy not in _POLICIES:
+        yield unsupported("spec.internalTrafficPolicy", policy, _POLICIES)

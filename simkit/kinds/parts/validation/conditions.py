@@ -1,0 +1,57 @@
+"""Conditions in the form that newer kinds use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_long, unsupported
+from simkit.meta.name_validation import qualified_name
+from simkit.meta.objects import Object
+
+_STATUSES: Final = ("False", "True", "Unknown")
+_REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_REASON_RULE: Final = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
+    "characters or '_,:', and must end with an alphanumeric character or '_' (e.g. 'my_name',  or 'MY_NAME',  "
+    "or 'MyName',  or 'ReasonA,ReasonB',  or 'ReasonA:ReasonB', regex used for validation is "
+    "'[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?')"
+)
+
+
+def validate_condition(path: str, conditions: Sequence[Object]) -> Iterator[FieldError]:
+    """What is wrong with a list of conditions."""
+    seen: set[str] = set()
+    for index, condition in enumerate(conditions):
+        kind = condition.get("type") or ""
+        if kind in seen:
+            yield duplicate(f"{path}[{index}].type", kind)
+        seen.add(kind)
+        yield from _validate_fields(f"{path}[{index}]", condition, kind)
+
+
+def _validate_fields(path: str, condition: Object, kind: str) -> Iterator[FieldError]:
+    yield from (invalid_value(f"{path}.type", kind, text) for text in qualified_name(kind))
+    if condition.get("status") not in _STATUSES:
+        yield unsupported(f"{path}.status", condition.get("status") or "", _STATUSES)
+    if (condition.get("observedGeneration") or 0) < 0:
+        text = "must be greater than or equal to zero"
+        yield invalid_value(f"{path}.observedGeneration", condition["observedGeneration"], text)
+    if not condition.get("lastTransitionTime"):
+        yield required(f"{path}.lastTransitionTime", "must be set")
+    reason = condition.get("reason") or ""
+    if not reason:
+        yield required(f"{path}.reason", "must be set")
+    elif not _REASON.fullmatch(reason):
+        yield invalid_value(f"{path}.reason", reason, _REASON_RULE)
+    if len(reason) > 1024:
+        yield too_long(f"{path}.reason", 1024)
+    if len(condition.get("message") or "") > 32768:
+        yield too_long(f"{path}.message", 32768)
+
+
+def status_of(obj: Object, kind: str) -> Object | None:
+    """The condition of some type in an object's status, None where there is none."""
+    conditions: Sequence[Object] = (obj.get("status") or {}).get("conditions") or ()
+    return next((condition for condition in conditions if condition.get("type") == kind), None)

@@ -1,0 +1,37 @@
+"""Keys of data in config maps and secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.meta.fielderror import FieldError, invalid_value
+
+LARGEST: Final = 1024 * 1024
+"""Bytes of data that one object may hold."""
+
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
+_RULE: Final = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  "
+    "or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
+
+
+def validate_key(path: str, key: str) -> Iterator[FieldError]:
+    """What is wrong with a key: it must be fit for the name of a file."""
+    return (invalid_value(path, key, text) for text in key_texts(key))
+
+
+def key_texts(key: str) -> list[str]:
+    """What is wrong with a key, as sentences."""
+    wrong = [] if len(key) <= 253 else ["must be no more than 253 characters"]
+    if not _KEY.fullmatch(key):
+        wrong.append(_RULE)
+    if key == ".":
+        wrong.append("must not be '.'")
+    elif key == "..":
+        wrong.append("must not be '..'")
+    elif key.startswith(".."):
+        wrong.append("must not start with '..'")
+    return wrong

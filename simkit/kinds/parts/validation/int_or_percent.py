@@ -1,0 +1,46 @@
+"""Shares of pods: numbers, or percentages in their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.kinds.parts.go_printing.syntax import number_or_text
+from simkit.kinds.parts.validation.fields import below_zero
+from simkit.meta.fielderror import FieldError, invalid_value
+
+_PERCENT: Final = re.compile("[0-9]+%")
+_PERCENT_RULE: Final = (
+    "a valid percent string must be a numeric string followed by an ending '%' "
+    "(e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+)
+
+
+def validate_share(path: str, value: int | str) -> Iterator[FieldError]:
+    """What is wrong with a number or percentage of pods."""
+    if isinstance(value, str):
+        if not _PERCENT.fullmatch(value):
+            yield invalid_value(path, number_or_text(value), _PERCENT_RULE)
+    else:
+        yield from below_zero(path, value)
+
+
+def validate_above_all(path: str, value: int | str) -> Iterator[FieldError]:
+    """A percentage of more than everything."""
+    if isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:-1]) > 100:
+        yield invalid_value(path, number_or_text(value), "must not be greater than 100%")
+
+
+def share(value: int | str) -> int:
+    """A number, or that of a percentage; zero for a text that is neither.
+
+    Examples
+    --------
+    >>> share("25%"), share(3), share("x")
+    (25, 3, 0)
+    """
+    if not isinstance(value, str):
+        return value
+    digits = value.removesuffix("%")
+    return int(digits) if digits.isdigit() else 0

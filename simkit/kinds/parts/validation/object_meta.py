@@ -1,0 +1,72 @@
+"""The fields of ``metadata`` that clients own and that are the same for all kinds: labels, owners, finalizers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.go_printing.structures import structure, structures
+from simkit.kinds.parts.go_printing.syntax import texts
+from simkit.kinds.parts.validation.labels import validate_annotation, validate_label
+from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.name_validation import qualified_name
+from simkit.meta.names import GroupVersion
+
+FOREGROUND: Final = "foregroundDeletion"
+ORPHAN: Final = "orphan"
+
+
+def validate_common(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
+    """What is wrong with labels, annotations and owners."""
+    errors: list[FieldError] = []
+    errors += validate_label(metadata.get("labels") or {}, f"{field}.labels")
+    errors += validate_annotation(metadata.get("annotations") or {}, f"{field}.annotations")
+    return errors + _validate_owner(metadata.get("ownerReferences") or (), f"{field}.ownerReferences")
+
+
+def _validate_owner(owners: Sequence[Mapping[str, Any]], field: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    controller = ""
+    for owner in owners:
+        errors += _validate_one_owner(owner, field)
+        shown = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+        if owner.get("controller"):
+            if controller:
+                detail = (
+                    "Only one reference can have Controller set to true. "
+                    f'Found "true" in references for {controller} and {shown}'
+                )
+                errors.append(invalid_value(field, structures("v1.OwnerReference", owners), detail))
+            else:
+                controller = shown
+    return errors
+
+
+def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError]:
+    errors: list[FieldError] = []
+    api_version = owner.get("apiVersion", "")
+    group_version = GroupVersion.parse(api_version) if api_version.count("/") <= 1 else GroupVersion("", "")
+    if not group_version.version:
+        errors.append(invalid_value(f"{field}.apiVersion", api_version, "version must not be empty"))
+    errors += [
+        invalid_value(f"{field}.{name}", owner.get(name, ""), f"{name} must not be empty")
+        for name in ("kind", "name", "uid")
+        if not owner.get(name)
+    ]
+    if (group_version, owner.get("kind")) == (GroupVersion("", "v1"), "Event"):
+        errors.append(
+            invalid_value(
+                field, structure("v1.OwnerReference", owner), "/v1, Kind=Event is disallowed from being an owner"
+            )
+        )
+    return errors
+
+
+def validate_finalizer(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
+    """What is wrong with finalizers of whatever kind."""
+    field, finalizers = f"{field}.finalizers", metadata.get("finalizers") or ()
+    errors = [invalid_value(field, name, text) for name in finalizers for text in qualified_name(name)]
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
+        errors.append(invalid_value(field, texts(finalizers), detail))
+    return errors

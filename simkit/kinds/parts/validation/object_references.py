@@ -1,0 +1,34 @@
+"""References to an object of any kind in the same namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from simkit.kinds.parts.validation.fields import segment, validate_text
+from simkit.meta.fielderror import FieldError, required
+from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.objects import Object
+
+
+def validate_local_reference(path: str, reference: Object | None) -> Iterator[FieldError]:
+    """What is wrong with ``apiGroup``, ``kind`` and ``name`` of a reference."""
+    if reference is None:
+        return
+    if reference.get("apiGroup") is not None:
+        yield from validate_text(f"{path}.apiGroup", reference["apiGroup"], dns_subdomain)
+    for name in ("kind", "name"):
+        value = reference.get(name) or ""
+        if not value:
+            yield required(f"{path}.{name}", f"{name} is required")
+        else:
+            yield from validate_text(f"{path}.{name}", value, segment)
+
+
+def validate_scaled_reference(path: str, reference: Object) -> Iterator[FieldError]:
+    """What is wrong with ``kind`` and ``name`` of a reference to what is scaled or measured."""
+    for name in ("kind", "name"):
+        value = reference.get(name) or ""
+        if not value:
+            yield required(f"{path}.{name}")
+        else:
+            yield from validate_text(f"{path}.{name}", value, segment)

@@ -1,0 +1,135 @@
+"""Amounts of resources: how they are shown in errors, and what resources may be called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from simkit.meta import domain
+from simkit.meta.fielderror import FieldError, Shown, invalid_value
+from simkit.meta.name_validation import qualified_name
+from simkit.meta.quantity import NANO, Quantity, parse
+
+NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+NOT_INTEGER: Final = "must be an integer"
+_INTEGERS: Final = frozenset(
+    {"pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps"}
+    | {"persistentvolumeclaims", "services.nodeports", "services.loadbalancers"}
+)
+_CONTAINER: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
+_REQUESTS: Final = frozenset(f"{side}.{name}" for side in ("requests", "limits") for name in _CONTAINER)
+_STANDARD: Final = _CONTAINER | _REQUESTS | _INTEGERS | {"requests.storage", "storage"}
+_QUOTA: Final = _STANDARD - {"storage"}
+_HUGE: Final = "hugepages-"
+
+
+def shown(text: str) -> Shown:
+    """A quantity as Go prints the structure."""
+    value, scale, kept, family = parts_of(text)
+    return Shown(
+        f"resource.Quantity{{i:resource.int64Amount{{value:{value}, scale:{scale}}}, "
+        f'd:resource.infDecAmount{{Dec:(*inf.Dec)(nil)}}, s:"{kept}", Format:"{family}"}}'
+    )
+
+
+def parts_of(text: str) -> tuple[int, int, str, str]:
+    """What Go keeps of a quantity: a number, its power of ten, the text if it is canonical, the family of suffixes."""
+    quantity = parse(text)
+    value, scale = _scaled(text, quantity)
+    return value, scale, text if not _was_fraction(text, quantity) else "", quantity.format
+
+
+def _was_fraction(text: str, quantity: Quantity) -> bool:
+    """Whether an amount was most likely written as a decimal fraction: ``1500m`` is how ``1.5`` is stored."""
+    return text.endswith("m") and abs(quantity.nano) > NANO
+
+
+def _scaled(text: str, quantity: Quantity) -> tuple[int, int]:
+    if quantity.format == "BinarySI":
+        return quantity.whole, 0
+    digits = text.rstrip("numkMGTPE")
+    if not digits.lstrip("+-").isdigit():
+        return quantity.whole, 0
+    scale = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}.get(text[len(digits) :], 0)
+    value = int(digits)
+    while _was_fraction(text, quantity) and value % 10 == 0:
+        value, scale = value // 10, scale + 1
+    return value, scale
+
+
+def validate_negative(path: str, text: str) -> Iterator[FieldError]:
+    """A quantity below zero."""
+    if parse(text).nano < 0:
+        yield invalid_value(path, text, NOT_NEGATIVE)
+
+
+def validate_amount(path: str, resource: str, text: str) -> Iterator[FieldError]:
+    """What is wrong with an amount of a resource."""
+    yield from validate_negative(path, text)
+    if is_counted(resource) and parse(text).nano % NANO:
+        yield invalid_value(path, shown(text), NOT_INTEGER)
+
+
+def is_counted(resource: str) -> bool:
+    """Whether a resource comes in whole numbers."""
+    return resource in _INTEGERS or is_extended(resource)
+
+
+def is_native(resource: str) -> bool:
+    """Whether a resource is one of the project's own."""
+    return "/" not in resource or resource.partition("/")[0].endswith(domain.LABEL_DOMAIN)
+
+
+def is_extended(resource: str) -> bool:
+    """Whether a resource is one that nodes bring along."""
+    return not is_native(resource) and not resource.startswith("requests.") and not qualified_name(resource)
+
+
+def validate_name(path: str, resource: str) -> Iterator[FieldError]:
+    """What is wrong with the name of a resource of any kind."""
+    wrong = qualified_name(resource)
+    yield from (invalid_value(path, _bare(resource), text) for text in wrong)
+    if not wrong and "/" not in resource and resource not in _STANDARD and not resource.startswith(_HUGE):
+        yield invalid_value(path, _bare(resource), "must be a standard resource type or fully qualified")
+
+
+def validate_container_name(path: str, resource: str) -> Iterator[FieldError]:
+    """What is wrong with the name of a resource that containers ask for."""
+    faults = list(validate_name(path, resource))
+    yield from faults
+    if "/" not in resource and resource not in _CONTAINER and not resource.startswith(_HUGE):
+        yield invalid_value(path, _bare(resource), "must be a standard resource for containers")
+    elif not is_native(resource) and not faults and not is_extended(resource):
+        yield invalid_value(path, _bare(resource), "doesn't follow extended resource name standard")
+
+
+def validate_quota_name(path: str, resource: str) -> Iterator[FieldError]:
+    """What is wrong with the name of a resource that a quota limits."""
+    yield from validate_name(path, resource)
+    if "/" not in resource and resource not in _QUOTA and not _is_huge_request(resource):
+        yield invalid_value(path, _bare(resource), "must be a standard resource for quota")
+
+
+def is_standard_quota(resource: str) -> bool:
+    """Whether every cluster has quota for a resource."""
+    return resource in _QUOTA or _is_huge_request(resource)
+
+
+def _is_huge_request(resource: str) -> bool:
+    return resource.startswith((_HUGE, f"requests.{_HUGE}"))
+
+
+def _bare(resource: str) -> Shown:
+    """Go prints the type of such names, which is no string, without quotes."""
+    return Shown(resource)
+
+
+def compare(one: str, other: str) -> int:
+    """Negative, zero or positive as the first amount is less, the same or more."""
+    return parse(one).nano - parse(other).nano
+
+
+def validate_list(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
+    """Amounts below zero in a map of resources."""
+    for resource in sorted(amounts):
+        yield from validate_negative(f"{path}[{resource}]", amounts[resource])

@@ -1,0 +1,4 @@
+"""Persistent volumes and claims: validation of their specs and sources.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""

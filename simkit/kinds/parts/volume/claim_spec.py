@@ -1,0 +1,102 @@
+"""What a claim of storage asks for: in claims themselves, and in templates of claims."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, quoted, required, unsupported
+from simkit.meta.name_validation import dns_subdomain
+from simkit.meta.objects import Object, at
+from simkit.meta.quantity import NANO, parse
+
+ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+VOLUME_MODES: Final = ("Block", "Filesystem")
+_ALONE: Final = "ReadWriteOncePod"
+_NOT_POSITIVE: Final = "must be greater than zero"
+_SHORT: Final = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
+
+
+def validate_positive(path: str, amount: str) -> Iterator[FieldError]:
+    """An amount that is not above zero."""
+    if parse(amount).nano <= 0:
+        yield invalid_value(path, amount, _NOT_POSITIVE)
+
+
+def validate_whole_negative(path: str, amount: str) -> Iterator[FieldError]:
+    """An amount below zero, told as a whole number."""
+    whole = parse(amount).whole
+    if whole < 0:
+        yield invalid_value(path, whole, "must be a valid resource quantity")
+
+
+def validate_access_mode(path: str, modes: Sequence[str]) -> Iterator[FieldError]:
+    """Modes that are none, or that do not go together."""
+    yield from (unsupported(path, mode, ACCESS_MODES) for mode in modes if mode not in ACCESS_MODES)
+    if _ALONE in modes and any(mode != _ALONE and mode in ACCESS_MODES for mode in modes):
+        yield forbidden_field(path, "may not use ReadWriteOncePod with other access modes")
+
+
+def validate_claim_spec(path: str, spec: Object) -> Iterator[FieldError]:
+    """What is wrong with the spec of a claim that stands at a path."""
+    modes = spec.get("accessModes") or ()
+    if not modes:
+        yield required(f"{path}.accessModes", "at least 1 access mode is required")
+    yield from validate_label_selector(spec.get("selector"), f"{path}.selector")
+    yield from validate_access_mode(f"{path}.accessModes", modes)
+    amount = at(spec, "resources", "requests", "storage")
+    if amount is None:
+        yield required(f"{path}.resources[storage]")
+    else:
+        yield from validate_positive(f"{path}.resources[storage]", amount)
+    if spec.get("storageClassName"):
+        yield from validate_text(f"{path}.storageClassName", spec["storageClassName"], dns_subdomain)
+    mode = spec.get("volumeMode")
+    if mode is not None and mode not in VOLUME_MODES:
+        yield unsupported(f"{path}.volumeMode", mode, VOLUME_MODES)
+    for name in ("dataSource", "dataSourceRef"):
+        if spec.get(name) is not None:
+            yield from _validate_source(f"{path}.{name}", spec[name])
+    yield from _sources_together(path, spec)
+
+
+def _validate_source(path: str, source: Object) -> Iterator[FieldError]:
+    group, kind = source.get("apiGroup") or "", source.get("kind") or ""
+    if not source.get("name"):
+        yield required(f"{path}.name")
+    if not kind:
+        yield required(f"{path}.kind")
+    if not group and kind != "PersistentVolumeClaim":
+        yield invalid_value(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+    if group:
+        yield from validate_text(f"{path}.apiGroup", group, dns_subdomain)
+
+
+def _sources_together(path: str, spec: Object) -> Iterator[FieldError]:
+    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is None or reference is None:
+        return
+    if reference.get("namespace"):
+        text = "may not be specified when dataSourceRef.namespace is specified"
+        yield invalid_value(path, f"{path}.dataSource", text)
+    elif any(source.get(name) != reference.get(name) for name in ("apiGroup", "kind", "name")):
+        yield invalid_value(path, f"{path}.dataSource", "must match dataSourceRef")
+
+
+def fraction_warnings(path: str, amount: str | None) -> Iterator[str]:
+    """A warning of an amount of storage that is no whole number of bytes."""
+    if amount is not None and parse(amount).nano % NANO:
+        yield f"{path}: fractional byte value {quoted(amount)} is invalid, must be an integer"
+
+
+def modes_text(modes: Sequence[str]) -> str:
+    """Access modes in short, each once, in the order in which they are always told.
+
+    Examples
+    --------
+    >>> modes_text(["ReadOnlyMany", "ReadWriteOnce"])
+    'RWO,ROX'
+    """
+    return ",".join(short for mode, short in _SHORT.items() if mode in modes)

@@ -1,0 +1,26 @@
+"""Templates of volume claims, which pods carry for volumes that live as long as they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from simkit.kinds.parts.pod.labels import validate_annotation, validate_label
+from simkit.kinds.parts.volume.claim_spec import validate_claim_spec
+from simkit.meta.fielderror import FieldError, forbidden_field
+from simkit.meta.objects import METADATA_FIELDS, Object
+
+_OTHERS: Final = tuple(name for name in METADATA_FIELDS if name not in ("labels", "annotations"))
+_GO_NAMES: Final = {"uid": "uID"}
+
+
+def validate_claim_template(path: str, template: Object) -> Iterator[FieldError]:
+    """What is wrong with a template: its metadata may have labels and annotations only."""
+    metadata = template.get("metadata") or {}
+    at = f"{path}.metadata"
+    yield from validate_annotation(f"{at}.annotations", metadata.get("annotations") or {})
+    yield from validate_label(f"{at}.labels", metadata.get("labels") or {})
+    for name in _OTHERS:
+        if metadata.get(name):
+            yield forbidden_field(f"{at}.{_GO_NAMES.get(name, name)}", "cannot be set for an ephemeral volume")
+    yield from validate_claim_spec(f"{path}.spec", template.get("spec") or {})

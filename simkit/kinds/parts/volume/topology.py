@@ -1,0 +1,38 @@
+"""Where storage may be made: terms over the labels of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from simkit.kinds.parts.validation.fields import validate_text
+from simkit.meta.fielderror import FieldError, duplicate, required
+from simkit.meta.name_validation import qualified_name
+from simkit.meta.objects import Object
+
+
+def validate_topology(path: str, terms: Sequence[Object]) -> Iterator[FieldError]:
+    """What is wrong with terms: each needs keys, told once, with values told once.
+
+    The real server compares a term with all before it and with as many empty ones as there are terms.
+    """
+    seen: list[dict[str, frozenset[str]]] = [{} for _ in terms]
+    for index, term in enumerate(terms):
+        where = f"{path}[{index}]"
+        keys: dict[str, frozenset[str]] = {}
+        for number, one in enumerate(term.get("matchLabelExpressions") or ()):
+            yield from _validate_expression(f"{where}.matchLabelExpressions[{number}]", one, keys)
+        yield from (duplicate(f"{where}.matchLabelExpressions", "") for other in seen if other == keys)
+        seen.append(keys)
+
+
+def _validate_expression(path: str, expression: Object, keys: dict[str, frozenset[str]]) -> Iterator[FieldError]:
+    key, values = expression.get("key") or "", expression.get("values") or ()
+    if not values:
+        yield required(f"{path}.values")
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            yield duplicate(f"{path}.values[{index}]", value)
+    yield from validate_text(f"{path}.key", key, qualified_name)
+    if key in keys:
+        yield duplicate(f"{path}.key", key)
+    keys[key] = frozenset(values)

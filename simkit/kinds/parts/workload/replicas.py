@@ -1,0 +1,39 @@
+"""Counts of equal pods, as statuses tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.pod.template import names_and_images
+from simkit.kinds.parts.printers.cells import created
+from simkit.kinds.parts.workload.template_owner import validate_count, validate_exceeding
+from simkit.meta.fielderror import FieldError
+from simkit.meta.objects import Object, name_of
+
+_COUNTS: Final = ("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration")
+SERVING: Final = (
+    ("readyReplicas", "replicas"),
+    ("availableReplicas", "replicas"),
+    ("availableReplicas", "readyReplicas"),
+)
+"""Counts that may not be greater than others."""
+_PARTS: Final = (("fullyLabeledReplicas", "replicas"), *SERVING)
+EXCEEDING: Final = {
+    "replicas": "cannot be greater than status.replicas",
+    "readyReplicas": "cannot be greater than readyReplicas",
+}
+"""What is said of a count that is greater than one of these."""
+
+
+def validate_replica_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
+    """What is wrong with the status of a replica set or replication controller."""
+    status = obj.get("status") or {}
+    return [*validate_count("status", status, _COUNTS), *validate_exceeding("status", status, _PARTS, EXCEEDING)]
+
+
+def replica_cells(obj: Object, now: float) -> Sequence[Any]:
+    """The cells of one, up to its selector."""
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    counts = [spec.get("replicas") or 0, status.get("replicas") or 0, status.get("readyReplicas") or 0]
+    return [name_of(obj), *counts, created(obj, now), *names_and_images(spec.get("template"))]

@@ -1,0 +1,124 @@
+"""What the kinds share that keep pods running from a template: selectors, rolling, counts, the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
+from simkit.kinds.parts.go_printing.syntax import text_map
+from simkit.kinds.parts.pod.template import validate_lasting, validate_template
+from simkit.kinds.parts.pod.warnings import pod_warnings
+from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.meta import labels
+from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
+from simkit.meta.name_validation import dns_label, label_value, qualified_name
+from simkit.meta.objects import Draft, Object, at, labels_of, name_of
+
+MISMATCH: Final = "`selector` does not match template `labels`"
+_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
+
+
+def selector_of(selector: Object | None) -> labels.LabelSelector | None:
+    """The selector that an object says, None where it cannot be used."""
+    for expression in (selector or {}).get("matchExpressions") or ():
+        operator, values = expression.get("operator"), expression.get("values") or ()
+        lists = operator in ("In", "NotIn")
+        if operator not in _OPERATORS or lists != bool(values):
+            return None
+        if qualified_name(expression.get("key") or "") or any(label_value(value) for value in values):
+            return None
+    for key, value in ((selector or {}).get("matchLabels") or {}).items():
+        if qualified_name(key) or label_value(value):
+            return None
+    return labels.of_object(selector)
+
+
+def validate_selector(path: str, selector: Object | None, kind: str) -> Iterator[FieldError]:
+    """What is wrong with the selector of a workload: it must be there and must say something."""
+    if selector is None:
+        yield required(path)
+        return
+    yield from validate_label_selector(selector, path)
+    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        yield invalid_value(path, shown_selector(selector), f"empty selector is invalid for {kind}")
+
+
+def validate_mismatch(path: str, template: Object | None, chosen: labels.LabelSelector) -> Iterator[FieldError]:
+    """A template whose pods the selector would not find; an empty selector finds all."""
+    if chosen and not chosen.matches(labels_of(template or {})):
+        yield invalid_value(f"{path}.metadata.labels", shown_labels(template), MISMATCH)
+
+
+def shown_labels(template: Object | None) -> Shown:
+    return text_map(labels_of(template or {}) or None)
+
+
+def validate_replicated(path: str, spec: Object, kind: str, chosen: labels.LabelSelector) -> Iterator[FieldError]:
+    """What is wrong with the template of a kind that runs a number of equal pods."""
+    template = spec.get("template") or {}
+    yield from validate_mismatch(path, template, chosen)
+    yield from validate_template(path, template)
+    yield from validate_lasting(path, template, kind)
+
+
+def immutable_selector(obj: Object, old: Object) -> Iterator[FieldError]:
+    """A selector that changed: pods would be lost sight of."""
+    selector = at(obj, "spec", "selector")
+    if selector != at(old, "spec", "selector"):
+        yield invalid_value("spec.selector", shown_selector(selector), "field is immutable")
+
+
+def validate_count(path: str, holder: Object, names: Sequence[str]) -> Iterator[FieldError]:
+    """Counts below zero."""
+    for name in names:
+        yield from below_zero(f"{path}.{name}", holder.get(name))
+
+
+def validate_exceeding(
+    path: str, status: Object, pairs: Sequence[tuple[str, str]], text: Mapping[str, str]
+) -> Iterator[FieldError]:
+    """Counts that are larger than the one that they are part of."""
+    for part, whole in pairs:
+        value = status.get(part) or 0
+        if value > (status.get(whole) or 0):
+            yield invalid_value(f"{path}.{part}", value, text[whole])
+
+
+def decremented(status: Object, old: Object) -> Iterator[FieldError]:
+    """A count of collisions that went down."""
+    before, now = old.get("collisionCount"), status.get("collisionCount")
+    if before is not None and (now is None or now < before):
+        yield invalid_value("status.collisionCount", now or 0, "cannot be decremented")
+
+
+def name_warnings(obj: Object, use: str = "Pod names and hostnames") -> Iterator[str]:
+    """A warning of a name that cannot be the name of a host, where pods take theirs from it."""
+    wrong = dns_label(name_of(obj))
+    if wrong:
+        listed = " ".join(wrong)
+        yield (
+            f"metadata.name: this is used in {use}, which can result in surprising behavior; "
+            f"a DNS label is recommended: [{listed}]"
+        )
+
+
+def template_warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """What the server says to a workload's pod template, where anything of the workload has changed."""
+    if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return ()
+    return pod_warnings("spec.template", at(obj, "spec", "template") or {})
+
+
+def workload_warnings(obj: Object, old: Object | None) -> Sequence[str]:
+    """The same, and a warning of a name that its pods cannot well be called after."""
+    named = name_warnings(obj) if old is None else ()
+    return [*named, *template_warnings(obj, old)]
+
+
+def default_missing(holder: Draft, values: Mapping[str, Any]) -> None:
+    """Fill in what is not there; the holder must be the draft's own."""
+    for name, value in values.items():
+        if holder.get(name) is None:
+            holder[name] = value

@@ -1,0 +1,23 @@
+"""Where the rules of a kind are: ``kinds/<first part of the group>/<kind in lower case>.py``, loaded when needed."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from simkit.kinds.strategy import DEFAULT_STRATEGY, Strategy
+from simkit.meta.names import GroupKind
+
+_HERE = Path(__file__).parent
+
+
+@cache
+def strategy_of(kind: GroupKind) -> Strategy:
+    """The rules of a kind; DEFAULT_STRATEGY where the kind has no behaviour of its own. Built-in groups only."""
+    folder = kind.group.split(".")[0] if kind.group else "core"
+    name = kind.kind.lower()
+    if not (_HERE / folder / f"{name}.py").is_file():
+        return DEFAULT_STRATEGY
+    rules: Strategy = import_module(f"simkit.kinds.{folder}.{name}").STRATEGY
+    return rules

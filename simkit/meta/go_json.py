@@ -1,0 +1,86 @@
+"""JSON as the real server's parser takes it, with its words for what is none.
+
+Slower than the usual parser, and for texts that one does not take.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, Final
+
+import orjson
+
+from simkit.meta.go_json_errors import syntax_text
+
+_WHOLE_BITS: Final = 64
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+
+
+class Malformed(Exception):
+    """Bytes that are no JSON (or YAML); the text is the real server's."""
+
+
+def read(text: bytes) -> Any:
+    """The value of a JSON text, of which bytes that are no UTF-8 and halves of surrogate pairs become replacements.
+
+    Raises Malformed.
+
+    Examples
+    --------
+    >>> read(b'{"a": "\\xff"}')
+    {'a': '\ufffd'}
+    >>> read(b'{"a": 1')
+    Traceback (most recent call last):
+    simkit.meta.go_json.Malformed: unexpected end of JSON input
+    """
+    given = text.decode("utf-8", "surrogateescape")
+    try:
+        value = _replaced(json.loads(given, parse_constant=_refuse_constant, parse_float=_finite, parse_int=_whole))
+        orjson.dumps(value)  # what cannot be written again nests too deeply
+    except (RecursionError, orjson.JSONEncodeError):
+        raise Malformed("exceeded max depth") from None
+    except json.JSONDecodeError as error:
+        raise Malformed(syntax_text(error)) from None
+    return value
+
+
+def go_kind(value: Any) -> str:
+    """What Go's decoder calls a JSON value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object" if isinstance(value, dict) else "null"
+
+
+def _refuse_constant(word: str) -> Any:
+    """Python reads numbers that JSON does not have."""
+    where = "in numeric literal" if word.startswith("-") else "looking for beginning of value"
+    raise Malformed(f"invalid character '{word.removeprefix('-')[0]}' {where}")
+
+
+def _finite(number: str) -> float:
+    found = float(number)
+    if math.isinf(found):
+        raise Malformed(f"json: cannot unmarshal number {number} into Go value of type float64")
+    return found
+
+
+def _whole(number: str) -> float:
+    try:
+        found = int(number)
+    except ValueError:  # more digits than Python reads
+        raise Malformed(f"json: cannot unmarshal number {number[:100]} into Go value of type float64") from None
+    return found if found.bit_length() < _WHOLE_BITS else _finite(number)
+
+
+def _replaced(value: Any) -> Any:
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, dict):
+        return {_replaced(key): _replaced(item) for key, item in value.items()}
+    return [_replaced(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,398 @@
+"""Checks of values against an OpenAPI schema, in the order and the words of the real server.
+
+Each level is compiled once into a function. An update is ratcheted: a value that is as it was before is not told of,
+however wrong it is, where the old value can be found: by name, or by key in a list with keys. Other lists are taken as
+a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Final
+
+import orjson
+
+from simkit.meta.fielderror import FieldError
+from simkit.schema.custom import messages
+from simkit.schema.custom.formats import Format, format_named
+
+Errors = list[FieldError]
+
+
+_NEARLY: Final = 1e-9
+
+
+class _Absent:
+    """Stands for an old value that does not exist or cannot be found."""
+
+
+ABSENT: Final[Any] = _Absent()
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal, numbers of different kinds and truth values kept apart."""
+    return orjson.dumps(one, option=orjson.OPT_SORT_KEYS) == orjson.dumps(other, option=orjson.OPT_SORT_KEYS)
+
+
+def _equal(value: Any, listed: Any) -> bool:
+    """Whether a value is one of an enumeration; a fraction is cut off first where that is an integer."""
+    if isinstance(value, float) and type(listed) is int and abs(value) < 2**63:
+        return int(value) == listed
+    return same(value, listed)
+
+
+def _is_whole(number: float) -> bool:
+    """Whether a fraction counts as an integer: nearly one, and small enough to be exact."""
+    if not abs(number) < 2**53:
+        return False
+    return number.is_integer() or (number > 1 and (number % 1) / (number + number // 1) < _NEARLY)
+
+
+class Check:
+    """One level of a schema, ready to check values.
+
+    Examples
+    --------
+    >>> check = Check({"type": "object", "required": ["a"], "properties": {"a": {"type": "integer", "minimum": 2}}})
+    >>> [str(error) for error in check.errors({"a": 1})]
+    ['a: Invalid value: 1: a in body should be greater than or equal to 2']
+    """
+
+    def __init__(self, properties: Mapping[str, Any]) -> None:
+        self._properties = properties
+        self._types = _types_of(properties)
+        self._format: str = properties.get("format") or ""
+        self._nullable = bool(properties.get("nullable"))
+        self._enum: tuple[Any, ...] = tuple(properties.get("enum") or ())
+        self._texts = frozenset(orjson.dumps(each) for each in self._enum)
+
+    def errors(self, value: Any, old: Any = ABSENT, *, under: str = "") -> Errors:
+        """All that is wrong with a value, in order.
+
+        Parameters
+        ----------
+        old
+            The value before an update.
+        under
+            A field that the value is the content of; errors are placed there, their texts do not name it.
+        """
+        found: Errors = []
+        self.run(value, "", old, found)
+        if not under:
+            return found
+        return [
+            FieldError(each.kind, under if each.field == messages.NOWHERE else f"{under}.{each.field}", *_rest(each))
+            for each in found
+        ]
+
+    def run(self, value: Any, path: str, old: Any, errors: Errors) -> int:
+        """Add what is wrong to ``errors``; gives back how many checks were made, by which alternatives compete."""
+        mine: Errors = []
+        count = self._null(path, mine) if value is None else self._present(value, path, old, mine)
+        if mine and (old is ABSENT or not same(value, old)):
+            errors += mine
+        return count
+
+    def _null(self, path: str, errors: Errors) -> int:
+        if self._types and not self._nullable:
+            errors.append(messages.mistyped(path, ",".join(self._types), "null"))
+        if self._enum and None not in self._enum:
+            errors.append(messages.not_listed(path, None, self._enum))
+        return 0
+
+    def _present(self, value: Any, path: str, old: Any, errors: Errors) -> int:
+        count = 2
+        if self._types or self._format:
+            count += 1
+            self._check_type(value, path, errors)
+        if self._junctors:
+            count += self._combined(value, path, old, errors) + 1
+        if isinstance(value, str):
+            count += 1 + (self._text_format is not None)
+            self._check_text(value, path, errors)
+        elif isinstance(value, dict):
+            count += 1 + self._check_object(value, path, old, errors)
+        elif isinstance(value, list):
+            count += 1 + self._check_array(value, path, old, errors)
+        elif not isinstance(value, bool):
+            count += 1
+            self._check_number(value, path, errors)
+        if self._enum:
+            count += 1
+            if orjson.dumps(value) not in self._texts and not any(_equal(value, each) for each in self._enum):
+                self._insert_enum(value, path, errors)
+        return count
+
+    def _insert_enum(self, value: Any, path: str, errors: Errors) -> None:
+        errors.append(messages.not_listed(path, value, self._enum))
+
+    # Types
+
+    def _check_type(self, value: Any, path: str, errors: Errors) -> None:
+        types, form, found = self._types, self._format, messages.type_name(value)
+        whole = found == "number" and "integer" in types and _is_whole(float(value))
+        fits = found in types or whole or (found == "integer" and "number" in types)
+        textual = isinstance(value, str | list)
+        if form and not textual and not fits:
+            own = {"integer": "int64", "number": "float64"}.get(found, "")
+            if own != form:
+                errors.append(messages.mistyped(path, form, own))
+                return
+        if form and textual and not {"number", "integer"} & set(types):
+            return
+        if types and not fits:
+            errors.append(messages.mistyped(path, ",".join(types), found))
+
+    # Alternatives
+
+    @cached_property
+    def _junctors(self) -> Mapping[str, tuple[Check, ...]]:
+        found: dict[str, tuple[Check, ...]] = {}
+        for name in ("anyOf", "oneOf", "allOf"):
+            inner = self._properties.get(name)
+            if inner:
+                found[name] = tuple(map(Check, inner))
+        if self._properties.get("not") is not None:
+            found["not"] = (Check(self._properties["not"]),)
+        return found
+
+    def _combined(self, value: Any, path: str, old: Any, errors: Errors) -> int:
+        count = 1
+        for name, checks in self._junctors.items():
+            count += _JUNCTORS[name](checks, value, path, old, errors)
+        return count
+
+    # Texts and numbers
+
+    @cached_property
+    def _text_format(self) -> Format | None:
+        return format_named(self._format) if self._format else None
+
+    @cached_property
+    def _pattern(self) -> Callable[[str], bool] | None:
+        """Whether a text matches; nothing matches what is no pattern, as old definitions may have it."""
+        pattern = self._properties.get("pattern")
+        if not pattern:
+            return None
+        import re2
+
+        options = re2.Options()
+        options.log_errors = False
+        try:
+            compiled = re2.compile(pattern, options)
+        except re2.error:
+            return _never
+        return lambda text: compiled.search(text) is not None
+
+    def _check_text(self, value: str, path: str, errors: Errors) -> None:
+        self._check_length(value, path, errors)
+        if self._text_format is not None and not self._text_format(value):
+            errors.append(messages.mistyped(path, self._format, "", value))
+
+    def _check_length(self, value: str, path: str, errors: Errors) -> None:
+        longest, shortest = self._properties.get("maxLength"), self._properties.get("minLength")
+        if longest is not None and len(value) > longest:
+            errors.append(messages.too_long_for(path, longest))
+        elif shortest is not None and len(value) < shortest:
+            errors.append(messages.against(path, value, f"should be at least {shortest} chars long"))
+        elif self._pattern is not None and not self._pattern(value):
+            errors.append(messages.against(path, value, f"should match '{self._properties['pattern']}'"))
+
+    def _check_number(self, value: float, path: str, errors: Errors) -> None:
+        properties = self._properties
+        factor, least, greatest = (properties.get(name) for name in ("multipleOf", "minimum", "maximum"))
+        if factor is not None and factor <= 0:
+            errors.append(messages.bad_factor(path, _limit(factor, value)))
+        elif factor is not None and not _divides(factor, value):
+            errors.append(messages.against(path, value, f"should be a multiple of {_limit(factor, value)}"))
+        if least is not None:
+            strict = bool(properties.get("exclusiveMinimum"))
+            if value < least or (strict and value == least):
+                rule = "greater than" if strict else "greater than or equal to"
+                errors.append(messages.against(path, value, f"should be {rule} {_limit(least, value)}"))
+        if greatest is not None:
+            strict = bool(properties.get("exclusiveMaximum"))
+            if value > greatest or (strict and value == greatest):
+                rule = "less than" if strict else "less than or equal to"
+                errors.append(messages.against(path, value, f"should be {rule} {_limit(greatest, value)}"))
+
+    # Objects and arrays
+
+    @cached_property
+    def _fields(self) -> Mapping[str, Check]:
+        return {name: Check(inner) for name, inner in (self._properties.get("properties") or {}).items()}
+
+    @cached_property
+    def _values(self) -> Check | None:
+        inner = self._properties.get("additionalProperties")
+        return Check(inner) if isinstance(inner, Mapping) else None
+
+    @cached_property
+    def _items(self) -> Check | None:
+        inner = self._properties.get("items")
+        return Check(inner) if isinstance(inner, Mapping) else None
+
+    def _check_object(self, value: dict[str, Any], path: str, old: Any, errors: Errors) -> int:
+        least, most = self._properties.get("minProperties"), self._properties.get("maxProperties")
+        if least is not None and len(value) < least:
+            errors.append(messages.against(path, len(value), f"should have at least {least} properties"))
+            return 0
+        if most is not None and len(value) > most:
+            errors.append(messages.too_many_in(path, len(value), most))
+            return 0
+        before: Mapping[str, Any] = old if isinstance(old, dict) else {}
+        start, count = f"{path}." if path else "", 0
+        fields, values = self._fields, self._values
+        if values is not None:
+            for name, item in value.items():
+                if name not in fields:
+                    count += values.run(item, start + name, before.get(name, ABSENT), errors) + 1
+        for name, check in fields.items():
+            if name in value:
+                count += check.run(value[name], start + name, before.get(name, ABSENT), errors) + 1
+        for name in self._properties.get("required") or ():
+            if name not in value:
+                errors.append(messages.lacking(start + name))
+        return count
+
+    def _check_array(self, value: list[Any], path: str, old: Any, errors: Errors) -> int:
+        count = 0
+        if self._items is not None:
+            find = self._correlated(old)
+            for index, item in enumerate(value):
+                count += self._items.run(item, f"{path}[{index}]", find(item), errors) + 1
+        least, most = self._properties.get("minItems"), self._properties.get("maxItems")
+        if least is not None and len(value) < least:
+            errors.append(messages.against(path, len(value), f"should have at least {least} items"))
+        if most is not None and len(value) > most:
+            errors.append(messages.too_many_in(path, len(value), most))
+        return count
+
+    def _correlated(self, old: Any) -> Callable[[Any], Any]:
+        """Finds the element that an element was before."""
+        if not isinstance(old, list) or self._properties.get("x-kubernetes-list-type") != "map":
+            return _nowhere
+        keys = tuple(self._properties.get("x-kubernetes-list-map-keys") or ())
+        by_key = keyed(old, keys, self._key_defaults)
+        return lambda item: by_key.get(key_of(item, keys, self._key_defaults), ABSENT)
+
+    @cached_property
+    def _key_defaults(self) -> Mapping[str, Any]:
+        fields = (self._properties.get("items") or {}).get("properties") or {}
+        return {name: inner["default"] for name, inner in fields.items() if inner.get("default") is not None}
+
+
+def _never(text: str) -> bool:
+    return False
+
+
+def _nowhere(item: Any) -> Any:
+    return ABSENT
+
+
+def keyed(elements: list[Any], keys: tuple[str, ...], defaults: Mapping[str, Any]) -> dict[Any, Any]:
+    """The elements of a keyed list under their keys; the first of equal ones."""
+    found: dict[Any, Any] = {}
+    for element in elements:
+        key = key_of(element, keys, defaults)
+        if key is not None:
+            found.setdefault(key, element)
+    return found
+
+
+def key_of(element: Any, keys: tuple[str, ...], defaults: Mapping[str, Any]) -> Any:
+    """What tells an element of a keyed list apart; None for what is no object."""
+    if not isinstance(element, Mapping):
+        return None
+    return orjson.dumps([element.get(name, defaults.get(name)) for name in keys])
+
+
+def _types_of(properties: Mapping[str, Any]) -> tuple[str, ...]:
+    if properties.get("x-kubernetes-int-or-string"):
+        return ("integer", "string")
+    kind = properties.get("type")
+    return (kind,) if kind else ()
+
+
+def _rest(error: FieldError) -> tuple[Any, str]:
+    return error.value, error.detail
+
+
+def _limit(limit: float, value: float) -> str:
+    """A limit as it is written beside a value: whole beside whole numbers."""
+    return str(int(limit)) if isinstance(value, int) else messages.number(float(limit))
+
+
+def _divides(factor: float, value: float) -> bool:
+    if isinstance(value, int) and float(factor).is_integer():
+        return value % int(factor) == 0
+    quotient = value / factor
+    return abs(quotient - round(quotient)) < 1e-9
+
+
+# Combinations of schemas
+
+
+def _any_of(checks: tuple[Check, ...], value: Any, path: str, old: Any, errors: Errors) -> int:
+    best: tuple[int, Errors] | None = None
+    for check in checks:
+        found: Errors = []
+        count = check.run(value, path, old, found)
+        if not found:
+            return count
+        if best is None or count > best[0]:
+            best = (count, found)
+    errors.append(messages.as_a_whole(f'"{path}" must validate at least one schema (anyOf)'))
+    assert best is not None
+    errors += best[1]
+    return best[0]
+
+
+def _one_of(checks: tuple[Check, ...], value: Any, path: str, old: Any, errors: Errors) -> int:
+    best: tuple[int, Errors] | None = None
+    valid, first = 0, 0
+    for check in checks:
+        found: Errors = []
+        count = check.run(value, path, old, found)
+        if not found:
+            valid, first = valid + 1, first or count
+        elif best is None or count > best[0]:
+            best = (count, found)
+    if valid == 1:
+        return first
+    told = f"Found {valid} valid alternatives" if valid else "Found none valid"
+    errors.append(messages.as_a_whole(f'"{path}" must validate one and only one schema (oneOf). {told}'))
+    if not valid and best is not None:
+        errors += best[1]
+        return best[0]
+    return 0
+
+
+def _all_of(checks: tuple[Check, ...], value: Any, path: str, old: Any, errors: Errors) -> int:
+    valid, count = 0, 0
+    for check in checks:
+        found: Errors = []
+        count += check.run(value, path, old, found)
+        valid += not found
+        errors += found
+    if valid != len(checks):
+        none = "" if valid else ". None validated"
+        errors.append(messages.as_a_whole(f'"{path}" must validate all the schemas (allOf){none}'))
+    return count
+
+
+def _not(checks: tuple[Check, ...], value: Any, path: str, old: Any, errors: Errors) -> int:
+    found: Errors = []
+    checks[0].run(value, path, old, found)
+    if not found:
+        errors.append(messages.as_a_whole(f'"{path}" must not validate the schema (not)'))
+    return 0
+
+
+_JUNCTORS: Final[Mapping[str, Callable[[tuple[Check, ...], Any, str, Any, Errors], int]]] = {
+    "anyOf": _any_of,
+    "oneOf": _one_of,
+    "allOf": _all_of,
+    "not": _not,
+}

@@ -1,0 +1,113 @@
+"""Where a decoding pass stands and what it has found wrong, in the words of the real server's decoder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+MOST_PROBLEMS: Final = 100
+"""As many unknown or repeated fields are told of one object, no more."""
+
+
+class DecodeError(ValueError):
+    """A value that does not fit its type; the message is the real server's, without what it puts in front."""
+
+
+class MapKey(str):
+    """A step of a path that is a free key, not a field: errors of types leave it out."""
+
+    __slots__ = ()
+
+
+class GoField(NamedTuple):
+    """A field: the type that has it, its name, and the type of its value, as the real server's language names them."""
+
+    struct: str
+    field: str
+    type: str
+    kind: str = "struct"
+    """What sort of type that is: see ``gotypes.type_kind``."""
+
+
+class DecodePass:
+    """One pass over one value.
+
+    ``path`` is where the pass stands: field names, ``MapKey`` and list indexes. ``problems`` are unknown and repeated
+    fields in document order; ``error`` is the first value of a wrong type (the pass goes on behind it, because a
+    string that cannot be read counts more). ``within`` is the field whose own reader makes the pass: errors of types
+    name that field alone.
+    """
+
+    __slots__ = ("error", "path", "problems", "within")
+
+    def __init__(self, within: str = "") -> None:
+        self.within = within
+        self.path: list[str | int] = []
+        self.problems: list[str] = []
+        self.error: str | None = None
+
+    def unknown(self, name: str) -> None:
+        self._problem(f'unknown field "{self._at(name)}"')
+
+    def repeated(self, name: str) -> None:
+        self._problem(f'duplicate field "{self._at(name)}"')
+
+    def mistyped(self, place: GoField, item: Any) -> None:
+        """A value of another type than the field's."""
+        if self.error is None:
+            self.error = self.mismatch(place, item)
+
+    def no_integer(self, place: GoField, item: Any, limit: int) -> Any:
+        """What an integer field makes of a number out of its limits, with a fraction, or of something else."""
+        self.mistyped(place, item)
+        return item
+
+    def unreadable(self, message: str) -> None:
+        """A text that was found wrong by the decoder itself (base64)."""
+        if self.error is None:
+            self.error = message
+
+    def mismatch(self, place: GoField, item: Any, type: str = "") -> str:
+        """The sentence for a value of a wrong type."""
+        wanted = type or place.type
+        where = self.within or self.named(place)
+        return f"json: cannot unmarshal {json_kind(item, wanted)} into Go struct field {where} of type {wanted}"
+
+    def named(self, place: GoField) -> str:
+        """A field as errors name it: the type that has it, and its path."""
+        fields = [step for step in self.path if step.__class__ is str]
+        if not fields or fields[-1] != place.field or not self._inside(place.field):
+            fields.append(place.field)
+        return f"{place.struct}.{'.'.join(map(str, fields))}"
+
+    def _inside(self, field: str) -> bool:
+        """Whether the path already ends in the field: in one of its list elements or map entries."""
+        return bool(self.path) and self.path[-1].__class__ is not str
+
+    def _problem(self, text: str) -> None:
+        if len(self.problems) < MOST_PROBLEMS and text not in self.problems:
+            self.problems.append(text)
+
+    def _at(self, name: str) -> str:
+        out = ""
+        for step in (*self.path, name):
+            out += f"[{step}]" if isinstance(step, int) else f".{step}"
+        return out[1:]
+
+
+def json_kind(item: Any, wanted: str) -> str:
+    """What a JSON value is called; a number that is refused by a numeric type is quoted."""
+    if isinstance(item, bool):
+        return "bool"
+    if isinstance(item, int | float):
+        return f"number {_number(item)}" if wanted.startswith(("int", "uint", "float")) else "number"
+    if isinstance(item, str):
+        return "string"
+    return "object" if isinstance(item, Mapping) else "array"
+
+
+def _number(item: float) -> str:
+    if isinstance(item, float) and abs(item) >= 1e16:
+        mantissa, _, exponent = repr(item).partition("e")
+        return f"{mantissa}e{int(exponent):+03d}" if exponent else mantissa
+    return repr(item)

@@ -1,0 +1,194 @@
+"""DisabledFields that a server does not take: those of features that are off, and those that came with a later release.
+
+Which field belongs to which feature gate is a table; what a release does not know yet is told by its schemas. Both are
+made into one tree for each kind, with nothing in it but the ways to such fields: kinds that have none cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final
+
+from simkit.meta import datasets
+from simkit.meta.objects import Object
+from simkit.schema.definitions import Definitions, definitions
+from simkit.schema.feature_gates import chosen, in_force
+from simkit.schema.releases import BASE, minor_of
+from simkit.schema.structural import Schema
+
+_EACH: Final = "*"
+"""Stands for every key of a map."""
+_UNTOUCHED: Final = frozenset({"StatefulSetSpec.volumeClaimTemplates"})
+"""Parts that the real server stores as they come."""
+_PLANS: Final = frozenset({"JobTemplateSpec.spec"})
+"""Parts of which the real server looks at the templates of pods only: their own fields are told off when it is their
+turn to be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class DisabledField:
+    """One field that is taken away: by its type and name, such as ``PodSpec.hostUsers``."""
+
+    name: str
+    instead: Any = None
+    """What is written in its place; None: nothing is."""
+    unknown: bool = False
+    """Whether the release does not know the field: nobody can have written it, and nobody is shown it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The ways to withheld fields from a value: fields to take away, and fields to look into."""
+
+    leaves: Mapping[str, DisabledField] = field(default_factory=dict)
+    below: Mapping[str, Node] = field(default_factory=dict)
+
+
+@cache
+def gated_fields() -> Mapping[str, Mapping[str, Any]]:
+    """By type and field: the gates of which one must be on (``gates``), and what is written otherwise (``instead``)."""
+    table: Mapping[str, Mapping[str, Any]] = datasets.load("api/releases/gated-fields.json")
+    return table
+
+
+class FieldGates:
+    """What a server of a release withholds with some values of its gates; the tree of a kind is made once.
+
+    Examples
+    --------
+    >>> from simkit.schema.catalogue import Catalogue
+    >>> pod = Catalogue.for_release("1.30").lookup("pods")
+    >>> schema = Catalogue.for_release("1.30").schema(pod.gvk)
+    >>> gates = FieldGates("1.30", chosen({}).values)
+    >>> gates.of(schema).without({"spec": {"hostUsers": False, "nodeName": "a"}})
+    {'spec': {'nodeName': 'a'}}
+    """
+
+    def __init__(self, release: str, values: Mapping[str, bool]) -> None:
+        self.release = release
+        self.usual = release == BASE and values == chosen({}).values
+        """Whether nothing that is withheld can be there by default, since the defaults are those of 1.30."""
+        self._off = {
+            name: DisabledField(name, row.get("instead"))
+            for name, row in gated_fields().items()
+            if not any(in_force(gate, release, values) for gate in row["gates"])
+        }
+        self._here = definitions(release) if minor_of(release) < minor_of(BASE) else None
+        self._nodes: dict[str, Node | None] = {}
+
+    def of(self, schema: Schema) -> DisabledFields:
+        """What is withheld from objects of a kind; of a release before 1.30 the form of 1.30 is looked at."""
+        if self._here is not None and schema.name in definitions(BASE).rows:
+            schema = definitions(BASE).node(schema.name)
+        return DisabledFields(self._node(schema))
+
+    def _node(self, schema: Schema) -> Node | None:
+        """The tree below a schema, None where nothing is withheld. Types within themselves are not looked into."""
+        if schema.items is not None:
+            return self._node(schema.items)
+        if schema.values is not None:
+            inner = self._node(schema.values)
+            return Node(below={_EACH: inner}) if inner is not None else None
+        if not schema.name:
+            return None
+        if schema.name not in self._nodes:
+            self._nodes[schema.name] = None
+            self._nodes[schema.name] = self._made(schema)
+        return self._nodes[schema.name]
+
+    def _made(self, schema: Schema) -> Node | None:
+        leaves, below = {}, {}
+        for name, child in schema.fields.items():
+            full = f"{schema.go_type}.{name}"
+            if not _knows(self._here, schema, name):
+                leaves[name] = DisabledField(full, unknown=True)
+            elif full in self._off:
+                leaves[name] = self._off[full]
+            elif full not in _UNTOUCHED and (inner := self._node(child)) is not None:
+                below[name] = _plan(inner) if full in _PLANS else inner
+        return Node(leaves, below) if leaves or below else None
+
+
+def _plan(node: Node) -> Node:
+    """What is withheld from a part whose own fields are stored whether their features are on or off."""
+    return Node({name: leaf for name, leaf in node.leaves.items() if leaf.unknown}, node.below)
+
+
+def _knows(here: Definitions | None, schema: Schema, name: str) -> bool:
+    """Whether the release has the field; where it has not even the type, nothing is known against the field."""
+    row = here.rows.get(schema.name) if here is not None else None
+    return row is None or name in row.get("fields", {name: None})
+
+
+@dataclass(frozen=True, slots=True)
+class DisabledFields:
+    """The fields that are withheld from objects of one kind."""
+
+    tree: Node | None
+
+    def withhold(self, draft: MutableMapping[str, Any], old: Object | None) -> None:
+        """Take fields of features that are off out of a draft, unless the stored object makes use of the feature."""
+        if self.tree is None:
+            return
+        kept = frozenset(_in_use(old, self.tree)) if old is not None else frozenset[str]()
+        made = _pruned(draft, self.tree, lambda leaf: leaf.unknown or leaf.name in kept)
+        if made is not draft:
+            for name in draft.keys() - made.keys():
+                del draft[name]
+            draft.update(made)
+
+    def without(self, obj: Object) -> Object:
+        """The object without any of them, the very same where it has none."""
+        return _pruned(obj, self.tree, _never) if self.tree is not None else obj
+
+
+def _never(leaf: DisabledField) -> bool:
+    return False
+
+
+def _pruned(value: Any, node: Node, kept: Callable[[DisabledField], bool]) -> Any:
+    """The value without the fields; shares with it what did not change."""
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        made = [_pruned(item, node, kept) for item in value]
+        return value if all(new is old for new, old in zip(made, value, strict=True)) else made
+    if not isinstance(value, Mapping):
+        return value
+    changed: dict[str, Any] = {}
+    gone = []
+    for name, leaf in node.leaves.items():
+        if name not in value or kept(leaf):
+            continue
+        if leaf.instead is None:
+            gone.append(name)
+        elif value[name] is not None:
+            changed[name] = leaf.instead
+    for name, inner in _ways(value, node):
+        new = _pruned(value[name], inner, kept)
+        if new is not value[name]:
+            changed[name] = new
+    if not changed and not gone:
+        return value
+    return {name: changed.get(name, item) for name, item in value.items() if name not in gone}
+
+
+def _ways(value: Mapping[str, Any], node: Node) -> Iterator[tuple[str, Node]]:
+    for name, inner in node.below.items():
+        if name == _EACH:
+            yield from ((key, inner) for key in value)
+        elif name in value:
+            yield name, inner
+
+
+def _in_use(value: Any, node: Node) -> Iterator[str]:
+    """The names of withheld fields that a stored object has."""
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        for item in value:
+            yield from _in_use(item, node)
+    elif isinstance(value, Mapping):
+        for name, leaf in node.leaves.items():
+            if value.get(name) not in (None, [], {}, ""):
+                yield leaf.name
+        for name, inner in _ways(value, node):
+            yield from _in_use(value[name], inner)

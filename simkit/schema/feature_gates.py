@@ -1,0 +1,150 @@
+"""Feature gates: in which stage a feature is, what that means for the gate, and what a server makes of the flag."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple
+
+from simkit.meta import datasets
+from simkit.meta.errors import SimkitError
+from simkit.schema.releases import BASE, minor_of
+
+Stage = Literal["ALPHA", "BETA", "GA", "DEPRECATED"]
+_ALL: Final[Mapping[str, Stage]] = {"AllAlpha": "ALPHA", "AllBeta": "BETA"}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One gate at one release. A locked one cannot be set to anything but its default."""
+
+    name: str
+    stage: Stage
+    default: bool
+    locked: bool = False
+
+
+class Gates(NamedTuple):
+    """What is on, gate by gate, and what the server says about the flag when it starts."""
+
+    values: Mapping[str, bool]
+    warnings: tuple[str, ...]
+
+
+class Change(NamedTuple):
+    """What became of a gate at a release; None: it was no longer known from then on."""
+
+    release: str
+    gate: Gate | None
+
+
+@cache
+def _lives() -> Mapping[str, Sequence[Sequence[Any]]]:
+    lives: Mapping[str, Sequence[Sequence[Any]]] = datasets.load("api/releases/gates.json")
+    return lives
+
+
+@cache
+def life(name: str) -> tuple[Change, ...]:
+    """What a gate was from which release on, oldest first; nothing for one that no release knew."""
+    rows = _lives().get(name, ())
+    return tuple(Change(release, Gate(name, *state) if state else None) for release, *state in rows)
+
+
+def names() -> Sequence[str]:
+    """Every gate that any release of 1.16 to 1.37 knows."""
+    return tuple(_lives())
+
+
+@cache
+def known(release: str = BASE) -> Mapping[str, Gate]:
+    """The gates of a release by name.
+
+    Examples
+    --------
+    >>> known("1.28")["SidecarContainers"].stage, known("1.29")["SidecarContainers"].stage
+    ('ALPHA', 'BETA')
+    >>> "SidecarContainers" in known("1.27")
+    False
+    """
+    at = minor_of(release)
+    found = {name: _state(name, at) for name in _lives()}
+    return {name: gate for name, gate in found.items() if gate is not None}
+
+
+def _state(name: str, at: int) -> Gate | None:
+    past = [change.gate for change in life(name) if minor_of(change.release) <= at]
+    return past[-1] if past else None
+
+
+def always_on(name: str, release: str) -> bool:
+    """Whether a gate that a release does not know any more guards something that has become part of the server."""
+    at = minor_of(release)
+    past = [change.gate for change in life(name) if minor_of(change.release) <= at]
+    before = [gate for gate in past if gate is not None]
+    return bool(past) and past[-1] is None and before[-1].stage == "GA" and before[-1].default
+
+
+def in_force(name: str, release: str, values: Mapping[str, bool]) -> bool:
+    """Whether a server of a release has a feature, under the values of the gates that it knows."""
+    return values[name] if name in values else always_on(name, release)
+
+
+def chosen(settings: Mapping[str, bool], release: str = BASE) -> Gates:
+    """The values of all gates of a release under the settings of ``--feature-gates``.
+
+    Raises
+    ------
+    SimkitError
+        For a gate that the release does not know, and for one that is set against its locked value.
+
+    Examples
+    --------
+    >>> chosen({"KMSv1": True}).warnings
+    ('Setting deprecated feature gate KMSv1=true. It will be removed in a future release.',)
+    >>> chosen({"WatchList": True}).values["WatchList"]
+    True
+    """
+    gates = known(release)
+    values = {name: gate.default for name, gate in gates.items()}
+    for name, stage in _ALL.items():
+        if name in settings:
+            values |= {each: settings[name] for each, gate in gates.items() if gate.stage == stage}
+    for name, value in settings.items():
+        values[name] = _checked(name, value, release)
+    return Gates(values, tuple(filter(None, (_warning(gates[name], value) for name, value in settings.items()))))
+
+
+def settable(name: str, value: bool, release: str) -> bool:
+    """Whether a release knows a gate and lets it have a value."""
+    gate = known(release).get(name)
+    return gate is not None and (not gate.locked or gate.default == value)
+
+
+def _checked(name: str, value: bool, release: str) -> bool:
+    gate = known(release).get(name)
+    if gate is None:
+        raise SimkitError(f"unrecognized feature gate: {name}{_hint(name, release)}")
+    if gate.locked and value != gate.default:
+        said, locked = str(value).lower(), str(gate.default).lower()
+        raise SimkitError(f"cannot set feature gate {name} to {said}, feature is locked to {locked}")
+    return value
+
+
+def _hint(name: str, release: str) -> str:
+    changes = life(name)
+    if changes and minor_of(changes[0].release) > minor_of(release):
+        return f"; it comes with {changes[0].release}"
+    if changes:
+        return f"; it went with {changes[-1].release}"
+    near = difflib.get_close_matches(name, known(release), n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def _warning(gate: Gate, value: bool) -> str:
+    word = {"GA": "GA", "DEPRECATED": "deprecated"}.get(gate.stage)
+    if word is None:
+        return ""
+    return f"Setting {word} feature gate {gate.name}={str(value).lower()}. It will be removed in a future release."

@@ -1,0 +1,91 @@
+"""Which fields a field selector may name, resource by resource."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+from simkit.meta import datasets
+from simkit.meta.fielderror import quoted
+from simkit.meta.fields import BadFieldSelector, FieldSelector, Term
+from simkit.meta.objects import Object, at
+from simkit.schema.resources import Resource
+
+_IN_EVERY_OBJECT = ("metadata.name", "metadata.namespace")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldLabels:
+    """The field labels of one resource: those that it takes, other spellings of them, and how it refuses the rest."""
+
+    labels: frozenset[str]
+    error: str
+    aliases: Mapping[str, str] = field(default_factory=dict)
+
+    def checked(self, selector: FieldSelector, kind: str) -> FieldSelector:
+        """The selector in the labels of the stored version. Raises BadFieldSelector for a label that is not taken."""
+        return FieldSelector(tuple(self._checked(term, kind) for term in selector.terms))
+
+    def _checked(self, term: Term, kind: str) -> Term:
+        if term.field not in self.labels and term.field not in self.aliases:
+            text = self.error.replace("%q", quoted(term.field))
+            given = (kind, term.field)[-text.count("%s") :] if "%s" in text else ()
+            raise BadFieldSelector(text % given)
+        return Term(self.aliases.get(term.field, term.field), term.value, term.equal)
+
+    def with_labels(self, names: Collection[str]) -> FieldLabels:
+        """The labels with more of them."""
+        return replace(self, labels=self.labels | set(names)) if names else self
+
+    def values(self, obj: Object) -> dict[str, str]:
+        """The values of the labels that are simply paths into the object."""
+        paths = (self.aliases.get(name, name) for name in self.labels)
+        return {path: field_text(at(obj, *path.split("."))) for path in paths if path not in _IN_EVERY_OBJECT}
+
+
+def field_text(value: Any) -> str:
+    """A value as field selectors see it; empty where there is none, or a structure."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None or isinstance(value, dict | list) else str(value)
+
+
+@cache
+def _table(release: str) -> dict[str, Any]:
+    table: dict[str, Any] = datasets.load(f"api/{release}/fields.json")
+    return table
+
+
+@cache
+def _of_custom(namespaced: bool, release: str) -> FieldLabels:
+    row = _table(release)["customResources"]
+    return FieldLabels(frozenset(row["labels"] if namespaced else _IN_EVERY_OBJECT[:1]), row["error"])
+
+
+@cache
+def _of(name: str, release: str) -> FieldLabels:
+    table = _table(release)
+    row = table["resources"].get(name)
+    if row is None:
+        return FieldLabels(frozenset(table["default"]["labels"]), table["default"]["error"])
+    return FieldLabels(frozenset(row["labels"]), row.get("error", table["listed"]["error"]), row.get("aliases", {}))
+
+
+def field_labels(resource: Resource, release: str = "1.30") -> FieldLabels:
+    """The field labels of a resource.
+
+    Examples
+    --------
+    >>> from simkit.schema.catalogue import Catalogue
+    >>> pods = Catalogue.for_release("1.30").lookup("pods")
+    >>> field_labels(pods).values({"spec": {"nodeName": "n1"}})["spec.nodeName"]
+    'n1'
+    """
+    if resource.custom:
+        return _of_custom(resource.namespaced, release)
+    name, stored = f"{resource.api_version}/{resource.resource}", resource.storage_gvk
+    if name not in _table(release)["resources"] and resource.stored:  # versions of other releases
+        name = f"{stored.api_version}/{resource.resource}"
+    return _of(name, release)

@@ -1,0 +1,44 @@
+"""In which order groups and versions are listed: the numbers of the groups that a server serves itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from simkit.meta import datasets
+from simkit.meta.names import GroupVersion
+from simkit.schema.versions import version_rank
+
+CUSTOM: Final = (1000, 100)
+"""Of groups that custom resources make."""
+
+
+class Priority(NamedTuple):
+    """``groupPriorityMinimum`` and ``versionPriority``: the highest comes first."""
+
+    group: int
+    version: int
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = datasets.load("api/priorities.json")
+    return found
+
+
+@cache
+def priority(group_version: GroupVersion) -> Priority:
+    """The priorities under which a server registers a group version that it serves itself.
+
+    Examples
+    --------
+    >>> priority(GroupVersion("apps", "v1"))
+    Priority(group=17800, version=15)
+    """
+    table = _table()
+    group = table["groups"].get(group_version.group)
+    if group is None:
+        return Priority(*CUSTOM)
+    stable = version_rank(group_version.version)[0] == 0
+    return Priority(group, table["versions"].get(str(group_version), 15 if stable else 9))

@@ -1,0 +1,217 @@
+"""What every release serves, and the life of every version: introduced, deprecated, removed, replaced by what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, Literal
+
+from simkit.meta import datasets
+from simkit.meta.names import GroupVersion, GroupVersionKind
+from simkit.schema.releases import LAST, RELEASES, minor_of, release_name
+from simkit.schema.resources import Resource, from_row
+from simkit.schema.versions import version_rank
+
+Default = Literal["on", "alpha", "newBeta", "since1.16"]
+"""Why a default server serves a resource or not: ``since1.16`` could be switched on until it was deleted."""
+_WARNED_SINCE: Final = 19
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """The life of one kind in one version. Empty texts stand for what has not happened or is not known."""
+
+    api_version: str
+    kind: str
+    introduced: str = ""
+    deprecated: str = ""
+    removed: str = ""
+    """The first release that does not serve it by default."""
+    deleted: str = ""
+    """The first release in which it cannot be switched on either, where that is another one."""
+    replacement: str = ""
+    """Version and kind that are told to be used instead, such as ``apps/v1 Deployment``."""
+    formerly: Sequence[tuple[str, str]] = ()
+    """What was told instead of that before: the last release that did, and version and kind."""
+    announced: str = ""
+    """The release of removal that was announced, where it went in another one."""
+    planned: str = ""
+    """The release that is to remove it, for what the newest release still serves."""
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        return GroupVersionKind(*GroupVersion.parse(self.api_version), self.kind)
+
+    @property
+    def end(self) -> str:
+        """The release that removed it or is to remove it; empty where no end is known."""
+        return self.removed or self.planned
+
+    @property
+    def instead(self) -> str:
+        """Version and kind to use instead: what was told, else the kind in the most stable version that outlives it."""
+        if self.replacement or not self.end:
+            return self.replacement
+        group = self.gvk.group
+        others = [
+            each
+            for each in lives().values()
+            if (each.kind, each.gvk.group) == (self.kind, group)
+            and (not each.end or minor_of(each.end) > minor_of(self.end))
+        ]
+        best = min(others, key=lambda each: version_rank(each.gvk.version), default=None)
+        return f"{best.api_version} {best.kind}" if best is not None else ""
+
+    def told(self, release: str) -> str:
+        """Version and kind that a server of the release tells to be used instead.
+
+        Examples
+        --------
+        >>> beta = life("autoscaling/v2beta1", "HorizontalPodAutoscaler")
+        >>> beta.told("1.22"), beta.told("1.23")
+        ('autoscaling/v2beta2 HorizontalPodAutoscaler', 'autoscaling/v2 HorizontalPodAutoscaler')
+        """
+        at = minor_of(release)
+        return next((name for until, name in self.formerly if at <= minor_of(until)), self.replacement)
+
+    def served(self, release: str) -> bool:
+        """Whether the release has it at all, switched off or not."""
+        at, last = minor_of(release), self.deleted or self.removed
+        return (not self.introduced or minor_of(self.introduced) <= at) and (not last or at < minor_of(last))
+
+    def warning(self, release: str) -> str:
+        """What a server of the release tells a client that uses it; empty where it is not deprecated.
+
+        Examples
+        --------
+        >>> life("networking.k8s.io/v1beta1", "Ingress").warning("1.21")  # doctest: +ELLIPSIS
+        'networking.k8s.io/v1beta1 Ingress is deprecated in v1.19+, unavailable in v1.22+; use ...'
+        """
+        at = minor_of(release)
+        if not self.deprecated or at < max(minor_of(self.deprecated), _WARNED_SINCE):
+            return ""
+        said = self.announced or self.end
+        text = f"{self.api_version} {self.kind} is deprecated in v{self.deprecated}+"
+        text += f", unavailable in v{said}+" if said else ""
+        instead = self.told(release)
+        return text + (f"; use {instead}" if instead else "")
+
+
+@cache
+def lives() -> Mapping[str, Life]:
+    """The lives of all kinds of 1.16 and later by version and kind, such as ``apps/v1beta2 Deployment``."""
+    return {name: Life(*name.split(" "), **row) for name, row in datasets.load("api/releases/lifecycle.json").items()}
+
+
+def life(api_version: str, kind: str) -> Life | None:
+    """The life of a kind in a version, None for one that no release had."""
+    return lives().get(f"{api_version} {kind}")
+
+
+# What is served
+
+
+@cache
+def _served() -> Mapping[str, Any]:
+    table: Mapping[str, Any] = datasets.load("api/releases/served.json")
+    return table
+
+
+def rows(release: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The table rows of what a release has, as ``schema.resources.from_row`` reads them."""
+    at = minor_of(release_name(release))
+    for key, row in _served()["resources"].items():
+        first, last = row["releases"]
+        if first <= at <= last:
+            yield key, {**row, **_state(row, at)}
+
+
+def _state(row: Mapping[str, Any], at: int) -> Mapping[str, Any]:
+    """What was otherwise at an older release: verbs and subresources."""
+    for until, state in row.get("earlier", ()):
+        if at <= until:
+            return {"subresources": {}, **state}
+    return {}
+
+
+@cache
+def resources(release: str) -> Sequence[Resource]:
+    """Everything that a release has, the parts that are off by default included."""
+    return tuple(from_row(key, row) for key, row in rows(release))
+
+
+def default(api_version: str, plural: str) -> Default | None:
+    """Whether a default server serves a resource, and if not, why; None for what no release had."""
+    row = _served()["resources"].get(f"{api_version} {plural}")
+    if row is None:
+        return None
+    why: Default = row.get("off", "on")
+    return why
+
+
+def order(release: str) -> list[tuple[str, list[str]]]:
+    """Groups in server order with their versions, the preferred one first."""
+    versions: dict[str, set[str]] = {}
+    for key, _ in rows(release):
+        group, version = GroupVersion.parse(key.partition(" ")[0])
+        versions.setdefault(group, set()).add(version)
+    exceptions = _version_order(minor_of(release))
+    names: Sequence[str] = _served()["order"]["groups"]
+    return [
+        (
+            group,
+            sorted(versions[group], key=lambda version: (exceptions.get((group, version), 0), version_rank(version))),
+        )
+        for group in names
+        if group in versions
+    ]
+
+
+def _version_order(at: int) -> Mapping[tuple[str, str], int]:
+    entries = (entry for entry in _served()["order"]["versionOrder"] if at <= minor_of(entry["until"]))
+    return {(entry["group"], version): place for entry in entries for place, version in enumerate(entry["order"])}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """In which releases a resource was there, from 1.16 on."""
+
+    api_version: str
+    plural: str
+    kind: str
+    first: str
+    last: str
+    default: Default
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        return RELEASES[RELEASES.index(self.first) : RELEASES.index(self.last) + 1]
+
+    @property
+    def still_there(self) -> bool:
+        return minor_of(self.last) == LAST
+
+
+def spans() -> Iterator[Span]:
+    """Every resource of every version with the releases that have it."""
+    for key, row in _served()["resources"].items():
+        api_version, _, plural = key.partition(" ")
+        first, last = row["releases"]
+        yield Span(api_version, plural, row["kind"], f"1.{first}", f"1.{last}", row.get("off", "on"))
+
+
+def every_resource() -> Iterator[tuple[str, Resource]]:
+    """Everything that any release has, in its newest form, with the version."""
+    for key, row in _served()["resources"].items():
+        yield key.partition(" ")[0], from_row(key, row)
+
+
+@cache
+def newest_release(gvk: GroupVersionKind) -> str | None:
+    """The newest release that has a kind in a version, None where none has."""
+    found = life(gvk.api_version, gvk.kind)
+    if found is None:
+        return None
+    last = found.deleted or found.removed
+    return f"1.{minor_of(last) - 1}" if last else RELEASES[-1]

@@ -1,0 +1,154 @@
+"""Readers of values that hold no other values: texts, numbers, moments, amounts.
+
+Each is made for one place, which its errors name. A wrong type is noted and the pass goes on; a text that its own type
+refuses (a moment, an amount) ends the pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from simkit.meta.quantity import QuantityError, canonical
+from simkit.schema.decode_pass import DecodeError, DecodePass, GoField
+from simkit.schema.strict_json import plain
+from simkit.schema.time_and_bytes import TextError, canonical_base64, canonical_micro_time, canonical_time
+
+Decoder = Callable[[Any, DecodePass], Any]
+"""Takes a value that is not null and the pass, and gives back what is written for it."""
+
+INT_LIMITS: Final = {"int32": 2**31, "int64": 2**63, "int": 2**63}
+
+
+def string(place: GoField) -> Decoder:
+    """For strings."""
+
+    def read(item: Any, reading: DecodePass) -> Any:
+        if item.__class__ is not str:
+            reading.mistyped(place, item)
+        return item
+
+    return read
+
+
+def boolean(place: GoField) -> Decoder:
+    """For booleans."""
+
+    def read(item: Any, reading: DecodePass) -> Any:
+        if item.__class__ is not bool:
+            reading.mistyped(place, item)
+        return item
+
+    return read
+
+
+def integer(place: GoField, limit: int) -> Decoder:
+    """For integers below a limit; a number with a fraction is of a wrong type."""
+
+    def read(item: Any, reading: DecodePass) -> Any:
+        if item.__class__ is not int or not -limit <= item < limit:
+            return reading.no_integer(place, item, limit)
+        return item
+
+    return read
+
+
+def number(place: GoField) -> Decoder:
+    """For numbers; those without a fraction are written as integers."""
+
+    def read(item: Any, reading: DecodePass) -> Any:
+        if item.__class__ is float:
+            return int(item) if item.is_integer() and abs(item) < 1e21 else item
+        if item.__class__ is not int:
+            reading.mistyped(place, item)
+        return item
+
+    return read
+
+
+def kept(item: Any, reading: DecodePass) -> Any:
+    """The value as it is."""
+    return plain(item)
+
+
+def anything(place: GoField) -> Decoder:
+    """For values of any type."""
+    return kept
+
+
+def octets(place: GoField) -> Decoder:
+    """For bytes in base64."""
+
+    def read(item: Any, reading: DecodePass) -> Any:
+        if item.__class__ is not str:
+            reading.mistyped(place, item)
+            return ""
+        try:
+            return canonical_base64(item)
+        except TextError as error:
+            reading.unreadable(str(error))
+            return ""
+
+    return read
+
+
+def quantity_reader(form: Callable[[str], str]) -> Decoder:
+    """For amounts, written by a function of their text."""
+
+    def read(item: Any, reading: DecodePass) -> Any:
+        try:
+            if item.__class__ is str:
+                return form(item)
+            if item.__class__ is bool or not isinstance(item, int | float):
+                return form("not a number")
+            return form(repr(item))
+        except QuantityError as error:
+            raise DecodeError(str(error)) from None
+
+    return read
+
+
+def quantity(place: GoField) -> Decoder:
+    """For amounts, which may be numbers; written in their canonical form."""
+    return quantity_reader(canonical)
+
+
+def _moment(form: Callable[[str], str | None]) -> Callable[[GoField], Decoder]:
+    def maker(place: GoField) -> Decoder:
+        def read(item: Any, reading: DecodePass) -> Any:
+            if item.__class__ is not str:
+                raise DecodeError(reading.mismatch(place, item, "string"))
+            try:
+                return form(item)
+            except TextError as error:
+                raise DecodeError(str(error)) from None
+
+        return read
+
+    return maker
+
+
+def int_or_string(place: GoField) -> Decoder:
+    """For what may be a number or a name, such as a port."""
+
+    def read(item: Any, reading: DecodePass) -> Any:
+        if item.__class__ is str or (item.__class__ is int and -(2**31) <= item < 2**31):
+            return item
+        raise DecodeError(reading.mismatch(place, item, "int32"))
+
+    return read
+
+
+time = _moment(canonical_time)
+"""For moments in whole seconds."""
+micro_time = _moment(canonical_micro_time)
+"""For moments with six digits of fraction."""
+
+TEXT_FORMATS: Final[Mapping[str, Callable[[GoField], Decoder]]] = {
+    "quantity": quantity,
+    "date-time": time,
+    "micro-time": micro_time,
+    "int-or-string": int_or_string,
+    "raw": anything,
+}
+"""Readers of definitions that have a form of their own, by format."""

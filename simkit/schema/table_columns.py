@@ -1,0 +1,35 @@
+"""The columns of a kind's Table, as data; what fills them is in the kind's own file."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+from simkit.meta import datasets
+from simkit.meta.names import GroupVersionResource
+
+
+class Column(NamedTuple):
+    """One column. Priority 0 is always shown, 1 only in wide output."""
+
+    name: str
+    type: str
+    format: str
+    priority: int
+
+    def definition(self) -> dict[str, Any]:
+        """The entry of ``columnDefinitions``."""
+        return {**self._asdict(), "description": ""}
+
+
+@cache
+def _table(release: str) -> dict[str, Any]:
+    resources: dict[str, Any] = datasets.load(f"api/{release}/columns.json")["resources"]
+    return resources
+
+
+@cache
+def columns_of(resource: GroupVersionResource, release: str = "1.30") -> tuple[Column, ...]:
+    """The columns of a resource, in order; empty where the release has no table for it."""
+    row = _table(release).get(f"{resource.group_version}/{resource.resource}")
+    return tuple(Column(*column) for column in row["columns"]) if row else ()

@@ -1,0 +1,119 @@
+"""What is wrong with expressions of policies and webhooks, in the real server's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from simkit.kinds.parts.admission.expressions import (
+    PolicyReader,
+    validate_match_condition,
+    validate_validation,
+    written,
+)
+
+
+def texts(faults: Any) -> list[str]:
+    return [str(fault) for fault in faults]
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted"),
+    [
+        ([{"name": "a", "expression": " "}], ["m[0].expression: Required value"]),
+        ([{"name": "a", "expression": "1"}], ['m[0].expression: Invalid value: "1": must evaluate to bool']),
+        (
+            [{"name": "a", "expression": "true"}, {"name": "a", "expression": "true"}],
+            ['m[1].name: Duplicate value: "a"'],
+        ),
+        ([{"name": "", "expression": "true"}], ["m[0].name: Required value"]),
+    ],
+)
+def test_match_conditions(rows: Any, wanted: list[str]) -> None:
+    """Each condition needs a name of its own and an expression that gives true or false."""
+    assert texts(validate_match_condition(rows, "m")) == wanted
+
+
+def test_conditions_may_mention_parameters_only_where_there_are_some() -> None:
+    """``params`` is declared for policies with a parameter kind; ``variables`` never is."""
+    row = [{"name": "a", "expression": "params.x == 1"}]
+    assert "undeclared reference to 'params'" in texts(validate_match_condition(row, "m"))[0]
+    assert not validate_match_condition(row, "m", params=True)
+    assert validate_match_condition([{"name": "a", "expression": "variables.x"}], "m", params=True)
+
+
+def test_too_many_conditions() -> None:
+    """There may be 64."""
+    rows = [{"name": f"c{index}", "expression": "true"} for index in range(65)]
+    assert texts(validate_match_condition(rows, "m")) == ["m: Too many: 65: must have at most 64 items"]
+
+
+def test_variables_see_those_before_them() -> None:
+    """A later variable is not known yet; a misspelt one has no such field."""
+    spec = {"variables": [{"name": "a", "expression": "1"}, {"name": "b", "expression": "variables.a + 1"}]}
+    reader = PolicyReader(spec)
+    assert not reader.validate_variable("v")
+    assert not reader.validate_expression("variables.b == 2", "e")
+    assert "undefined field 'c'" in texts(reader.validate_expression("variables.c == 2", "e"))[0]
+    early = PolicyReader({"variables": [{"name": "a", "expression": "variables.b"}]})
+    assert "undefined field 'b'" in texts(early.validate_variable("v"))[0]
+    assert "undeclared reference to 'variables'" in texts(PolicyReader({}).validate_expression("variables.b", "e"))[0]
+
+
+def test_stored_expressions_are_read_as_stored_ones() -> None:
+    """What a newer server wrote stays valid as long as nobody changes it."""
+    newer = "ip('1.2.3.4').family() == 4"
+    spec = {"validations": [{"expression": newer}]}
+    assert texts(PolicyReader(spec).validate_expression(newer, "e"))
+    assert not PolicyReader(spec, spec).validate_expression(newer, "e")
+    assert written(spec, "validations") == {newer}
+    assert texts(PolicyReader(spec, spec).validate_message(newer, "e"))
+
+
+def test_unchanged_match_conditions_are_not_read() -> None:
+    """They are as soon as they, or the kind of the parameters, change."""
+    old: Any = {"matchConditions": [{"name": "a", "expression": "nonsense"}]}
+    assert not PolicyReader(old, old).validate_match_condition("m")
+    changed = {**old, "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}
+    assert texts(PolicyReader(changed, old).validate_match_condition("m"))
+
+
+@pytest.mark.parametrize(
+    ("row", "wanted"),
+    [
+        ({"expression": ""}, "v.expression: Required value: expression is not specified"),
+        ({"expression": "true", "messageExpression": " "}, "must be non-empty if specified"),
+        ({"expression": "true", "message": " "}, "message must be non-empty if specified"),
+        ({"expression": "true", "message": "a\nb"}, "message must not contain line breaks"),
+        ({"expression": "true", "message": "a\rb"}, "message must not contain line breaks"),
+        ({"expression": "true", "messageExpression": "authorizer"}, "undeclared reference to 'authorizer'"),
+        ({"expression": "'a'.matches('[')"}, "v.expression: Invalid value"),
+    ],
+)
+def test_validations(row: Any, wanted: str) -> None:
+    """Expression, message expression and message of one validation."""
+    (fault,) = texts(validate_validation(PolicyReader({}), row, "v"))
+    assert wanted in fault
+
+
+def test_an_expression_of_several_lines_needs_no_message() -> None:
+    """Unlike a rule of a custom resource."""
+    assert not validate_validation(PolicyReader({}), {"expression": "true\n&& true"}, "v")
+
+
+def test_audit_annotations() -> None:
+    """Keys are unique behind the policy's name; values give a text or null."""
+    rows = [
+        {"key": "a", "valueExpression": "'x'"},
+        {"key": "a", "valueExpression": "null"},
+        {"key": "b", "valueExpression": "1"},
+        {"key": "_", "valueExpression": " "},
+    ]
+    reader = PolicyReader({"auditAnnotations": rows})
+    faults = texts(reader.validate_annotation("p", "n"))
+    assert 'n[3].key: Invalid value: "p/_": name part must' in faults[2]
+    assert texts(reader.validate_annotation("", "n"))[0].endswith('"a": requires metadata.name be non-empty')
+    assert faults[0] == 'n[1].key: Duplicate value: "a"'
+    assert faults[1].endswith("must evaluate to one of [string null_type]")
+    assert faults[-1] == "n[3].valueExpression: Required value: valueExpression is not specified"

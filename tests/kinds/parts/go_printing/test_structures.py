@@ -1,0 +1,28 @@
+"""Whole templates in refusals."""
+
+from __future__ import annotations
+
+from simkit.kinds.parts.go_printing.structures import structure, template_text
+
+
+def test_a_template_is_printed_whole() -> None:
+    """As the server's language prints the structure: references only as being there or not."""
+    container = {"name": "c", "image": "i", "command": ["a"], "resources": {"limits": {"cpu": "1"}}, "tty": True}
+    spec = {"containers": [container], "terminationGracePeriodSeconds": 30, "volumes": [{"name": "v", "nfs": {}}]}
+    text = template_text({"metadata": {"labels": {"a": "b"}}, "spec": spec}).text
+    assert text.startswith('core.PodTemplateSpec{ObjectMeta:v1.ObjectMeta{Name:"", GenerateName:"", ')
+    assert "CreationTimestamp:time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC), DeletionTimestamp:<nil>" in text
+    assert 'Labels:map[string]string{"a":"b"}, Annotations:map[string]string(nil)' in text
+    assert 'Containers:[]core.Container{core.Container{Name:"c", Image:"i", Command:[]string{"a"}' in text
+    assert 'Limits:core.ResourceList{"cpu":resource.Quantity{i:resource.int64Amount{value:1, scale:0}' in text
+    assert "TerminationGracePeriodSeconds:(*int64)(0xc000000000), ActiveDeadlineSeconds:(*int64)(nil)" in text
+    assert 'core.Volume{Name:"v", VolumeSource:core.VolumeSource{HostPath:(*core.HostPathVolumeSource)(nil)' in text
+    assert "NFS:(*core.NFSVolumeSource)(0xc000000000)" in text
+    assert text.endswith("ResourceClaims:[]core.PodResourceClaim(nil)}}")
+
+
+def test_other_structures() -> None:
+    """An empty list is not an absent one."""
+    assert structure("batch.PodFailurePolicy", {"rules": []}).text == (
+        "batch.PodFailurePolicy{Rules:[]batch.PodFailurePolicyRule{}}"
+    )

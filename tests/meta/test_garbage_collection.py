@@ -1,0 +1,38 @@
+"""The collector of garbage at rest."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+
+from simkit.meta.garbage_collection import collect_seldom, collection_paused
+
+
+def test_is_on_again_after_an_error() -> None:
+    """What goes wrong within the block does not leave the collector off."""
+    with pytest.raises(ValueError, match="wrong"), collection_paused():
+        raise ValueError("wrong")
+    assert gc.isenabled()
+
+
+def test_stays_off_where_it_was_off() -> None:
+    """Blocks within blocks, and programs that run without the collector, keep it off."""
+    with collection_paused():
+        with collection_paused():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_seldom_collecting_leaves_what_is_there() -> None:
+    """A server's process looks at young objects only, and less often; the collector stays on."""
+    before = gc.get_threshold()
+    try:
+        collect_seldom()
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold() > before
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
