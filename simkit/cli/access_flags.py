@@ -1,4 +1,4 @@
-"""Flags of ``simkit serve`` that say who clients are and what they may do."""
+"""OIDCOptions of ``simkit serve`` that say who clients are and what they may do."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.fielderror import quoted
 
 if TYPE_CHECKING:
-    from simkit.engine.authn.config import Settings
-    from simkit.engine.http.server import Serving
+    from simkit.engine.authn.options import AuthenticationOptions
+    from simkit.engine.http.server import ServingOptions
 
 _PROXY_HEADERS: Final = {
     "username-headers": "X-Remote-User",
@@ -105,9 +105,9 @@ def _add_providers(group: Any) -> None:
     group.add_argument(f"{hook}-cache-ttl", type=seconds, default=120.0, metavar="DURATION", help="default 2m")
 
 
-def settings(args: argparse.Namespace, serving: Serving) -> Settings:
+def settings(args: argparse.Namespace, serving: ServingOptions) -> AuthenticationOptions:
     """The authenticators that the flags ask for. Raises SimkitError."""
-    from simkit.engine.authn.config import Settings
+    from simkit.engine.authn.options import AuthenticationOptions
     from simkit.engine.pipeline.non_resource.issuer_discovery import KEYS
 
     gate = "StructuredAuthenticationConfiguration"
@@ -119,7 +119,7 @@ def settings(args: argparse.Namespace, serving: Serving) -> Settings:
     keys = [*args.service_account_key_file] or ([args.tls_private_key_file] if args.tls_private_key_file else [])
     if keys and args.service_account_signing_key_file is None:
         keys.append(made.token_key)  # whoever names no key to sign with means the made one to be good
-    return Settings(
+    return AuthenticationOptions(
         anonymous_auth=args.anonymous_auth,
         client_authorities=made.authority.read_bytes(),
         client_authorities_file=args.client_ca_file,
@@ -175,14 +175,14 @@ def _check_tokens(longest: float, keys: str) -> None:
 
 
 def _oidc(args: argparse.Namespace) -> Any:
-    from simkit.engine.authn.config import read_file
-    from simkit.engine.authn.oidcflags import Flags
+    from simkit.engine.authn.oidc_options import OIDCOptions
+    from simkit.engine.authn.options import read_file
 
     required = [item.partition("=") for item in args.oidc_required_claim]
     wrong = [claim for claim, equals, _ in required if not equals or not claim]
     if wrong:
         raise SimkitError(f"--oidc-required-claim: {wrong[0]!r} is not of the form key=value")
-    return Flags(
+    return OIDCOptions(
         args.oidc_issuer_url,
         args.oidc_client_id,
         args.oidc_username_claim,

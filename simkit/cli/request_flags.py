@@ -71,9 +71,9 @@ def options(args: argparse.Namespace) -> dict[str, Any]:
 
 def times(args: argparse.Namespace) -> dict[str, Any]:
     """How long requests may take, and how the server ends: arguments of ``Serving``."""
-    from simkit.engine.http.leaving import Farewell
+    from simkit.engine.http.shutdown import ShutdownOptions
 
-    farewell = Farewell(
+    farewell = ShutdownOptions(
         args.shutdown_delay_duration,
         args.shutdown_send_retry_after,
         args.shutdown_watch_termination_grace_period,

@@ -17,7 +17,7 @@ from simkit.meta.errors import SimkitError
 if TYPE_CHECKING:
     from simkit.cluster.assembly import Assembled
     from simkit.cluster.options import Options
-    from simkit.engine.http.server import Server, Serving
+    from simkit.engine.http.server import Server, ServingOptions
 
 EXAMPLES: Final = """\
 examples:
@@ -150,9 +150,9 @@ def _made(args: argparse.Namespace) -> tuple[Server, Assembled]:
     """The server, yet to be run, and what it serves."""
     from simkit.cluster.assembly import live
     from simkit.cluster.bootstrap import publish
-    from simkit.engine.authn.config import build
-    from simkit.engine.http.origins import Origins, patterns
-    from simkit.engine.http.road import Road
+    from simkit.engine.authn.options import build
+    from simkit.engine.http.apiserver import APIServerHandler
+    from simkit.engine.http.cors import CORSHandler, compile_origins
     from simkit.engine.http.server import Server
     from simkit.meta.clock import SystemClock
 
@@ -166,10 +166,10 @@ def _made(args: argparse.Namespace) -> tuple[Server, Assembled]:
     if args.load is None:
         publish(made.engine)
     compress = made.engine.gate("APIResponseCompression")
-    road = Road(made.engine)
-    allowed = patterns(args.cors_allowed_origins) if args.cors_allowed_origins else []
-    served = Origins(road, allowed) if allowed else road
-    return Server(served, serving, clock=clock, compress=compress, departing=road, upkeep=made.runner), made
+    road = APIServerHandler(made.engine)
+    allowed = compile_origins(args.cors_allowed_origins) if args.cors_allowed_origins else []
+    served = CORSHandler(road, allowed) if allowed else road
+    return Server(served, serving, clock=clock, compress=compress, shutdown_target=road, upkeep=made.runner), made
 
 
 def _tell_limits(release: str) -> None:
@@ -187,13 +187,13 @@ def _announce(server: Any, *, kubeconfig: Path | None) -> None:
         print(f"kubectl --kubeconfig {server.kubeconfig} get namespaces", flush=True)
 
 
-def _serving(args: argparse.Namespace) -> Serving:
-    from simkit.engine.authn.config import read_file
-    from simkit.engine.http.server import Serving
+def _serving(args: argparse.Namespace) -> ServingOptions:
+    from simkit.engine.authn.options import read_file
+    from simkit.engine.http.server import ServingOptions
 
     if (args.tls_cert_file is None) != (args.tls_private_key_file is None):
         raise SimkitError("a serving certificate and its key must be given together")
-    return Serving(
+    return ServingOptions(
         host=args.bind_address,
         port=args.secure_port or None,
         insecure_port=args.insecure_port or None,
@@ -234,7 +234,7 @@ def _options(args: argparse.Namespace) -> Options:
     return Options(**wanted)
 
 
-def _signing(args: argparse.Namespace, serving: Serving) -> dict[str, Any]:
+def _signing(args: argparse.Namespace, serving: ServingOptions) -> dict[str, Any]:
     """The authority of certificate requests: the files that were given, else that of the server's own certificate."""
     certificate, key = args.cluster_signing_cert_file, args.cluster_signing_key_file
     if (certificate is None) != (key is None):

@@ -46,9 +46,9 @@ def named_pair(text: str) -> tuple[Path, Path, Sequence[str]]:
 
 def serving(args: argparse.Namespace) -> dict[str, Any]:
     """What the flags say: arguments of ``Serving``."""
-    from simkit.engine.http.tls import Settings
+    from simkit.engine.http.tls import TLSOptions
 
     return {
-        "tls": Settings(args.tls_min_version, args.tls_cipher_suites, args.tls_sni_cert_key),
+        "tls": TLSOptions(args.tls_min_version, args.tls_cipher_suites, args.tls_sni_cert_key),
         "transport_security": args.strict_transport_security_directives,
     }

@@ -20,9 +20,9 @@ from simkit.cluster.releases import catalogue_of, migrate
 from simkit.cluster.view import StoreSnapshot
 from simkit.engine.admission.chain import Chain, Plugin
 from simkit.engine.admission.review_attributes import LiveClusterReader
-from simkit.engine.authn.config import Authentication, in_process
-from simkit.engine.authn.lookup import Lookup
-from simkit.engine.authn.madekey import MadeKey
+from simkit.engine.authn.generated_key import GeneratedKey
+from simkit.engine.authn.getter import ObjectGetter
+from simkit.engine.authn.options import Authentication, in_process
 from simkit.engine.authz.escalation_check import RoleGuard
 from simkit.engine.authz.node_graph import NodeGraph
 from simkit.engine.authz.rbac import RBACAuthorizer
@@ -69,7 +69,7 @@ class Assembled:
         chance: NameSource | None = None,
         captured: Collection[GroupResource] | None = None,
         allocation: ServiceAllocation | None = None,
-        token_key: MadeKey | None = None,
+        token_key: GeneratedKey | None = None,
         graph: NodeGraph | None = None,
         extensions: Extensions | None = None,
         custom: CustomResources | None = None,
@@ -85,7 +85,7 @@ class Assembled:
         for text in gates.warnings:
             _LOG.warning(text)
         chance = chance or NameSource(options.seed)
-        self.token_key = token_key or MadeKey()
+        self.token_key = token_key or GeneratedKey()
         self.extensions = extensions or Extensions.of(options, store)
         self.roles = RBACAuthorizer(index or AccessIndex.of(self._everything()))
         store.listen(self.roles.follow)
@@ -241,7 +241,7 @@ def _room(options: Options, store: Store, clock: Clock) -> Room:
     return Limits(reading, changing)
 
 
-def live(store: Store) -> Lookup:
+def live(store: Store) -> ObjectGetter:
     """How authenticators read an object as it is now."""
 
     def lookup(resource: GroupResource, namespace: str, name: str) -> Object | None:

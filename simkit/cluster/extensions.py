@@ -45,7 +45,7 @@ class ProxyIdentity:
 
     @cached_property
     def made(self) -> Proxy:
-        from simkit.engine.http.signing import make_authority
+        from simkit.engine.http.keypair import make_authority
 
         if self._certificate is not None and self._key is not None:
             try:

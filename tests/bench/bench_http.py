@@ -26,7 +26,7 @@ from urllib.parse import urlsplit
 import httptools
 import orjson
 
-from simkit.engine.http.running import new_loop
+from simkit.engine.http.serving import new_loop
 
 TOKEN = "bench-token"
 LISTED = 10_000

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from simkit.engine.http.running import new_loop
+from simkit.engine.http.serving import new_loop
 from tests.bench.bench_http import TOKEN, Target, Watcher, better, config_map, load, resident, served, unverified
 
 AT_ONCE = 200

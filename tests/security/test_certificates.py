@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.engine.authn.config import Settings, build
+from simkit.engine.authn.options import AuthenticationOptions, build
 from simkit.engine.authn.union import Union
-from simkit.engine.http.signing import Pair, make_authority
+from simkit.engine.http.keypair import KeyPair, make_authority
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import Credentials
@@ -26,11 +26,11 @@ SAYS = {"x-remote-user": ("ann",), "x-remote-group": ("system:masters",)}
 
 def authenticator(**more: object) -> Union:
     settings = {"client_authorities": CLIENTS.certificate_pem(), "proxy_authorities": PROXIES.certificate_pem()}
-    chosen = Settings(**{**settings, **more})  # type: ignore[arg-type]
+    chosen = AuthenticationOptions(**{**settings, **more})  # type: ignore[arg-type]
     return build(chosen, lambda *_: None, SimulatedClock(START)).authenticator
 
 
-def shown(pair: Pair, headers: Mapping[str, Sequence[str]] | None = None) -> Credentials:
+def shown(pair: KeyPair, headers: Mapping[str, Sequence[str]] | None = None) -> Credentials:
     return Credentials(certificates=(pair.certificate.public_bytes(Encoding.DER),), headers=headers or {})
 
 
@@ -68,7 +68,7 @@ def test_authorities_change(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
     clients.write_bytes(CLIENTS.certificate_pem())
     proxies.write_bytes(PROXIES.certificate_pem())
     clock = SimulatedClock(START)
-    files = Settings(client_authorities_file=clients, proxy_authorities_file=proxies)
+    files = AuthenticationOptions(client_authorities_file=clients, proxy_authorities_file=proxies)
     union = build(files, lambda *_: None, clock).authenticator
     eve, ivy = (shown(pair.sign_client("eve", (), SPAN)) for pair in (CLIENTS, STRANGERS))
     front = shown(PROXIES.sign_client("front", (), SPAN), SAYS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.tokens import StaticTokens
+from simkit.engine.authn.token_file import StaticTokens
 from simkit.engine.pipeline.handler_chain import travel
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response

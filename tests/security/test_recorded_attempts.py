@@ -27,7 +27,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from simkit.engine.http.signing import Pair, make_authority
+from simkit.engine.http.keypair import KeyPair, make_authority
 from tests.analysis.escalation.test_recorded import EXTRA, attempts
 from tests.conformance.replay import free_port, wait_for
 from tests.shared import SHARED, needs_shared
@@ -180,7 +180,7 @@ def use_certificate(world: World, user: str, name: str) -> None:
         if (request.get("status") or {}).get("certificate"):
             break
     certificate = base64.b64decode(request["status"]["certificate"])
-    pair = Pair.load(certificate, key_pem(world.keys[name]))
+    pair = KeyPair.load(certificate, key_pem(world.keys[name]))
     path = world.folder / f"{name}.pem"
     path.write_bytes(pair.certificate_pem() + pair.key_pem())
     context = world.trusting()

@@ -10,8 +10,8 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.tokens import StaticTokens
-from simkit.engine.http import certificates, clientconfig
+from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.http import certificates, kubeconfig
 from simkit.engine.pipeline.handler_chain import travel
 from simkit.engine.pipeline.non_resource import paths
 from simkit.meta.identity import Identity
@@ -44,13 +44,13 @@ def test_an_error_of_ours_tells_clients_nothing(
 def test_keys_are_private_from_the_beginning(tmp_path: Path) -> None:
     """The folder of certificates is closed to others, keys in it and client configurations are too."""
     folder = tmp_path / "certificates"
-    made = certificates.ensure(folder)
+    made = certificates.ensure_certificates(folder)
     assert folder.stat().st_mode & 0o777 == 0o700
     for key in (made.key, made.admin_key, made.token_key, folder / "ca.key"):
         assert key.stat().st_mode & 0o777 == 0o600
     config = tmp_path / "kubeconfig"
     config.touch(0o644)
-    clientconfig.write(config, clientconfig.document("https://127.0.0.1"))
+    kubeconfig.write_kubeconfig(config, kubeconfig.kubeconfig_document("https://127.0.0.1"))
     assert config.stat().st_mode & 0o777 == 0o600
 
 

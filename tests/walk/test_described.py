@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import simkit
 from simkit.engine.http.asgi import Application
 from simkit.meta.message import Request, Response
-from tests.engine.http.shelf import Let
+from tests.engine.http.echo import AuthorizeAll
 
 schemathesis: Any = pytest.importorskip("schemathesis", reason="schemathesis is a development dependency")
 generation: Any = pytest.importorskip("schemathesis.generation")
@@ -40,8 +40,8 @@ class Door:
     def blocking(self, request: Request) -> bool:
         return False
 
-    def enter(self, request: Request) -> Let:
-        return Let(self.answer, request)
+    def enter(self, request: Request) -> AuthorizeAll:
+        return AuthorizeAll(self.answer, request)
 
     def answer(self, request: Request) -> Response:
         response = self._cluster.perform(request)

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import simkit
-from simkit.engine.http.server import Server, Serving
+from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.message import Request, Response
-from tests.engine.http.shelf import Let
+from tests.engine.http.echo import AuthorizeAll
 
 METHODS = st.sampled_from([b"GET", b"POST", b"PUT", b"PATCH", b"DELETE", b"HEAD", b"OPTIONS", b"BREW", b"get", b""])
 PATHS = st.sampled_from(
@@ -55,8 +55,8 @@ class Administered:
     def __init__(self, cluster: simkit.Cluster) -> None:
         self._cluster = cluster
 
-    def enter(self, request: Request) -> Let:
-        return Let(self.answer, request)
+    def enter(self, request: Request) -> AuthorizeAll:
+        return AuthorizeAll(self.answer, request)
 
     def answer(self, request: Request) -> Response:
         response = self._cluster.perform(request)
@@ -73,7 +73,7 @@ class Administered:
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The plain port of a served cluster."""
     folder: Path = tmp_path_factory.mktemp("wire")
-    serving = Serving(insecure_port=0, certificate_folder=folder, kubeconfig=folder / "kubeconfig")
+    serving = ServingOptions(insecure_port=0, certificate_folder=folder, kubeconfig=folder / "kubeconfig")
     with Server(Administered(simkit.Cluster(seed=1)), serving) as running:
         yield int(str(running.insecure_url).rpartition(":")[2])
 

@@ -7,7 +7,7 @@ import re
 from datetime import datetime
 from typing import Final
 
-from simkit.engine.authn.lookup import Lookup, decoded
+from simkit.engine.authn.getter import ObjectGetter, secret_value
 from simkit.meta.clock import Clock
 from simkit.meta.domain import SYSTEM_NAMESPACE, label
 from simkit.meta.identity import Identity
@@ -34,7 +34,7 @@ class BootstrapTokens:
         On which tokens expire.
     """
 
-    def __init__(self, lookup: Lookup, clock: Clock) -> None:
+    def __init__(self, lookup: ObjectGetter, clock: Clock) -> None:
         self._lookup, self._clock = lookup, clock
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
@@ -53,16 +53,16 @@ class BootstrapTokens:
         return (
             not metadata(stored).get("deletionTimestamp")
             and stored.get("type") == SECRET_TYPE
-            and hmac.compare_digest(decoded(stored, "token-secret").encode(), secret.encode())
-            and decoded(stored, "token-id") == identifier
+            and hmac.compare_digest(secret_value(stored, "token-secret").encode(), secret.encode())
+            and secret_value(stored, "token-id") == identifier
             and not expired(stored, self._clock.now())
-            and decoded(stored, "usage-bootstrap-authentication") == "true"
+            and secret_value(stored, "usage-bootstrap-authentication") == "true"
         )
 
 
 def expired(secret: Object, now: float) -> bool:
     """Whether a token secret is past its expiration. One that cannot be read counts as past, a missing one does not."""
-    text = decoded(secret, "expiration")
+    text = secret_value(secret, "expiration")
     if not text:
         return False
     try:
@@ -74,7 +74,7 @@ def expired(secret: Object, now: float) -> bool:
 
 def extra_groups(secret: Object) -> tuple[str, ...] | None:
     """The groups of a token's identity in order of their names; None where a group is not one it may give."""
-    text = decoded(secret, "auth-extra-groups")
+    text = secret_value(secret, "auth-extra-groups")
     named = set(text.split(",")) if text else set()
     if any(_EXTRA_GROUP.fullmatch(group) is None for group in named):
         return None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from simkit.engine.authn.claimmapping import ClaimMapping, Unacceptable
-from simkit.engine.authn.distributed import Ask, Distributed
+from simkit.engine.authn.claim_mapping import ClaimMapping, TokenRefused
+from simkit.engine.authn.distributed_claims import ClaimResolver, Fetch
 from simkit.engine.egress.call import Caller, CallFailed
 from simkit.engine.egress.kubeconfig import ClientConfig
 from simkit.meta.clock import Clock
@@ -30,7 +30,7 @@ _LEEWAY: Final = 300.0
 """Seconds that a token may be from the future."""
 MOST_OTHERS: Final = 64
 """Issuers of distributed claims whose keys are remembered."""
-Fetch = Ask
+Fetch = Fetch
 """Gets a document by its address. Raises CallFailed."""
 
 
@@ -64,10 +64,10 @@ class Provider:
         self._lock = Lock()
 
     def verifies(self, token: Parsed, algorithms: Sequence[str]) -> bool:
-        """Whether the issuer signed the token, by one of these algorithms. Raises Unacceptable."""
+        """Whether the issuer signed the token, by one of these algorithms. Raises TokenRefused."""
         algorithm, identifier = token.header.get("alg"), token.header.get("kid") or ""
         if not isinstance(algorithm, str) or algorithm not in algorithms or token.header.get("crit"):
-            raise Unacceptable("oidc: verify token: the signing algorithm is not accepted")
+            raise TokenRefused("oidc: verify token: the signing algorithm is not accepted")
         if self._verified(token, algorithm, identifier):
             return True
         return self._refreshed() and self._verified(token, algorithm, identifier)
@@ -140,20 +140,20 @@ class ProviderTokens:
         self.provider, self._audiences, self._mapping = provider, frozenset(audiences), mapping
         self._clock, self._algorithms = clock, tuple(algorithms)
         self._fetch, self._others = fetch, dict[str, Provider]()
-        self._distributed: Distributed | None = None
+        self._distributed: ClaimResolver | None = None
         if fetch is not None and mapping.groups.claim:
-            self._distributed = Distributed(mapping.groups.claim, fetch, self._of_others)
+            self._distributed = ClaimResolver(mapping.groups.claim, fetch, self._of_others)
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
         """The identity behind a token of the issuer, None for any other credential. Raises a 401 StatusError."""
         try:
             return self.identify(credentials.bearer)
-        except Unacceptable as error:
+        except TokenRefused as error:
             _LOG.info("a token of %s was refused: %s", self.provider.issuer, error)
             raise unauthorized() from error
 
     def identify(self, token: str) -> Identity | None:
-        """The identity behind a token, None for a token of another issuer. Raises Unacceptable."""
+        """The identity behind a token, None for a token of another issuer. Raises TokenRefused."""
         from simkit.engine.authn.jws import Malformed, parse
 
         if token.count(".") != 2:
@@ -172,7 +172,7 @@ class ProviderTokens:
         self._check_audience(parsed.claims)
         self._check_times(parsed.claims)
         if not provider.verifies(parsed, self._algorithms):
-            raise Unacceptable("oidc: verify token: failed to verify signature")
+            raise TokenRefused("oidc: verify token: failed to verify signature")
 
     def _of_others(self, token: str) -> Mapping[str, Any]:
         """The claims of a token that another issuer may have signed, to whom ours has pointed."""
@@ -182,10 +182,10 @@ class ProviderTokens:
         try:
             parsed = parse(token)
         except Malformed as error:
-            raise Unacceptable(f"oidc: could not expand distributed claims: {error}") from error
+            raise TokenRefused(f"oidc: could not expand distributed claims: {error}") from error
         issuer = parsed.claims.get("iss")
         if not isinstance(issuer, str) or not issuer.startswith("https://"):
-            raise Unacceptable("oidc: could not expand distributed claims: the issuer is no https address")
+            raise TokenRefused("oidc: could not expand distributed claims: the issuer is no https address")
         if len(self._others) >= MOST_OTHERS:
             self._others.clear()
         provider = self._others.setdefault(issuer, Provider(issuer, self._fetch, self._clock))
@@ -196,16 +196,16 @@ class ProviderTokens:
         named = claims.get("aud")
         found = [named] if isinstance(named, str) else named
         if not isinstance(found, list) or self._audiences.isdisjoint(each for each in found if isinstance(each, str)):
-            raise Unacceptable(f"oidc: verify token: expected audience in {sorted(self._audiences)}")
+            raise TokenRefused(f"oidc: verify token: expected audience in {sorted(self._audiences)}")
 
     def _check_times(self, claims: Mapping[str, Any]) -> None:
         now, end, start = self._clock.now(), claims.get("exp"), claims.get("nbf")
         if not isinstance(end, int | float) or isinstance(end, bool):
-            raise Unacceptable("oidc: verify token: the expiry is missing")
+            raise TokenRefused("oidc: verify token: the expiry is missing")
         if now > end:
-            raise Unacceptable("oidc: verify token: oidc: token is expired")
+            raise TokenRefused("oidc: verify token: oidc: token is expired")
         if start is not None and (not isinstance(start, int | float) or now + _LEEWAY < start):
-            raise Unacceptable("oidc: verify token: the token is not valid yet")
+            raise TokenRefused("oidc: verify token: the token is not valid yet")
 
 
 def over_https(authorities: bytes = b"", timeout: float = 30.0) -> Fetch:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simkit.engine.authn.token_authenticator import InvalidToken, TokenAuthenticator, TokenResponse
 from simkit.engine.authn.union import authenticated
-from simkit.engine.authn.verified import InvalidToken, Verified, Verifier
 from simkit.engine.seams import Authenticator
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
@@ -16,7 +16,7 @@ _UNKNOWN = "invalid bearer token"
 
 
 @dataclass(frozen=True, slots=True)
-class TokenVerdict:
+class TokenReviewStatus:
     """The identity behind a token with the audiences that it is good for; without identity, ``error`` says why."""
 
     identity: Identity | None
@@ -31,28 +31,30 @@ class TokenReviewer:
     ----------
     tokens
         Authenticators of bearer tokens. Those of tokens that name no audience are good for this server's audiences;
-        some ask for whom a token is (a ``Verifier``).
+        some ask for whom a token is (a ``TokenAuthenticator``).
     accounts
         The verifier of service account tokens, which name theirs.
     audiences
         This server's own audiences.
     """
 
-    def __init__(self, tokens: Sequence[Authenticator], accounts: Verifier | None, audiences: Sequence[str]) -> None:
+    def __init__(
+        self, tokens: Sequence[Authenticator], accounts: TokenAuthenticator | None, audiences: Sequence[str]
+    ) -> None:
         self._tokens, self._accounts, self._audiences = tuple(tokens), accounts, tuple(audiences)
 
-    def review(self, token: str, audiences: Sequence[str] = ()) -> TokenVerdict:
+    def review(self, token: str, audiences: Sequence[str] = ()) -> TokenReviewStatus:
         """Whose token it is. ``audiences`` are those for which it must be good; by default this server's."""
         wanted = tuple(audiences) or self._audiences
         try:
             verified = self._accounts.verify(token, wanted) if self._accounts else None
         except InvalidToken as refusal:
-            return TokenVerdict(None, (), f"[{_UNKNOWN}, {refusal}]")
+            return TokenReviewStatus(None, (), f"[{_UNKNOWN}, {refusal}]")
         if verified is not None:
-            return TokenVerdict(authenticated(verified.identity), verified.audiences)
+            return TokenReviewStatus(authenticated(verified.identity), verified.audiences)
         return self._by_others(token, wanted)
 
-    def _by_others(self, token: str, wanted: Sequence[str]) -> TokenVerdict:
+    def _by_others(self, token: str, wanted: Sequence[str]) -> TokenReviewStatus:
         """Asked after our own tokens have been recognized, so that none of those is shown to a service outside."""
         error = ""
         for authenticator in self._tokens:
@@ -62,12 +64,12 @@ class TokenReviewer:
                 error = error or str(refusal)
                 continue
             if found is not None:
-                return TokenVerdict(authenticated(found.identity), found.audiences)
-        return TokenVerdict(None, (), error or _UNKNOWN)
+                return TokenReviewStatus(authenticated(found.identity), found.audiences)
+        return TokenReviewStatus(None, (), error or _UNKNOWN)
 
-    def _verified(self, authenticator: Authenticator, token: str, wanted: Sequence[str]) -> Verified | None:
-        if isinstance(authenticator, Verifier):
+    def _verified(self, authenticator: Authenticator, token: str, wanted: Sequence[str]) -> TokenResponse | None:
+        if isinstance(authenticator, TokenAuthenticator):
             return authenticator.verify(token, wanted)
         common = tuple(audience for audience in wanted if audience in self._audiences)
         identity = authenticator.authenticate(Credentials(bearer=token)) if common else None
-        return None if identity is None else Verified(identity, common)
+        return None if identity is None else TokenResponse(identity, common)

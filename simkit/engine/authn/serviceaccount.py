@@ -9,8 +9,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.authn.claims import DEFAULT_ISSUER, LEGACY_ISSUER, Bound, Subject, subject_of
-from simkit.engine.authn.lookup import Lookup, decoded
-from simkit.engine.authn.verified import InvalidToken, Verified
+from simkit.engine.authn.getter import ObjectGetter, secret_value
+from simkit.engine.authn.token_authenticator import InvalidToken, TokenResponse
 from simkit.engine.seams import Token
 from simkit.meta.clock import Clock
 from simkit.meta.domain import label
@@ -75,7 +75,7 @@ class ServiceAccountTokens:
     def __init__(
         self,
         keys: Sequence[VerificationKey],
-        lookup: Lookup | None,
+        lookup: ObjectGetter | None,
         clock: Clock,
         *,
         issuers: Sequence[str] = (DEFAULT_ISSUER,),
@@ -95,7 +95,7 @@ class ServiceAccountTokens:
             raise unauthorized() from error
         return verified.identity if verified else None
 
-    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified | None:
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
         """Whose token it is and for whom, None where it is no service account token of these issuers.
 
         Raises InvalidToken for a token that is bad, or for none of the audiences (default: this server's own).
@@ -112,7 +112,7 @@ class ServiceAccountTokens:
             self._check_times(claims)
         if self._lookup is not None:
             self._check_objects(self._lookup, subject, token)
-        return Verified(identity_of(subject, claims), meant)
+        return TokenResponse(identity_of(subject, claims), meant)
 
     def _signed_claims(self, token: str) -> Mapping[str, Any] | None:
         """The claims of a token whose signature holds, None for a token of somebody else."""
@@ -154,12 +154,12 @@ class ServiceAccountTokens:
         if now < start - _LEEWAY:
             raise InvalidToken("service account token is not valid yet")
 
-    def _check_objects(self, lookup: Lookup, subject: Subject, token: str) -> None:
+    def _check_objects(self, lookup: ObjectGetter, subject: Subject, token: str) -> None:
         account = lookup(_ACCOUNTS, subject.namespace, subject.name)
         self._check_alive(account, subject.uid, "service account")
         if subject.legacy_secret:
             secret = lookup(_RESOURCES["secret"], subject.namespace, subject.legacy_secret)
-            if secret is None or metadata(secret).get("deletionTimestamp") or decoded(secret, "token") != token:
+            if secret is None or metadata(secret).get("deletionTimestamp") or secret_value(secret, "token") != token:
                 raise InvalidToken("service account token has been invalidated")
         for item in subject.bound:
             if item.kind != "node":

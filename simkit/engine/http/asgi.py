@@ -11,8 +11,8 @@ from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from simkit.engine.http import compression
-from simkit.engine.http.delivery import SHORTEST_WATCH, Delivery, Receive, Send, disconnected
-from simkit.engine.http.handler import Engine, Waiting
+from simkit.engine.http.broadcaster import LoopBroadcaster, resolve
+from simkit.engine.http.handler import Handler, QueuedRequest
 from simkit.engine.http.message import (
     audit_id,
     error_response,
@@ -21,7 +21,7 @@ from simkit.engine.http.message import (
     response_headers,
     too_late,
 )
-from simkit.engine.http.waker import Waker, resolve
+from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, WatchServer, disconnected
 from simkit.meta.duration import seconds
 from simkit.meta.message import BODY_LIMIT, Request, Response
 
@@ -58,7 +58,7 @@ class Application:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: Handler,
         *,
         compress: bool = True,
         threads: int = 704,
@@ -68,8 +68,8 @@ class Application:
         self.engine = engine
         self._compress, self._patience, self._shortest_watch = compress, patience, shortest_watch
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="simkit-blocking")
-        self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, Waker] = WeakKeyDictionary()
-        self._deliveries: set[Delivery] = set()
+        self._wakers: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopBroadcaster] = WeakKeyDictionary()
+        self._deliveries: set[WatchServer] = set()
         self._stopping = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,7 +96,7 @@ class Application:
     async def reply(
         self,
         request: Request,
-        step: Callable[[], Response | Waiting],
+        step: Callable[[], Response | QueuedRequest],
         receive: Receive,
         send: Send,
         *,
@@ -110,7 +110,7 @@ class Application:
             await self.resume(request, response, receive, send, cut=cut)
 
     async def resume(
-        self, request: Request, waiting: Waiting, receive: Receive, send: Send, *, cut: Cut = None
+        self, request: Request, waiting: QueuedRequest, receive: Receive, send: Send, *, cut: Cut = None
     ) -> None:
         """Wait for room without a thread, then have the request answered."""
         loop = asyncio.get_running_loop()
@@ -173,7 +173,7 @@ class Application:
         return await asyncio.get_running_loop().run_in_executor(self._threads, compression.compressed, body)
 
     async def _deliver(self, request: Request, response: Response, receive: Receive, send: Send, cut: Cut) -> None:
-        delivery = Delivery(response.stream, self._waker(), shortest=self._shortest_watch, cut=cut)
+        delivery = WatchServer(response.stream, self._waker(), shortest=self._shortest_watch, cut=cut)
         self._deliveries.add(delivery)
         headers = response_headers(response, audit_id(request), length=None)
         try:
@@ -186,9 +186,9 @@ class Application:
             self._deliveries.discard(delivery)
             response.stream.close()
 
-    def _waker(self) -> Waker:
+    def _waker(self) -> LoopBroadcaster:
         loop = asyncio.get_running_loop()
-        return self._wakers.get(loop) or self._wakers.setdefault(loop, Waker(loop))
+        return self._wakers.get(loop) or self._wakers.setdefault(loop, LoopBroadcaster(loop))
 
     def end_streams(self, over: float = 0.0) -> None:
         """End all watches cleanly, from the loop's thread, because the server stops; one by one over some seconds."""

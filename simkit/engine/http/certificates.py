@@ -19,7 +19,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.identity import MASTERS
 
 if TYPE_CHECKING:
-    from simkit.engine.http.signing import Pair
+    from simkit.engine.http.keypair import KeyPair
 
 SERVICE_NAMES: Final = (
     "kubernetes",
@@ -35,7 +35,7 @@ _CENTURY: Final = (datetime(2000, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo
 
 
 @dataclass(frozen=True, slots=True)
-class Identities:
+class CertificateFiles:
     """Paths of a server's files: its authority, its own certificate, an administrator's, the key that signs tokens."""
 
     authority: Path
@@ -52,7 +52,9 @@ def default_folder() -> Path:
     return (Path(state) if state else Path.home() / ".local" / "state") / "simkit" / "certificates"
 
 
-def ensure(folder: Path | None = None, *, hosts: Sequence[str] = (), clock: Clock | None = None) -> Identities:
+def ensure_certificates(
+    folder: Path | None = None, *, hosts: Sequence[str] = (), clock: Clock | None = None
+) -> CertificateFiles:
     """The files of a folder, made where they are missing, do not fit together or end within a month.
 
     Parameters
@@ -114,12 +116,12 @@ class _Folder:
     def __init__(self, path: Path, first: datetime, last: datetime) -> None:
         self._path, self._first, self._last = path, first, last
 
-    def ensure(self, names: tuple[list[str], list[str]]) -> Identities:
-        from simkit.engine.http import signing
+    def ensure(self, names: tuple[list[str], list[str]]) -> CertificateFiles:
+        from simkit.engine.http import keypair
 
         authority = self._read("ca")
         if authority is None or not authority.covers(self._first, self._last + _MONTH):
-            authority = signing.make_authority(
+            authority = keypair.make_authority(
                 _AUTHORITY, (min(self._first - _DAY, _CENTURY[0]), max(self._last + 3650 * _DAY, _CENTURY[1]))
             )
             self._write("ca", authority)
@@ -131,28 +133,28 @@ class _Folder:
         if admin is None or not self._fits(admin, authority):
             self._write("admin", authority.sign_client(ADMINISTRATOR, [MASTERS], span))
         if not (self._path / "sa.key").exists():
-            write_private(self._path / "sa.key", signing.new_key_pem())
+            write_private(self._path / "sa.key", keypair.new_key_pem())
         return self._paths()
 
-    def _fits(self, pair: Pair, authority: Pair) -> bool:
+    def _fits(self, pair: KeyPair, authority: KeyPair) -> bool:
         return pair.issued_by(authority) and pair.covers(self._first, self._last + _MONTH)
 
-    def _read(self, name: str) -> Pair | None:
-        from simkit.engine.http.signing import Pair
+    def _read(self, name: str) -> KeyPair | None:
+        from simkit.engine.http.keypair import KeyPair
 
         try:
-            return Pair.load((self._path / f"{name}.crt").read_bytes(), (self._path / f"{name}.key").read_bytes())
+            return KeyPair.load((self._path / f"{name}.crt").read_bytes(), (self._path / f"{name}.key").read_bytes())
         except (FileNotFoundError, ValueError):
             return None
 
-    def _write(self, name: str, pair: Pair) -> None:
+    def _write(self, name: str, pair: KeyPair) -> None:
         write_private(self._path / f"{name}.key", pair.key_pem())
         write_private(self._path / f"{name}.crt", pair.certificate_pem(), mode=0o644)
 
-    def _paths(self) -> Identities:
+    def _paths(self) -> CertificateFiles:
         at = self._path
         own, admin = (at / "apiserver.crt", at / "apiserver.key"), (at / "admin.crt", at / "admin.key")
-        return Identities(at / "ca.crt", *own, *admin, at / "sa.key")
+        return CertificateFiles(at / "ca.crt", *own, *admin, at / "sa.key")
 
 
 def write_private(path: Path, content: bytes, *, mode: int = 0o600) -> None:

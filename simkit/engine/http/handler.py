@@ -9,7 +9,7 @@ from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 
 
-class Stream(Protocol):
+class WatchStream(Protocol):
     """A watch as the engine hands it out in ``Response.stream``. An implementation must not queue for its reader."""
 
     @property
@@ -47,7 +47,7 @@ class Stream(Protocol):
         ...
 
 
-class Waiting(Protocol):
+class QueuedRequest(Protocol):
     """A request that waits for room."""
 
     @property
@@ -68,10 +68,10 @@ class Waiting(Protocol):
         ...
 
 
-class Entered(Protocol):
+class AuthorizedRequest(Protocol):
     """A request that may be made, whose body is still to come. One of its methods is called, once."""
 
-    def receive(self, body: bytes) -> Response | Waiting:
+    def receive(self, body: bytes) -> Response | QueuedRequest:
         """The answer to the request with its body, or its wait for room."""
         ...
 
@@ -84,14 +84,14 @@ class Entered(Protocol):
         ...
 
 
-class Engine(Protocol):
+class Handler(Protocol):
     """A server without a network. An implementation must not raise: errors are answers too."""
 
-    def enter(self, request: Request) -> Response | Entered:
+    def enter(self, request: Request) -> Response | AuthorizedRequest:
         """The refusal of a request that its sender may not make, before its body is read, or what takes the body."""
         ...
 
-    def answer(self, request: Request) -> Response | Waiting:
+    def answer(self, request: Request) -> Response | QueuedRequest:
         """The answer to one request, or its wait for room. May be called from several threads."""
         ...
 

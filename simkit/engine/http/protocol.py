@@ -18,7 +18,7 @@ import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from simkit.engine.http.asgi import READ_ON, Application
-from simkit.engine.http.handler import Entered, Waiting
+from simkit.engine.http.handler import AuthorizedRequest, QueuedRequest
 from simkit.engine.http.message import (
     RawHeaders,
     audit_id,
@@ -75,7 +75,7 @@ class Conversation(HttpToolsProtocol):
         self._known_headers: Mapping[str, Sequence[str]] = {}
         self._head_size: int | None = 0  # None while a body is being read
         self._collecting = self._dropping = False
-        self._entered: Entered | None = None
+        self._entered: AuthorizedRequest | None = None
         self._body: list[bytes] = []
         self._body_size = 0
         self._hurry: asyncio.TimerHandle | None = None
@@ -278,10 +278,10 @@ class Conversation(HttpToolsProtocol):
         if not self.transport.is_closing():
             self._answer(self._request(b"".join(self._take_body())), entered)
 
-    def _answer(self, request: Request, entered: Entered | None) -> None:
+    def _answer(self, request: Request, entered: AuthorizedRequest | None) -> None:
         keep_alive: bool = self.parser.should_keep_alive()
         application = self._application
-        step: Callable[[], Response | Waiting] = partial(application.engine.answer, request)
+        step: Callable[[], Response | QueuedRequest] = partial(application.engine.answer, request)
         if entered is not None:
             step = partial(entered.receive, request.body)
         if application.engine.blocking(request):

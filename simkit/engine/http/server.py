@@ -12,26 +12,26 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from simkit.engine.authn.certificate import ClientCertificates
 from simkit.engine.authn.union import Union
-from simkit.engine.http import certificates, clientconfig
-from simkit.engine.http.delivery import SHORTEST_WATCH
-from simkit.engine.http.handler import Engine
-from simkit.engine.http.leaving import Departing, Farewell, Leaving
+from simkit.engine.authn.x509 import ClientCertificates
+from simkit.engine.http import certificates, kubeconfig
+from simkit.engine.http.handler import Handler
 from simkit.engine.http.listeners import allow_many_connections, listen, reachable, release
-from simkit.engine.http.tls import Settings, server_context
+from simkit.engine.http.shutdown import GracefulShutdown, ShutdownOptions, ShutdownTarget
+from simkit.engine.http.tls import TLSOptions, server_context
+from simkit.engine.http.watch_server import SHORTEST_WATCH
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 
 if TYPE_CHECKING:
-    from simkit.engine.http.running import Listener, Running
+    from simkit.engine.http.serving import Listener, ServingLoop
     from simkit.engine.pipeline import engine as pipeline
 
 _LOOPBACK: Final = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class ServingOptions:
     """How a server is reached.
 
     Attributes
@@ -73,24 +73,24 @@ class Serving:
     kubeconfig: Path | None = None
     request_timeout: float = 60.0
     shortest_watch: float = SHORTEST_WATCH
-    farewell: Farewell = field(default_factory=Farewell)
-    tls: Settings = field(default_factory=Settings)
+    shutdown: ShutdownOptions = field(default_factory=ShutdownOptions)
+    tls: TLSOptions = field(default_factory=TLSOptions)
     transport_security: Sequence[str] = ()
 
-    def identities(self, clock: Clock | None = None) -> certificates.Identities:
+    def identities(self, clock: Clock | None = None) -> certificates.CertificateFiles:
         """The certificates and keys of the folder, made where needed. Raises SimkitError."""
-        return certificates.ensure(self.certificate_folder, hosts=(self.host,), clock=clock)
+        return certificates.ensure_certificates(self.certificate_folder, hosts=(self.host,), clock=clock)
 
     def address_of(self, path: str) -> str:
         """The HTTPS address of a path, empty as long as the port is not known."""
         return f"https://{reachable(self.host)}:{self.port}{path}" if self.port else ""
 
-    def trusted_clients(self, identities: certificates.Identities) -> bytes:
+    def trusted_clients(self, identities: certificates.CertificateFiles) -> bytes:
         """The PEM bundle of all authorities that vouch for users: what the authenticator must be given."""
         return b"\n".join(filter(None, (self.client_authorities, identities.authority.read_bytes())))
 
 
-class Upkeep(Protocol):
+class ControllerRunner(Protocol):
     """What works in the background as long as a server runs."""
 
     def start(self) -> None: ...
@@ -124,23 +124,23 @@ class Server:
 
     def __init__(
         self,
-        engine: Engine,
-        serving: Serving | None = None,
+        engine: Handler,
+        serving: ServingOptions | None = None,
         *,
         clock: Clock | None = None,
         compress: bool = True,
-        departing: Departing | None = None,
-        upkeep: Upkeep | None = None,
+        shutdown_target: ShutdownTarget | None = None,
+        upkeep: ControllerRunner | None = None,
     ) -> None:
-        self.serving = serving or Serving()
+        self.serving = serving or ServingOptions()
         if self.serving.port is None and self.serving.insecure_port is None:
             raise SimkitError("a server needs a port: the secure one, the insecure one, or both")
         if (self.serving.certificate_file is None) != (self.serving.key_file is None):
             raise SimkitError("a serving certificate and its key must be given together")
         self._engine, self._clock, self._compress = engine, clock, compress
-        self._departing, self._upkeep = departing, upkeep
+        self._departing, self._upkeep = shutdown_target, upkeep
         self._thread: threading.Thread | None = None
-        self._running: Running | None = None
+        self._running: ServingLoop | None = None
         self._ports: dict[str, int] = {}
         self._listeners: list[Listener] = []
         self._ready = threading.Event()
@@ -204,7 +204,7 @@ class Server:
         running = self._prepare(ready)
         leave = running.stop
         if self._departing is not None:
-            leave = Leaving(self.serving.farewell, self._departing, running.end_streams, running.stop).begin
+            leave = GracefulShutdown(self.serving.shutdown, self._departing, running.end_streams, running.stop).begin
         previous = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         for number in previous:
             signal.signal(number, lambda *_: leave())
@@ -214,12 +214,12 @@ class Server:
             for number, handler in previous.items():
                 signal.signal(number, handler)
 
-    def _prepare(self, ready: Callable[[], None]) -> Running:
+    def _prepare(self, ready: Callable[[], None]) -> ServingLoop:
         """Everything that can go wrong, in the caller's thread: certificates, ports, missing packages."""
         if self.running:
             raise SimkitError(f"{self!r} runs already; stop() it first")
         from simkit.engine.http.asgi import Application
-        from simkit.engine.http.running import Running
+        from simkit.engine.http.serving import ServingLoop
 
         self._ready.clear()
         listeners = self._listen()
@@ -228,7 +228,7 @@ class Server:
             serving = self.serving
             patience, watches = serving.request_timeout, serving.shortest_watch
             application = Application(self._engine, compress=self._compress, patience=patience, shortest_watch=watches)
-            self._running = Running(application, listeners, ready, serving.transport_security)
+            self._running = ServingLoop(application, listeners, ready, serving.transport_security)
         except SimkitError:
             self._release(listeners)
             raise
@@ -236,7 +236,7 @@ class Server:
         return self._running
 
     def _listen(self) -> list[Listener]:
-        from simkit.engine.http.running import Listener
+        from simkit.engine.http.serving import Listener
 
         serving, listeners = self.serving, list[Listener]()
         context = self._context() if serving.port is not None else None
@@ -269,17 +269,17 @@ class Server:
             return
         made = serving.identities(self._clock)
         authority = serving.certificate_file or made.authority
-        content = clientconfig.document(
+        content = kubeconfig.kubeconfig_document(
             self.url,
             authority=authority.read_bytes(),
             certificate=made.admin_certificate.read_bytes(),
             key=made.admin_key.read_bytes(),
         )
         self.kubeconfig = serving.kubeconfig or made.authority.with_name(f"kubeconfig-{self._ports['https']}")
-        clientconfig.write(self.kubeconfig, content)
+        kubeconfig.write_kubeconfig(self.kubeconfig, content)
 
-    def _serve(self, running: Running) -> None:
-        from simkit.engine.http.running import new_loop
+    def _serve(self, running: ServingLoop) -> None:
+        from simkit.engine.http.serving import new_loop
 
         loop = new_loop()
         if self._upkeep is not None:
@@ -302,17 +302,19 @@ class Server:
         self._ports, self._running = {}, None
 
 
-class Made(Protocol):
+class AssembledCluster(Protocol):
     """What ``serve`` needs of an assembled cluster."""
 
     @property
     def engine(self) -> pipeline.Engine: ...
 
     @property
-    def runner(self) -> Upkeep: ...
+    def runner(self) -> ControllerRunner: ...
 
 
-def serve(made: Made, *, port: int = 0, bind_address: str = _LOOPBACK, kubeconfig: str | Path | None = None) -> Server:
+def serve(
+    made: AssembledCluster, *, port: int = 0, bind_address: str = _LOOPBACK, kubeconfig: str | Path | None = None
+) -> Server:
     """Serve an assembled cluster over HTTPS in the background, controllers at work.
 
     Parameters
@@ -326,14 +328,14 @@ def serve(made: Made, *, port: int = 0, bind_address: str = _LOOPBACK, kubeconfi
     kubeconfig
         Where the administrator's client configuration is written; by default in the certificate folder.
     """
-    from simkit.engine.http.road import Road
+    from simkit.engine.http.apiserver import APIServerHandler
 
     engine = made.engine
-    serving = Serving(bind_address, port, kubeconfig=Path(kubeconfig) if kubeconfig else None)
+    serving = ServingOptions(bind_address, port, kubeconfig=Path(kubeconfig) if kubeconfig else None)
     known = engine.authenticator
     if not isinstance(known, Union):
         raise SimkitError(f"cannot add client certificates to {known!r}; assemble the cluster with a Union")
     trusted = serving.trusted_clients(serving.identities(engine.clock))
-    server = Server(Road(engine), serving, clock=engine.clock, upkeep=made.runner)
+    server = Server(APIServerHandler(engine), serving, clock=engine.clock, upkeep=made.runner)
     engine.authenticator = known.preceded_by(ClientCertificates(trusted, engine.clock))
     return server.start()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from simkit.engine.http.anypeer import accept_any
+from simkit.engine.http.request_client_cert import request_client_cert
 from simkit.meta.errors import SimkitError
 
 _NO_CHECK_TIME: Final = 0x200000
@@ -27,7 +27,7 @@ _OF_TLS13: Final = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHA
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class TLSOptions:
     """How TLS is spoken. Names are those of the real server's flags: ``VersionTLS13``, ``TLS_ECDHE_RSA_...``."""
 
     minimum: str = ""
@@ -39,7 +39,7 @@ class Settings:
 
 
 def server_context(
-    certificate: Path, key: Path, authorities: Sequence[bytes] = (), settings: Settings | None = None
+    certificate: Path, key: Path, authorities: Sequence[bytes] = (), settings: TLSOptions | None = None
 ) -> ssl.SSLContext:
     """A context that serves with a certificate and, given authorities (PEM), asks clients for theirs.
 
@@ -52,7 +52,7 @@ def server_context(
     an authority that is in none of the bundles, or one not made for clients, ends the connection in the handshake.
     Sessions are not resumed, since a resumed one would come without the intermediate certificates.
     """
-    settings = settings or Settings()
+    settings = settings or TLSOptions()
     context = _context(certificate, key, authorities, settings)
     if settings.named:
         others = [
@@ -71,7 +71,7 @@ def server_context(
     return context
 
 
-def _context(certificate: Path, key: Path, authorities: Sequence[bytes], settings: Settings) -> ssl.SSLContext:
+def _context(certificate: Path, key: Path, authorities: Sequence[bytes], settings: TLSOptions) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     if settings.minimum not in _VERSIONS:
         known = ", ".join(name for name in _VERSIONS if name)
@@ -90,7 +90,7 @@ def _context(certificate: Path, key: Path, authorities: Sequence[bytes], setting
     if authorities:
         context.verify_mode = ssl.CERT_OPTIONAL
         context.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME) | ssl.VERIFY_X509_PARTIAL_CHAIN
-        accept_any(context)
+        request_client_cert(context)
     return context
 
 

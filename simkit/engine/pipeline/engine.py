@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from simkit.engine.admission.chain import Chain
-from simkit.engine.authn.config import Authentication
+from simkit.engine.authn.options import Authentication
 from simkit.engine.pipeline.api_services import Registration, Registrations, Remote
 from simkit.engine.pipeline.flowcontrol.max_in_flight import Limits, Room
 from simkit.engine.pipeline.metrics.counters import Metrics

@@ -326,10 +326,10 @@ def test_configurations_are_not_seen_by_webhooks() -> None:
 
 def test_writes_that_may_call_out_leave_the_event_loop() -> None:
     """The HTTP floor is told which writes may wait for a webhook: those that some rule names."""
-    from simkit.engine.http.road import Road
+    from simkit.engine.http.apiserver import APIServerHandler
     from simkit.meta.message import Request
 
-    road = Road(made(configuration(hook())).engine)
+    road = APIServerHandler(made(configuration(hook())).engine)
     assert road.blocking(Request.of("POST", "/api/v1/namespaces/default/configmaps", {}))
     assert not road.blocking(Request.of("POST", "/api/v1/namespaces/default/secrets", {}))
     assert not road.blocking(Request.of("GET", "/api/v1/namespaces/default/configmaps"))

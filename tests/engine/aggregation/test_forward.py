@@ -12,9 +12,9 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.requestheader import RequestHeaders
-from simkit.engine.http.road import Road
-from simkit.engine.http.server import Server, Serving
+from simkit.engine.authn.request_header import RequestHeaders
+from simkit.engine.http.apiserver import APIServerHandler
+from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.clock import SystemClock
 from simkit.meta.identity import AUTHENTICATED, Identity
 from simkit.meta.message import Request, Response
@@ -73,8 +73,8 @@ def backing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Cluster,
     )
     back.settle()
     folder: Path = tmp_path_factory.mktemp("certificates")
-    serving = Serving(certificate_folder=folder, proxy_authorities=front.proxy_authority)
-    with Server(Road(back.engine), serving) as server:
+    serving = ServingOptions(certificate_folder=folder, proxy_authorities=front.proxy_authority)
+    with Server(APIServerHandler(back.engine), serving) as server:
         yield front, back, server, (folder / "ca.crt").read_bytes()
 
 
@@ -196,7 +196,7 @@ def test_a_fork_opens_no_connection(pair: Pair) -> None:
 
 def test_requests_for_others_leave_the_event_loop(pair: Pair) -> None:
     """The HTTP floor is told which requests may wait for another server."""
-    road = Road(pair.front.engine)
+    road = APIServerHandler(pair.front.engine)
     assert not road.blocking(Request.of("GET", THINGS))
     pair.register()
     assert road.blocking(Request.of("GET", THINGS))
@@ -214,8 +214,8 @@ def test_a_served_front_streams_too(pair: Pair, tmp_path: Path) -> None:
         ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
         header = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding"}
         cluster.create({**header, "metadata": {"name": "open"}, "roleRef": ref, "subjects": [everybody]})
-    plain = Serving(port=None, insecure_port=0, certificate_folder=tmp_path)
-    with Server(Road(pair.front.engine), plain) as server:
+    plain = ServingOptions(port=None, insecure_port=0, certificate_folder=tmp_path)
+    with Server(APIServerHandler(pair.front.engine), plain) as server:
         assert server.insecure_url is not None
         connection = http.client.HTTPConnection(server.insecure_url.removeprefix("http://"), timeout=10)
         connection.request("GET", f"{THINGS}?watch=1")

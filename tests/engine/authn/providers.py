@@ -8,7 +8,7 @@ from typing import Any
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from simkit.engine.authn.oidcflags import Flags
+from simkit.engine.authn.oidc_options import OIDCOptions
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import StatusError
 from simkit.meta.identity import Identity
@@ -58,9 +58,9 @@ class Issuer:
         named = {"kid": "r1" if key is RSA_KEY else "e1", **(header or {})}
         return jwt.encode({k: v for k, v in given.items() if v is not None}, key, algorithm, headers=named)
 
-    def flags(self, **more: Any) -> Flags:
+    def flags(self, **more: Any) -> OIDCOptions:
         settings = {"issuer_url": self.url, "client_id": "simkit", "authority": self.authority, **more}
-        return Flags(**settings)
+        return OIDCOptions(**settings)
 
     def asked(self, path: str) -> int:
         return sum(where == path for where, _, _ in self.service.requests)

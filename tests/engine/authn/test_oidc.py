@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from simkit.engine.authn.jwk import ALGORITHMS, BadKeySet, read_key_set
 from simkit.engine.authn.oidc import Provider, over_https
-from simkit.engine.authn.oidcflags import Flags, tokens_by_flags
+from simkit.engine.authn.oidc_options import OIDCOptions, tokens_by_flags
 from simkit.engine.egress.call import CallFailed
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
@@ -172,8 +172,8 @@ def test_unreachable_providers_are_tried_again(issuer: Issuer) -> None:
 def test_flags_that_do_not_go_together(issuer: Issuer) -> None:
     """Issuer and client belong together, and the issuer speaks https."""
     for flags, why in (
-        (Flags(issuer_url="https://x"), "must be specified together"),
-        (Flags(issuer_url="http://x", client_id="c"), "scheme must be https"),
+        (OIDCOptions(issuer_url="https://x"), "must be specified together"),
+        (OIDCOptions(issuer_url="http://x", client_id="c"), "scheme must be https"),
         (issuer.flags(signing_algs=("HS256",)), "'HS256' is not an accepted algorithm"),
     ):
         with pytest.raises(SimkitError, match=why):

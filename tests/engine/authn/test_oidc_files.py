@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 import pytest
 
-from simkit.engine.authn.config import Settings, build
+from simkit.engine.authn.authentication_configuration import StructuredTokens, parse
+from simkit.engine.authn.options import AuthenticationOptions, build
 from simkit.engine.authn.review import TokenReviewer
-from simkit.engine.authn.structured import StructuredTokens, parse
-from simkit.engine.authn.tokenwebhook import WebhookTokens
+from simkit.engine.authn.token_webhook import WebhookTokens
 from simkit.engine.egress.call import Caller
 from simkit.engine.egress.dynamic_file import SERVER_HASH
 from simkit.engine.egress.kubeconfig import load_kubeconfig
@@ -195,7 +195,7 @@ def test_a_server_with_everything(issuer: Issuer, tmp_path: Path) -> None:
     with serving(folder, reply) as hook:
         path = tmp_path / "authentication.json"
         path.write_bytes(document(entry(issuer)))
-        settings = Settings(
+        settings = AuthenticationOptions(
             authentication_config=path, authentication_token_webhook_config_file=hook.kubeconfig(folder / "config")
         )
         built = build(settings, lambda *_: None, issuer.clock, Metrics())
@@ -212,7 +212,7 @@ def test_a_server_with_everything(issuer: Issuer, tmp_path: Path) -> None:
         issuer.clock.advance(121)
         who(built.authenticator, "badge")
         assert len(hook.requests) == 3
-    both = Settings(authentication_config=path, oidc=issuer.flags())
+    both = AuthenticationOptions(authentication_config=path, oidc=issuer.flags())
     with pytest.raises(SimkitError, match="mutually exclusive"):
         build(both, lambda *_: None, issuer.clock, Metrics())
 

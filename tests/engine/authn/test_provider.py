@@ -14,9 +14,9 @@ import pytest
 import requests
 from werkzeug.serving import make_server
 
-from simkit.engine.authn.config import Settings, build
-from simkit.engine.authn.oidcflags import Flags
-from simkit.engine.http.signing import make_authority
+from simkit.engine.authn.oidc_options import OIDCOptions
+from simkit.engine.authn.options import AuthenticationOptions, build
+from simkit.engine.http.keypair import make_authority
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.meta.clock import SystemClock
 from simkit.meta.errors import StatusError
@@ -71,7 +71,7 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Provider]:
     thread.join()
 
 
-def user(settings: Settings, token: str) -> str | int:
+def user(settings: AuthenticationOptions, token: str) -> str | int:
     """Whom a server with these settings sees, or the status of its refusal."""
     authenticator = build(settings, lambda *_: None, SystemClock(), Metrics()).authenticator
     try:
@@ -80,9 +80,9 @@ def user(settings: Settings, token: str) -> str | int:
         return error.code
 
 
-def flags(provider: Provider, **more: str) -> Settings:
+def flags(provider: Provider, **more: str) -> AuthenticationOptions:
     known = {"issuer_url": provider.url, "client_id": "simkit", **more}
-    return Settings(oidc=Flags(**known, authority=provider.authority.read_bytes()))  # type: ignore[arg-type]
+    return AuthenticationOptions(oidc=OIDCOptions(**known, authority=provider.authority.read_bytes()))  # type: ignore[arg-type]
 
 
 def test_logging_in(provider: Provider) -> None:
@@ -112,7 +112,7 @@ jwt:
       - expression: "!user.username.endsWith('eve')"
         message: not eve
 """)
-    settings = Settings(authentication_config=path)
+    settings = AuthenticationOptions(authentication_config=path)
     assert user(settings, provider.tokens("ann")["id_token"]) == "oidc:ann"
     assert user(settings, provider.tokens("eve")["id_token"]) == 401
 
@@ -130,5 +130,5 @@ def test_what_else_a_login_gives(provider: Provider) -> None:
 def test_a_provider_that_nobody_vouches_for(provider: Provider) -> None:
     """Without its authority the provider's keys are not believed."""
     stranger = make_authority("other", SPAN).certificate_pem()
-    settings = Settings(oidc=Flags(provider.url, "simkit", authority=stranger))
+    settings = AuthenticationOptions(oidc=OIDCOptions(provider.url, "simkit", authority=stranger))
     assert user(settings, provider.tokens("ann")["id_token"]) == 401

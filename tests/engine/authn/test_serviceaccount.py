@@ -32,8 +32,8 @@ from simkit.engine.authn.serviceaccount import (
     discovery_document,
     key_set,
 )
-from simkit.engine.authn.tokens import StaticTokens
-from simkit.engine.authn.verified import InvalidToken
+from simkit.engine.authn.token_authenticator import InvalidToken
+from simkit.engine.authn.token_file import StaticTokens
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity

@@ -148,9 +148,9 @@ def test_requests_that_are_over_are_removed(cluster: simkit.Cluster, clock: simk
 
 def test_files_may_hold_the_authority(making: Any, tmp_path: Any) -> None:
     """A given authority signs, and is what namespaces get."""
-    from simkit.engine.http.certificates import ensure
+    from simkit.engine.http.certificates import ensure_certificates
 
-    files = ensure(tmp_path)
+    files = ensure_certificates(tmp_path)
     key = files.authority.with_suffix(".key")
     cluster = making(cluster_signing_cert_file=files.authority, cluster_signing_key_file=key)
     assert cluster.get("cm", "kube-root-ca.crt")["data"]["ca.crt"] == files.authority.read_text()

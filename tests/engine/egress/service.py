@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from simkit.engine.http.signing import Pair, make_authority
+from simkit.engine.http.keypair import KeyPair, make_authority
 
 SPAN = (datetime(2020, 1, 1, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=20000))
 Reply = Callable[[str, Any], tuple[int, Any]]
@@ -25,7 +25,7 @@ Reply = Callable[[str, Any], tuple[int, Any]]
 class Service:
     """A running service: what it was asked, and how to reach it."""
 
-    authority: Pair
+    authority: KeyPair
     url: str = ""
     requests: list[tuple[str, dict[str, str], Any]] = field(default_factory=list)
     """Path, headers in lower case, decoded body."""

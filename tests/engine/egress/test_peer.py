@@ -14,7 +14,7 @@ import pytest
 from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.peer import fetch, send, whole
 from simkit.engine.egress.policy import EgressPolicy, SkippedCall
-from simkit.engine.http.signing import make_authority
+from simkit.engine.http.keypair import make_authority
 from simkit.meta.errors import SimkitError
 from tests.engine.egress.service import SPAN, serving
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from simkit.engine.http.certificates import Identities
-from simkit.engine.http.server import Server, Serving
-from tests.engine.http.shelf import Client, Shelf, trusting
+from simkit.engine.http.certificates import CertificateFiles
+from simkit.engine.http.server import Server, ServingOptions
+from tests.engine.http.echo import Client, EchoHandler, trusting
 
 
 @pytest.fixture(scope="session")
@@ -19,21 +19,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def identities(folder: Path) -> Identities:
+def identities(folder: Path) -> CertificateFiles:
     """The files of that folder."""
-    return Serving(certificate_folder=folder).identities()
+    return ServingOptions(certificate_folder=folder).identities()
 
 
 @pytest.fixture
-def shelf() -> Shelf:
+def shelf() -> EchoHandler:
     """A fresh engine."""
-    return Shelf()
+    return EchoHandler()
 
 
 @pytest.fixture
-def server(shelf: Shelf, folder: Path, tmp_path: Path) -> Iterator[Server]:
+def server(shelf: EchoHandler, folder: Path, tmp_path: Path) -> Iterator[Server]:
     """The engine over HTTPS and plain HTTP, on free ports."""
-    serving = Serving(insecure_port=0, certificate_folder=folder, kubeconfig=tmp_path / "kubeconfig")
+    serving = ServingOptions(insecure_port=0, certificate_folder=folder, kubeconfig=tmp_path / "kubeconfig")
     with Server(shelf, serving) as running:
         yield running
 
@@ -48,7 +48,7 @@ def plain(server: Server) -> Iterator[Client]:
 
 
 @pytest.fixture
-def secure(server: Server, identities: Identities) -> Iterator[Client]:
+def secure(server: Server, identities: CertificateFiles) -> Iterator[Client]:
     """A client of the HTTPS port, without a certificate of its own."""
     client = Client(server.url, trusting(identities.authority))
     yield client

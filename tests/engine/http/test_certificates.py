@@ -11,10 +11,10 @@ import orjson
 import pytest
 from cryptography import x509
 
-from simkit.engine.authn.certificate import ClientCertificates
-from simkit.engine.http import clientconfig
-from simkit.engine.http.certificates import Identities, default_folder, ensure, write_private
-from simkit.engine.http.signing import Pair
+from simkit.engine.authn.x509 import ClientCertificates
+from simkit.engine.http import kubeconfig
+from simkit.engine.http.certificates import CertificateFiles, default_folder, ensure_certificates, write_private
+from simkit.engine.http.keypair import KeyPair
 from simkit.meta.clock import SimulatedClock, SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
@@ -34,18 +34,18 @@ def der(path: Path) -> bytes:
 def test_made_once(tmp_path: Path) -> None:
     """What was made is used again; another bind address renews the serving certificate alone."""
     folder = tmp_path / "a" / "b"
-    ensure(folder)
+    ensure_certificates(folder)
     before = contents(folder)
-    ensure(folder)
+    ensure_certificates(folder)
     assert contents(folder) == before
-    ensure(folder, hosts=["192.0.2.7", "box.example"])
+    ensure_certificates(folder, hosts=["192.0.2.7", "box.example"])
     changed = {name for name, content in contents(folder).items() if before[name] != content}
     assert changed == {"apiserver.crt", "apiserver.key"}
 
 
 def test_names_of_the_serving_certificate(tmp_path: Path) -> None:
     """The server can be reached by its usual names, on loopback, and where it is bound."""
-    made = ensure(tmp_path, hosts=["192.0.2.7"])
+    made = ensure_certificates(tmp_path, hosts=["192.0.2.7"])
     certificate = x509.load_pem_x509_certificate(made.certificate.read_bytes())
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert {"localhost", "kubernetes", "kubernetes.default.svc.cluster.local"} <= set(
@@ -57,7 +57,7 @@ def test_names_of_the_serving_certificate(tmp_path: Path) -> None:
 def test_keys_are_private(tmp_path: Path) -> None:
     """Keys, and the folder that is made for them, are for their owner alone."""
     folder = tmp_path / "made"
-    ensure(folder)
+    ensure_certificates(folder)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in folder.glob("*.key")} == {0o600}
     assert not list(folder.glob(".*.*.*"))
@@ -66,9 +66,9 @@ def test_keys_are_private(tmp_path: Path) -> None:
 @pytest.mark.parametrize("clock", [SystemClock(), SimulatedClock(0), SimulatedClock(datetime(2160, 1, 1, tzinfo=UTC))])
 def test_the_administrator_is_known_on_any_clock(tmp_path: Path, clock: SystemClock | SimulatedClock) -> None:
     """The administrator's certificate is good on the cluster's clock, wherever that stands."""
-    made = ensure(tmp_path, clock=clock)
+    made = ensure_certificates(tmp_path, clock=clock)
     before = contents(tmp_path)
-    assert made == ensure(tmp_path, clock=clock)
+    assert made == ensure_certificates(tmp_path, clock=clock)
     assert contents(tmp_path) == before
     authenticator = ClientCertificates(made.authority.read_bytes(), clock)
     identity = authenticator.authenticate(Credentials(certificates=(der(made.admin_certificate),)))
@@ -77,41 +77,41 @@ def test_the_administrator_is_known_on_any_clock(tmp_path: Path, clock: SystemCl
 
 def test_clocks_do_not_take_turns(tmp_path: Path) -> None:
     """A simulated clock renews what does not cover it, and the machine's clock keeps that."""
-    ensure(tmp_path)
-    ensure(tmp_path, clock=SimulatedClock())
+    ensure_certificates(tmp_path)
+    ensure_certificates(tmp_path, clock=SimulatedClock())
     before = contents(tmp_path)
-    ensure(tmp_path)
-    ensure(tmp_path, clock=SimulatedClock())
+    ensure_certificates(tmp_path)
+    ensure_certificates(tmp_path, clock=SimulatedClock())
     assert contents(tmp_path) == before
 
 
 def test_damage_is_repaired(tmp_path: Path) -> None:
     """Files that are broken, or do not fit together, are made anew."""
-    made = ensure(tmp_path)
+    made = ensure_certificates(tmp_path)
     made.admin_key.write_bytes(made.key.read_bytes())
     made.certificate.write_text("nonsense")
-    ensure(tmp_path)
+    ensure_certificates(tmp_path)
     for certificate, key in ((made.certificate, made.key), (made.admin_certificate, made.admin_key)):
-        Pair.load(certificate.read_bytes(), key.read_bytes())
+        KeyPair.load(certificate.read_bytes(), key.read_bytes())
     authority = (tmp_path / "ca.key").read_bytes()
     (tmp_path / "ca.crt").unlink()
-    ensure(tmp_path)
+    ensure_certificates(tmp_path)
     assert (tmp_path / "ca.key").read_bytes() != authority
-    assert Pair.load(made.certificate.read_bytes(), made.key.read_bytes()).issued_by(_authority(made))
+    assert KeyPair.load(made.certificate.read_bytes(), made.key.read_bytes()).issued_by(_authority(made))
 
 
-def _authority(made: Identities) -> Pair:
-    return Pair.load(made.authority.read_bytes(), made.authority.with_name("ca.key").read_bytes())
+def _authority(made: CertificateFiles) -> KeyPair:
+    return KeyPair.load(made.authority.read_bytes(), made.authority.with_name("ca.key").read_bytes())
 
 
 def test_what_ends_soon_is_renewed(tmp_path: Path) -> None:
     """A certificate with less than a month left is made anew."""
-    made = ensure(tmp_path)
+    made = ensure_certificates(tmp_path)
     now = datetime.now(UTC)
     short = _authority(made).sign_client("simkit-admin", [], (now - timedelta(days=1), now + timedelta(days=29)))
     made.admin_certificate.write_bytes(short.certificate_pem())
     made.admin_key.write_bytes(short.key_pem())
-    ensure(tmp_path)
+    ensure_certificates(tmp_path)
     assert made.admin_certificate.read_bytes() != short.certificate_pem()
 
 
@@ -121,7 +121,7 @@ def test_several_processes_at_once(tmp_path: Path) -> None:
     running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
     assert [process.wait(20) for process in running] == [0, 0, 0]
     before = contents(tmp_path)
-    ensure(tmp_path)
+    ensure_certificates(tmp_path)
     assert contents(tmp_path) == before
 
 
@@ -129,7 +129,7 @@ def test_folders_that_cannot_be(tmp_path: Path) -> None:
     """A folder that cannot be made is wrong use, with what to do about it."""
     (tmp_path / "file").write_text("")
     with pytest.raises(SimkitError, match="--cert-dir"):
-        ensure(tmp_path / "file")
+        ensure_certificates(tmp_path / "file")
 
 
 def test_the_folder_of_a_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -153,11 +153,11 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path) -> None:
 def test_client_configuration(tmp_path: Path) -> None:
     """A client configuration is whole, private, and overwritten as a whole."""
     path = tmp_path / "new" / "config"
-    clientconfig.write(path, clientconfig.document("https://a", authority=b"pem"))
+    kubeconfig.write_kubeconfig(path, kubeconfig.kubeconfig_document("https://a", authority=b"pem"))
     assert path.stat().st_mode & 0o777 == 0o600
     config = orjson.loads(path.read_bytes())
     assert config["clusters"] == [
         {"name": "simkit", "cluster": {"server": "https://a", "certificate-authority-data": "cGVt"}}
     ]
     with pytest.raises(SimkitError, match="client configuration"):
-        clientconfig.write(path / "below", {})
+        kubeconfig.write_kubeconfig(path / "below", {})

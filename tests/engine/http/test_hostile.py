@@ -12,13 +12,13 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.tokens import StaticTokens
+from simkit.engine.authn.token_file import StaticTokens
 from simkit.engine.http import protocol
-from simkit.engine.http.road import Road
-from simkit.engine.http.server import Server, Serving
+from simkit.engine.http.apiserver import APIServerHandler
+from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import BODY_LIMIT
-from tests.engine.http.shelf import Client
+from tests.engine.http.echo import Client
 
 TOKENS = StaticTokens({"ann": Identity("ann"), "root": Identity("root", (MASTERS,))})
 GET = b"GET /version HTTP/1.1\r\nhost: x\r\n\r\n"
@@ -29,7 +29,9 @@ HEAD = b"POST /api/v1/namespaces HTTP/1.1\r\nhost: x\r\ncontent-length: 5000000\
 def server(tmp_path: Path) -> Iterator[Server]:
     """A served cluster."""
     cluster = Cluster(options=Options(seed=1, authenticators=(TOKENS,)))
-    with Server(Road(cluster.engine), Serving(port=None, insecure_port=0, certificate_folder=tmp_path)) as running:
+    with Server(
+        APIServerHandler(cluster.engine), ServingOptions(port=None, insecure_port=0, certificate_folder=tmp_path)
+    ) as running:
         yield running
 
 
@@ -136,8 +138,8 @@ def test_bodies_hold_no_room(tmp_path: Path) -> None:
         enable_priority_and_fairness=False,
     )
     cluster = Cluster(options=options)
-    serving = Serving(port=None, insecure_port=0, certificate_folder=tmp_path)
-    with Server(Road(cluster.engine), serving) as running:
+    serving = ServingOptions(port=None, insecure_port=0, certificate_folder=tmp_path)
+    with Server(APIServerHandler(cluster.engine), serving) as running:
         slow = connect(running)
         slow.sendall(HEAD.replace(b"5000000", b"2") + b"authorization: Bearer ann\r\n\r\n{")
         assert running.insecure_url

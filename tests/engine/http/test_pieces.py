@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.tokens import StaticTokens
-from simkit.engine.http.road import Road
-from simkit.engine.http.server import Server, Serving
+from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.http.apiserver import APIServerHandler
+from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.identity import MASTERS, Identity
 
 TOKENS = StaticTokens({"ann": Identity("ann"), "root": Identity("root", (MASTERS,))})
@@ -54,8 +54,8 @@ LAST = (b"GET /version HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n", b"200"
 def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The plain port of a served cluster."""
     cluster = Cluster(options=Options(seed=1, authenticators=(TOKENS,)))
-    serving = Serving(port=None, insecure_port=0, certificate_folder=tmp_path_factory.mktemp("certificates"))
-    with Server(Road(cluster.engine), serving) as running:
+    serving = ServingOptions(port=None, insecure_port=0, certificate_folder=tmp_path_factory.mktemp("certificates"))
+    with Server(APIServerHandler(cluster.engine), serving) as running:
         yield int(str(running.insecure_url).rpartition(":")[2])
 
 

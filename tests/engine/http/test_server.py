@@ -17,20 +17,20 @@ from pathlib import Path
 import orjson
 import pytest
 
-from simkit.engine.authn.certificate import ClientCertificates
-from simkit.engine.http import anypeer
-from simkit.engine.http.certificates import Identities
-from simkit.engine.http.server import Server, Serving
-from simkit.engine.http.signing import Pair, make_authority
+from simkit.engine.authn.x509 import ClientCertificates
+from simkit.engine.http import request_client_cert
+from simkit.engine.http.certificates import CertificateFiles
+from simkit.engine.http.keypair import KeyPair, make_authority
+from simkit.engine.http.server import Server, ServingOptions
 from simkit.meta.clock import SystemClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.message import BODY_LIMIT, Credentials
-from tests.engine.http.shelf import Client, Shelf, eventually, trusting
+from tests.engine.http.echo import Client, EchoHandler, eventually, trusting
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
 
-def test_parts_of_a_request(secure: Client, shelf: Shelf) -> None:
+def test_parts_of_a_request(secure: Client, shelf: EchoHandler) -> None:
     """The path stays encoded, query and headers keep repeated and blank values, the body arrives whole."""
     secure.connection.putrequest("PUT", "/a%2Fb/c?x=1&x=%202&blank=&y", skip_accept_encoding=True)
     for name, value in (("X-Many", "a"), ("x-many", "b"), ("Content-Length", "3")):
@@ -46,7 +46,7 @@ def test_parts_of_a_request(secure: Client, shelf: Shelf) -> None:
 
 @pytest.mark.parametrize("path", ["/somewhere", "/blocking"])
 @pytest.mark.parametrize("ahead", ["", "Expect: 100-continue\r\n"])
-def test_bodies_in_pieces(plain: Client, shelf: Shelf, path: str, ahead: str) -> None:
+def test_bodies_in_pieces(plain: Client, shelf: EchoHandler, path: str, ahead: str) -> None:
     """A body that comes in pieces arrives whole, wherever the request is answered, and the next request is read."""
     sock = socket.create_connection((plain.host, plain.port), timeout=10)
     head = f"PUT {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n{ahead}\r\n"
@@ -77,7 +77,7 @@ def test_header_values_cannot_break_out(plain: Client) -> None:
     assert "set-cookie" not in answer.headers
 
 
-def test_one_connection_serves_many_requests(secure: Client, shelf: Shelf) -> None:
+def test_one_connection_serves_many_requests(secure: Client, shelf: EchoHandler) -> None:
     """Connections are kept alive, whatever kind of request came before."""
     first = secure.ask("GET", "/a")
     local = secure.connection.sock.getsockname()
@@ -122,20 +122,22 @@ def test_gzip(secure: Client, size: int, accepted: str, encoded: str | None) -> 
     assert answer.headers["Vary"] == ("Accept-Encoding" if encoded else None)
 
 
-def test_body_at_the_limit(plain: Client, shelf: Shelf) -> None:
+def test_body_at_the_limit(plain: Client, shelf: EchoHandler) -> None:
     """A body of exactly 3 MiB reaches the engine."""
     assert plain.ask("POST", "/a", b"x" * BODY_LIMIT).object["size"] == BODY_LIMIT
 
 
 @pytest.mark.parametrize("more", [{}, {"Expect": "100-continue"}])
-def test_body_above_the_limit(secure: Client, shelf: Shelf, more: dict[str, str]) -> None:
+def test_body_above_the_limit(secure: Client, shelf: EchoHandler, more: dict[str, str]) -> None:
     """Of a larger body the engine sees that it is too large, and not all of it; the connection stays usable."""
     answer = secure.ask("POST", "/a", b"x" * (8 * BODY_LIMIT), **more)
     assert BODY_LIMIT < answer.object["size"] < 2 * BODY_LIMIT
     assert secure.ask("GET", "/a").status == 200
 
 
-def test_blocking_requests_leave_the_loop_alone(server: Server, identities: Identities, shelf: Shelf) -> None:
+def test_blocking_requests_leave_the_loop_alone(
+    server: Server, identities: CertificateFiles, shelf: EchoHandler
+) -> None:
     """A request that may block runs on a worker thread, any other in the loop's own."""
     client = Client(server.url, trusting(identities.authority))
     client.ask("GET", "/blocking")
@@ -157,7 +159,7 @@ def raw(server: Server, data: bytes) -> bytes:
 @pytest.mark.parametrize(
     "data", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nbad header\r\n\r\n", b"GET /\xff HTTP/1.1\r\n\r\n"]
 )
-def test_bad_messages(server: Server, shelf: Shelf, data: bytes) -> None:
+def test_bad_messages(server: Server, shelf: EchoHandler, data: bytes) -> None:
     """What is no HTTP is answered 400 and ends the connection."""
     assert raw(server, data).startswith(b"HTTP/1.1 400 Bad Request\r\n")
     assert shelf.requests == []
@@ -178,7 +180,7 @@ def test_pipelined_requests_are_answered_in_order(server: Server) -> None:
     assert [orjson.loads(body).get("path") for body in bodies] == ["/a", None, "/b", "/c"]
 
 
-def test_absolute_targets_and_chunked_bodies(server: Server, shelf: Shelf) -> None:
+def test_absolute_targets_and_chunked_bodies(server: Server, shelf: EchoHandler) -> None:
     """A target with scheme and host means its path; a body in chunks arrives whole."""
     chunked = b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
     assert raw(server, b"POST http://box/x?y=1 HTTP/1.1\r\n" + chunked).startswith(b"HTTP/1.1 200 OK\r\n")
@@ -186,7 +188,7 @@ def test_absolute_targets_and_chunked_bodies(server: Server, shelf: Shelf) -> No
     assert (request.path, request.query, request.body) == ("/x", {"y": ["1"]}, b"abcde")
 
 
-def offering(authority: Path, pair: Pair, folder: Path) -> ssl.SSLContext:
+def offering(authority: Path, pair: KeyPair, folder: Path) -> ssl.SSLContext:
     """A client's TLS context with a certificate of its own."""
     (folder / "client.crt").write_bytes(pair.certificate_pem())
     (folder / "client.key").write_bytes(pair.key_pem())
@@ -203,10 +205,15 @@ def span(start: float, end: float) -> tuple[datetime, datetime]:
 
 @pytest.mark.parametrize(("days", "user"), [((-1, 1), "ann"), ((-9, -1), None), ((1, 9), None)])
 def test_client_certificates(
-    server: Server, identities: Identities, shelf: Shelf, tmp_path: Path, days: tuple[int, int], user: str | None
+    server: Server,
+    identities: CertificateFiles,
+    shelf: EchoHandler,
+    tmp_path: Path,
+    days: tuple[int, int],
+    user: str | None,
 ) -> None:
     """The peer's certificate reaches the engine, even out of its time: it is judged there, not in the handshake."""
-    authority = Pair.load(identities.authority.read_bytes(), identities.authority.with_name("ca.key").read_bytes())
+    authority = KeyPair.load(identities.authority.read_bytes(), identities.authority.with_name("ca.key").read_bytes())
     context = offering(identities.authority, authority.sign_client("ann", ["devs"], span(*days)), tmp_path)
     client = Client(server.url, context)
     for target in ("/a", "/blocking"):
@@ -224,9 +231,11 @@ def test_client_certificates(
             assert (identity.user, identity.groups) == ("ann", ("devs",))
 
 
-def test_intermediate_authorities(server: Server, identities: Identities, shelf: Shelf, tmp_path: Path) -> None:
+def test_intermediate_authorities(
+    server: Server, identities: CertificateFiles, shelf: EchoHandler, tmp_path: Path
+) -> None:
     """The whole chain that a client sends reaches the engine, leaf first."""
-    root = Pair.load(identities.authority.read_bytes(), identities.authority.with_name("ca.key").read_bytes())
+    root = KeyPair.load(identities.authority.read_bytes(), identities.authority.with_name("ca.key").read_bytes())
     between = root.sign_authority("between", span(-1, 1))
     leaf = between.sign_client("ann", [], span(-1, 1))
     context = offering(identities.authority, leaf, tmp_path)
@@ -243,7 +252,7 @@ def test_intermediate_authorities(server: Server, identities: Identities, shelf:
 
 
 def test_unknown_authorities_reach_the_engine(
-    server: Server, identities: Identities, shelf: Shelf, tmp_path: Path
+    server: Server, identities: CertificateFiles, shelf: EchoHandler, tmp_path: Path
 ) -> None:
     """A certificate of an authority that nobody named is not refused by TLS: authenticators answer 401."""
     other = make_authority("other", span(-1, 1)).sign_client("ann", [], span(-1, 1))
@@ -255,12 +264,12 @@ def test_unknown_authorities_reach_the_engine(
 
 
 def test_where_openssl_cannot_be_reached(
-    monkeypatch: pytest.MonkeyPatch, shelf: Shelf, folder: Path, identities: Identities, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, shelf: EchoHandler, folder: Path, identities: CertificateFiles, tmp_path: Path
 ) -> None:
     """Where its switch cannot be had, OpenSSL itself ends the handshake with such a certificate, and no other."""
-    monkeypatch.setattr(anypeer, "_OLDEST_UNTRIED", (3, 0))
-    authority = Pair.load(identities.authority.read_bytes(), identities.authority.with_name("ca.key").read_bytes())
-    with Server(shelf, Serving(certificate_folder=folder)) as server:
+    monkeypatch.setattr(request_client_cert, "_OLDEST_UNTRIED", (3, 0))
+    authority = KeyPair.load(identities.authority.read_bytes(), identities.authority.with_name("ca.key").read_bytes())
+    with Server(shelf, ServingOptions(certificate_folder=folder)) as server:
         known = Client(
             server.url, offering(identities.authority, authority.sign_client("a", [], span(-1, 1)), tmp_path)
         )
@@ -273,7 +282,7 @@ def test_where_openssl_cannot_be_reached(
         client.close()
 
 
-def test_kubeconfig(server: Server, shelf: Shelf, tmp_path: Path) -> None:
+def test_kubeconfig(server: Server, shelf: EchoHandler, tmp_path: Path) -> None:
     """The client configuration leads an administrator to the server, and is private."""
     assert server.kubeconfig == tmp_path / "kubeconfig"
     assert server.kubeconfig.stat().st_mode & 0o777 == 0o600
@@ -283,28 +292,28 @@ def test_kubeconfig(server: Server, shelf: Shelf, tmp_path: Path) -> None:
     assert set(config["users"][0]["user"]) == {"client-certificate-data", "client-key-data"}
 
 
-def test_a_taken_port_names_its_holder(server: Server, shelf: Shelf, folder: Path) -> None:
+def test_a_taken_port_names_its_holder(server: Server, shelf: EchoHandler, folder: Path) -> None:
     """A second server on the same port is refused, and the message says which server of this process has it."""
     port = int(server.url.rpartition(":")[2])
     with pytest.raises(SimkitError, match=f"port {port} is held by <simkit server at {re.escape(server.url)}"):
-        Server(shelf, Serving(port=port, certificate_folder=folder)).start()
+        Server(shelf, ServingOptions(port=port, certificate_folder=folder)).start()
 
 
-def test_a_port_taken_by_somebody_else(shelf: Shelf, folder: Path) -> None:
+def test_a_port_taken_by_somebody_else(shelf: EchoHandler, folder: Path) -> None:
     """A port of another process is refused without a name, and an HTTPS port opened before is given back."""
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         taken = other.getsockname()[1]
-        server = Server(shelf, Serving(insecure_port=taken, certificate_folder=folder))
+        server = Server(shelf, ServingOptions(insecure_port=taken, certificate_folder=folder))
         with pytest.raises(SimkitError, match=f"port {taken} on 127.0.0.1 is held by another process"):
             server.start()
         assert not server.running
 
 
-def test_stop_and_start_again(shelf: Shelf, folder: Path) -> None:
+def test_stop_and_start_again(shelf: EchoHandler, folder: Path) -> None:
     """A stopped server gives its port back at once, and can be started again on it."""
-    with Server(shelf, Serving(port=None, insecure_port=0)) as first:
+    with Server(shelf, ServingOptions(port=None, insecure_port=0)) as first:
         assert first.insecure_url == first.url
         port = int(first.url.rpartition(":")[2])
         client = Client(first.url)
@@ -316,13 +325,13 @@ def test_stop_and_start_again(shelf: Shelf, folder: Path) -> None:
     assert repr(first) == "<simkit server, stopped>"
     with pytest.raises(SimkitError, match="does not run"):
         _ = first.url
-    again = Server(shelf, Serving(port=None, insecure_port=port)).start()
+    again = Server(shelf, ServingOptions(port=None, insecure_port=port)).start()
     again.stop()
     again.stop()
     assert not again.running
 
 
-def test_stopping_ends_watches(server: Server, plain: Client, shelf: Shelf) -> None:
+def test_stopping_ends_watches(server: Server, plain: Client, shelf: EchoHandler) -> None:
     """A server that stops ends its watches cleanly and does not wait for them."""
     plain.connection.request("GET", "/stream")
     response = plain.connection.getresponse()
@@ -343,17 +352,18 @@ def test_idle_tls_connections_do_not_delay_the_stop(server: Server, secure: Clie
         secure.ask("GET", "/a")
 
 
-def test_wrong_settings(shelf: Shelf, folder: Path) -> None:
+def test_wrong_settings(shelf: EchoHandler, folder: Path) -> None:
     """Settings that cannot be are refused before anything listens."""
     with pytest.raises(SimkitError, match="needs a port"):
-        Server(shelf, Serving(port=None))
+        Server(shelf, ServingOptions(port=None))
     with pytest.raises(SimkitError, match="given together"):
-        Server(shelf, Serving(certificate_file=Path("a")))
+        Server(shelf, ServingOptions(certificate_file=Path("a")))
     with pytest.raises(SimkitError, match="needs HTTPS"):
-        Server(shelf, Serving(port=None, insecure_port=0, kubeconfig=Path("a"))).start()
+        Server(shelf, ServingOptions(port=None, insecure_port=0, kubeconfig=Path("a"))).start()
     with pytest.raises(SimkitError, match="cannot serve with certificate"):
         Server(
-            shelf, Serving(certificate_folder=folder, certificate_file=folder / "ca.crt", key_file=folder / "sa.key")
+            shelf,
+            ServingOptions(certificate_folder=folder, certificate_file=folder / "ca.crt", key_file=folder / "sa.key"),
         ).start()
 
 
@@ -361,7 +371,7 @@ def test_a_process_ends_with_its_server_running(folder: Path) -> None:
     """An interpreter that is left with a running server ends, and quickly."""
     code = (
         "import sys; from pathlib import Path\n"
-        "from tests.engine.http.shelf import Shelf\n"
+        "from tests.engine.http.echo import Shelf\n"
         "from simkit.engine.http.server import Server, Serving\n"
         "print(Server(Shelf(), Serving(certificate_folder=Path(sys.argv[1]))).start().url)\n"
     )
@@ -378,7 +388,7 @@ def test_a_process_ends_with_its_server_running(folder: Path) -> None:
     assert done.stderr == b""
 
 
-def test_missing_client_leaves_nothing(server: Server, shelf: Shelf) -> None:
+def test_missing_client_leaves_nothing(server: Server, shelf: EchoHandler) -> None:
     """A client that goes away in the middle of a body leaves no request behind."""
     port = int(str(server.insecure_url).rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port)) as sock:

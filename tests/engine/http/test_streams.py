@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from simkit.engine.http.asgi import Application
-from simkit.engine.http.certificates import Identities
-from simkit.engine.http.delivery import BATCH, CHUNK, joined
+from simkit.engine.http.broadcaster import LoopBroadcaster
+from simkit.engine.http.certificates import CertificateFiles
 from simkit.engine.http.server import Server
-from simkit.engine.http.waker import Waker
-from tests.engine.http.shelf import Client, Shelf, eventually, trusting
+from simkit.engine.http.watch_server import BATCH, CHUNK, joined
+from tests.engine.http.echo import Client, EchoHandler, eventually, trusting
 
 
 def opened(client: Client, target: str = "/stream") -> http.client.HTTPResponse:
@@ -25,7 +25,7 @@ def opened(client: Client, target: str = "/stream") -> http.client.HTTPResponse:
     return client.connection.getresponse()
 
 
-def test_frames_arrive_as_they_are_written(secure: Client, shelf: Shelf) -> None:
+def test_frames_arrive_as_they_are_written(secure: Client, shelf: EchoHandler) -> None:
     """Headers come at once, present frames first, later ones each by itself without waiting for more."""
     shelf.frames.append(b"first\n")
     response = opened(secure)
@@ -37,7 +37,7 @@ def test_frames_arrive_as_they_are_written(secure: Client, shelf: Shelf) -> None
         assert response.readline() == frame
 
 
-def test_nothing_is_polled_without_news(plain: Client, shelf: Shelf) -> None:
+def test_nothing_is_polled_without_news(plain: Client, shelf: EchoHandler) -> None:
     """A quiet stream costs nothing: it is looked at when there is news and not before."""
     opened(plain)
     assert eventually(lambda: bool(shelf.taps and shelf.taps[0].polls))
@@ -48,7 +48,7 @@ def test_nothing_is_polled_without_news(plain: Client, shelf: Shelf) -> None:
     assert eventually(lambda: shelf.taps[0].polls > before)
 
 
-def test_equal_callbacks_for_all_streams(server: Server, shelf: Shelf) -> None:
+def test_equal_callbacks_for_all_streams(server: Server, shelf: EchoHandler) -> None:
     """All streams of a loop share one callback, so that a writer calls once however many read."""
     clients = [Client(str(server.insecure_url)) for _ in range(20)]
     responses = [opened(client) for client in clients]
@@ -59,7 +59,7 @@ def test_equal_callbacks_for_all_streams(server: Server, shelf: Shelf) -> None:
         client.close()
 
 
-def test_a_client_that_leaves_closes_its_stream(plain: Client, shelf: Shelf) -> None:
+def test_a_client_that_leaves_closes_its_stream(plain: Client, shelf: EchoHandler) -> None:
     """Disconnecting ends the stream at once, without any news."""
     response = opened(plain)
     response.close()
@@ -67,7 +67,7 @@ def test_a_client_that_leaves_closes_its_stream(plain: Client, shelf: Shelf) -> 
     assert eventually(lambda: shelf.taps[0].closed)
 
 
-def test_a_timeout_ends_the_stream_cleanly(secure: Client, shelf: Shelf) -> None:
+def test_a_timeout_ends_the_stream_cleanly(secure: Client, shelf: EchoHandler) -> None:
     """After its seconds the stream ends as a whole answer, and the connection serves the next request."""
     shelf.frames.append(b"only\n")
     assert opened(secure, "/stream?timeoutSeconds=0.1").read() == b"only\n"
@@ -75,7 +75,7 @@ def test_a_timeout_ends_the_stream_cleanly(secure: Client, shelf: Shelf) -> None
     assert secure.ask("GET", "/a").status == 200
 
 
-def test_a_closed_stream_ends(plain: Client, shelf: Shelf) -> None:
+def test_a_closed_stream_ends(plain: Client, shelf: EchoHandler) -> None:
     """What is ready before the engine closes a stream is still sent, then the answer ends."""
     response = opened(plain)
     tap = shelf.taps[0]
@@ -86,7 +86,7 @@ def test_a_closed_stream_ends(plain: Client, shelf: Shelf) -> None:
     assert response.read() == b"last\n"
 
 
-def test_a_slow_reader_is_not_read_ahead(server: Server, shelf: Shelf) -> None:
+def test_a_slow_reader_is_not_read_ahead(server: Server, shelf: EchoHandler) -> None:
     """Where the client does not read, polling stops, the writer goes on, and everything arrives in the end."""
     port = int(str(server.insecure_url).rpartition(":")[2])
     frame = b"x" * 4095 + b"\n"
@@ -108,7 +108,9 @@ def test_a_slow_reader_is_not_read_ahead(server: Server, shelf: Shelf) -> None:
     assert tap.place == total
 
 
-def test_one_slow_reader_does_not_hold_up_another(server: Server, identities: Identities, shelf: Shelf) -> None:
+def test_one_slow_reader_does_not_hold_up_another(
+    server: Server, identities: CertificateFiles, shelf: EchoHandler
+) -> None:
     """A reader that keeps up gets everything while another has stopped reading."""
     slow, quick = (Client(server.url, trusting(identities.authority)) for _ in range(2))
     opened(slow)
@@ -127,7 +129,7 @@ def test_one_slow_reader_does_not_hold_up_another(server: Server, identities: Id
     quick.close()
 
 
-def test_requests_behind_a_stream_wait(server: Server, shelf: Shelf) -> None:
+def test_requests_behind_a_stream_wait(server: Server, shelf: EchoHandler) -> None:
     """A request that is pipelined behind a watch is answered when the watch has ended."""
     port = int(str(server.insecure_url).rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=10) as sock:
@@ -146,7 +148,7 @@ def test_frames_are_joined_up_to_a_size() -> None:
     assert b"".join(joined(frames)) == b"".join(frames)
 
 
-def test_the_application_runs_under_any_asgi_server(shelf: Shelf, identities: Identities) -> None:
+def test_the_application_runs_under_any_asgi_server(shelf: EchoHandler, identities: CertificateFiles) -> None:
     """Without our protocol class the same answers come, and certificates come from the TLS extension."""
     pem = identities.authority.read_text()
     sent: list[Any] = []
@@ -175,7 +177,7 @@ def test_the_application_runs_under_any_asgi_server(shelf: Shelf, identities: Id
     assert [message["type"] for message in sent] == ["http.response.start", "http.response.body"]
 
 
-def test_other_protocols_are_refused(shelf: Shelf) -> None:
+def test_other_protocols_are_refused(shelf: EchoHandler) -> None:
     """The application says that it is only for HTTP."""
 
     async def never(*_: Any) -> Any:
@@ -190,7 +192,7 @@ def test_other_protocols_are_refused(shelf: Shelf) -> None:
 def test_a_waker_of_a_closed_loop_is_silent() -> None:
     """A writer that outlives a server's loop is not disturbed."""
     loop = asyncio.new_event_loop()
-    waker = Waker(loop)
+    waker = LoopBroadcaster(loop)
     loop.close()
     waker.wake()
     waker.wake()

@@ -11,12 +11,12 @@ import pytest
 from cryptography import x509
 
 from simkit.cli import main
-from simkit.engine.http.certificates import Identities
-from simkit.engine.http.server import Server, Serving
-from simkit.engine.http.signing import make_authority
-from simkit.engine.http.tls import Settings, server_context
+from simkit.engine.http.certificates import CertificateFiles
+from simkit.engine.http.keypair import make_authority
+from simkit.engine.http.server import Server, ServingOptions
+from simkit.engine.http.tls import TLSOptions, server_context
 from simkit.meta.errors import SimkitError
-from tests.engine.http.shelf import Client, Shelf, trusting
+from tests.engine.http.echo import Client, EchoHandler, trusting
 
 NOW = datetime.now(UTC)
 SPAN = (NOW - timedelta(days=1), NOW + timedelta(days=9))
@@ -40,25 +40,25 @@ def spoken(
         return sock.version() or "", cipher[0], subject
 
 
-def test_oldest_version(shelf: Shelf, folder: Path) -> None:
+def test_oldest_version(shelf: EchoHandler, folder: Path) -> None:
     """A server that insists on version 1.3 speaks no older one; usually 1.2 is enough."""
-    with Server(shelf, Serving(certificate_folder=folder)) as usual:
+    with Server(shelf, ServingOptions(certificate_folder=folder)) as usual:
         assert spoken(usual, newest=ssl.TLSVersion.TLSv1_2)[0] == "TLSv1.2"
-    strict = Serving(certificate_folder=folder, tls=Settings("VersionTLS13"))
+    strict = ServingOptions(certificate_folder=folder, tls=TLSOptions("VersionTLS13"))
     with Server(shelf, strict) as server:
         assert spoken(server)[0] == "TLSv1.3"
         with pytest.raises((ssl.SSLError, ConnectionError)):
             spoken(server, newest=ssl.TLSVersion.TLSv1_2)
 
 
-def test_suites(shelf: Shelf, folder: Path) -> None:
+def test_suites(shelf: EchoHandler, folder: Path) -> None:
     """Only the suites that are listed are spoken in version 1.2; those of 1.3 may be listed."""
-    serving = Serving(certificate_folder=folder, tls=Settings("", ("TLS_AES_128_GCM_SHA256", ECDSA_SUITE)))
+    serving = ServingOptions(certificate_folder=folder, tls=TLSOptions("", ("TLS_AES_128_GCM_SHA256", ECDSA_SUITE)))
     with Server(shelf, serving) as server:
         assert spoken(server, newest=ssl.TLSVersion.TLSv1_2)[1] == "ECDHE-ECDSA-AES256-GCM-SHA384"
 
 
-def test_certificates_by_name(shelf: Shelf, folder: Path, tmp_path: Path) -> None:
+def test_certificates_by_name(shelf: EchoHandler, folder: Path, tmp_path: Path) -> None:
     """A client that asks for a name gets the certificate for it: named by the flag, or by the certificate itself."""
     authority = make_authority("others", SPAN)
     files = []
@@ -68,24 +68,24 @@ def test_certificates_by_name(shelf: Shelf, folder: Path, tmp_path: Path) -> Non
         (tmp_path / f"{common}.key").write_bytes(pair.key_pem())
         files.append((tmp_path / f"{common}.crt", tmp_path / f"{common}.key"))
     named = [(*files[0], ("given.example",)), (*files[1], ())]
-    with Server(shelf, Serving(certificate_folder=folder, tls=Settings(named=named))) as server:
+    with Server(shelf, ServingOptions(certificate_folder=folder, tls=TLSOptions(named=named))) as server:
         assert spoken(server, name="given.example")[2] == "CN=one"
         assert spoken(server, name="a.MANY.example")[2] == "CN=many"
         assert spoken(server, name="localhost")[2] == spoken(server, name="one.example")[2] == "CN=kubernetes-apiserver"
 
 
-def test_wrong_settings(identities: Identities) -> None:
+def test_wrong_settings(identities: CertificateFiles) -> None:
     """A version or a suite that nobody knows is told."""
     own = identities.certificate, identities.key
     with pytest.raises(SimkitError, match=r'unknown tls version "1\.3"'):
-        server_context(*own, settings=Settings("1.3"))
+        server_context(*own, settings=TLSOptions("1.3"))
     with pytest.raises(SimkitError, match="TLS_NONSENSE not supported or doesn't exist"):
-        server_context(*own, settings=Settings("", ("TLS_NONSENSE",)))
+        server_context(*own, settings=TLSOptions("", ("TLS_NONSENSE",)))
 
 
-def test_transport_security(shelf: Shelf, folder: Path, identities: Identities) -> None:
+def test_transport_security(shelf: EchoHandler, folder: Path, identities: CertificateFiles) -> None:
     """The header is sent over TLS alone, and only where directives were given."""
-    serving = Serving(insecure_port=0, certificate_folder=folder, transport_security=("max-age=9", "preload"))
+    serving = ServingOptions(insecure_port=0, certificate_folder=folder, transport_security=("max-age=9", "preload"))
     with Server(shelf, serving) as server:
         secure, plain = Client(server.url, trusting(identities.authority)), Client(server.insecure_url or "")
         assert secure.ask("GET", "/a").headers["Strict-Transport-Security"] == "max-age=9; preload"

@@ -10,15 +10,15 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.tokens import StaticTokens
-from simkit.engine.http.road import Road
-from simkit.engine.http.server import Server, Serving
+from simkit.engine.authn.token_file import StaticTokens
+from simkit.engine.http.apiserver import APIServerHandler
+from simkit.engine.http.server import Server, ServingOptions
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request
-from tests.engine.http.shelf import Client
+from tests.engine.http.echo import Client
 
 ANN = Identity("ann", ("devs",))
 AUTHENTICATORS = (StaticTokens({"ann": ANN, "root": Identity("root", (MASTERS,))}),)
@@ -35,8 +35,8 @@ def crowded(tmp_path: Path) -> Iterator[tuple[Server, FlowControl, RequestContex
         request, parse_request_info("GET", "/version", {}), Identity("ann", ("system:authenticated",))
     )
     room.enter(held)
-    serving = Serving(port=None, insecure_port=0, certificate_folder=tmp_path)
-    with Server(Road(cluster.engine), serving) as server:
+    serving = ServingOptions(port=None, insecure_port=0, certificate_folder=tmp_path)
+    with Server(APIServerHandler(cluster.engine), serving) as server:
         yield server, room, held
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import simkit
-from simkit.engine.http.server import Server, Serving
+from simkit.engine.http.server import Server, ServingOptions
 from simkit.engine.pipeline.verbs.watch import WatchStream
 from simkit.meta.message import Request, Response
-from tests.engine.http.shelf import Let
+from tests.engine.http.echo import AuthorizeAll
 
 WATCHERS = 300
 SLOW = 20
@@ -37,7 +37,7 @@ def streams() -> list[WatchStream]:
 @pytest.fixture
 def port(cluster: simkit.Cluster, streams: list[WatchStream], folder: Path, tmp_path: Path) -> Iterator[int]:
     """The plain port of a server over the cluster; whoever asks is its administrator."""
-    serving = Serving(insecure_port=0, certificate_folder=folder, kubeconfig=tmp_path / "kubeconfig")
+    serving = ServingOptions(insecure_port=0, certificate_folder=folder, kubeconfig=tmp_path / "kubeconfig")
     with Server(Administered(cluster, streams), serving) as running:
         yield int(str(running.insecure_url).rpartition(":")[2])
 
@@ -48,8 +48,8 @@ class Administered:
     def __init__(self, cluster: simkit.Cluster, streams: list[WatchStream]) -> None:
         self._cluster, self._streams = cluster, streams
 
-    def enter(self, request: Request) -> Let:
-        return Let(self.answer, request)
+    def enter(self, request: Request) -> AuthorizeAll:
+        return AuthorizeAll(self.answer, request)
 
     def answer(self, request: Request) -> Response:
         response = self._cluster.perform(request)

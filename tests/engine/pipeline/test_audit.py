@@ -12,7 +12,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.tokens import StaticTokens
+from simkit.engine.authn.token_file import StaticTokens
 from simkit.engine.egress.call import Caller
 from simkit.engine.egress.kubeconfig import load_kubeconfig
 from simkit.engine.pipeline.audit.backends import Batched, Posts

@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.authn.tokens import StaticTokens
+from simkit.engine.authn.token_file import StaticTokens
 from simkit.engine.pipeline.handler_chain import travel
 from simkit.engine.pipeline.metrics.counters import SECONDS, Metrics
 from simkit.meta.identity import Identity

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from simkit.engine.authn.requestheader import extra_key
+from simkit.engine.authn.request_header import extra_key
 from simkit.engine.authz.forbidden import forbidden_error
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext

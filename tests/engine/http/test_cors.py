@@ -6,20 +6,20 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.http.origins import Origins, patterns
-from simkit.engine.http.road import Road
+from simkit.engine.http.apiserver import APIServerHandler
+from simkit.engine.http.cors import CORSHandler, compile_origins
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 
-ALLOWED = patterns([r"^https://.*\.example$", r"//localhost:"])
+ALLOWED = compile_origins([r"^https://.*\.example$", r"//localhost:"])
 ORIGIN = "Access-Control-Allow-Origin"
 
 
 def asked(origin: str, method: str = "GET", cluster: Cluster | None = None) -> Response:
-    engine = Origins(Road((cluster or Cluster(seed=1)).engine), ALLOWED)
+    engine = CORSHandler(APIServerHandler((cluster or Cluster(seed=1)).engine), ALLOWED)
     request = Request.of(method, "/version", headers={"origin": origin} if origin else {})
     assert not engine.blocking(request)
     answer = engine.answer(request)
@@ -53,7 +53,7 @@ def test_answers_after_a_wait() -> None:
         request, parse_request_info("GET", "/version", {}), Identity("ann", ("system:unauthenticated",))
     )
     cluster.engine.limits.enter(held)
-    waiting = Origins(Road(cluster.engine), ALLOWED).answer(request)
+    waiting = CORSHandler(APIServerHandler(cluster.engine), ALLOWED).answer(request)
     assert not isinstance(waiting, Response)
     ready: list[bool] = []
     waiting.on_ready(lambda: ready.append(True))
@@ -75,4 +75,4 @@ def test_answers_after_a_wait() -> None:
 def test_loose_expressions(text: str, why: str) -> None:
     """An expression that would fit more than its writer thinks is refused."""
     with pytest.raises(SimkitError, match=why):
-        patterns([text])
+        compile_origins([text])

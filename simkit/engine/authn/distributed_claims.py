@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
-from simkit.engine.authn.claimmapping import Unacceptable
+from simkit.engine.authn.claim_mapping import TokenRefused
 from simkit.engine.egress.call import CallFailed
 
 NAMES, SOURCES = "_claim_names", "_claim_sources"
 _LARGEST: Final = 1024 * 1024
 
 
-class Ask(Protocol):
+class Fetch(Protocol):
     """Gets a document by its address, with a bearer token where one is given. Raises CallFailed."""
 
     def __call__(self, url: str, token: str = "") -> bytes: ...
 
 
-class Distributed:
+class ClaimResolver:
     """Finds a claim in the place that a token names.
 
     Parameters
@@ -28,18 +28,18 @@ class Distributed:
     ask
         How documents are got.
     verified
-        The claims of a token by whoever issued it, if it is good for us. Raises Unacceptable.
+        The claims of a token by whoever issued it, if it is good for us. Raises TokenRefused.
 
     References
     ----------
     OpenID Connect Core 1.0, section 5.6.2.
     """
 
-    def __init__(self, claim: str, ask: Ask, verified: Callable[[str], Mapping[str, Any]]) -> None:
+    def __init__(self, claim: str, ask: Fetch, verified: Callable[[str], Mapping[str, Any]]) -> None:
         self._claim, self._ask, self._verified = claim, ask, verified
 
     def completed(self, claims: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The claims with the one that is elsewhere. Raises Unacceptable where it is not there.
+        """The claims with the one that is elsewhere. Raises TokenRefused where it is not there.
 
         A claim that the token carries itself counts, whatever else it names.
         """
@@ -50,10 +50,10 @@ class Distributed:
         if not address:
             return claims  # an aggregated claim, which the real server passes over too
         if not isinstance(address, str) or not address.startswith("https://") or not isinstance(token, str):
-            raise Unacceptable("oidc: could not expand distributed claims: the endpoint is no https address")
+            raise TokenRefused("oidc: could not expand distributed claims: the endpoint is no https address")
         found = self._verified(self._fetched(address, token))
         if self._claim not in found:
-            raise Unacceptable(f'oidc: could not expand distributed claims: claim "{self._claim}" does not exist')
+            raise TokenRefused(f'oidc: could not expand distributed claims: claim "{self._claim}" does not exist')
         return {**claims, self._claim: found[self._claim]}
 
     def _source(self, claims: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -62,14 +62,14 @@ class Distributed:
             return None
         source = sources.get(names[self._claim]) if isinstance(sources, Mapping) else None
         if not isinstance(source, Mapping):
-            raise Unacceptable(f"oidc: could not expand distributed claims: {SOURCES} lacks the source that is named")
+            raise TokenRefused(f"oidc: could not expand distributed claims: {SOURCES} lacks the source that is named")
         return source
 
     def _fetched(self, address: str, token: str) -> str:
         try:
             content = self._ask(address, token)
         except CallFailed as error:
-            raise Unacceptable(f"oidc: could not expand distributed claims: {error}") from error
+            raise TokenRefused(f"oidc: could not expand distributed claims: {error}") from error
         if len(content) > _LARGEST:
-            raise Unacceptable("oidc: could not expand distributed claims: the answer is too large")
+            raise TokenRefused("oidc: could not expand distributed claims: the answer is too large")
         return content.decode("utf-8", "replace").strip()

@@ -14,7 +14,7 @@ class InvalidToken(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class TokenResponse:
     """Whose token it is, and those of the asked audiences that it is for."""
 
     identity: Identity
@@ -22,10 +22,10 @@ class Verified:
 
 
 @runtime_checkable
-class Verifier(Protocol):
+class TokenAuthenticator(Protocol):
     """Knows for whom tokens are meant."""
 
-    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified | None:
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
         """Whose token it is and for which of the audiences (default: this server's own).
 
         None where it is not my kind of token. Raises InvalidToken where it is, and bad.

@@ -7,8 +7,8 @@ import random
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Final
 
-from simkit.engine.http.handler import Stream
-from simkit.engine.http.waker import Signal, Waker, resolve
+from simkit.engine.http.broadcaster import LoopBroadcaster, Signal, resolve
+from simkit.engine.http.handler import WatchStream
 
 Send = Callable[[Any], Awaitable[None]]
 Receive = Callable[[], Awaitable[Any]]
@@ -27,7 +27,7 @@ LINGER: Final = 1.0
 """Seconds after its end that a watch waits for a client to read what was sent."""
 
 
-class Delivery:
+class WatchServer:
     """Sends the frames of a stream until it ends, its time is up, the client is gone, or the server stops.
 
     Nothing is taken from the stream before the transport has room, so a slow reader holds at most one batch of frames
@@ -37,8 +37,8 @@ class Delivery:
 
     def __init__(
         self,
-        stream: Stream,
-        waker: Waker,
+        stream: WatchStream,
+        waker: LoopBroadcaster,
         *,
         shortest: float = SHORTEST_WATCH,
         cut: Callable[[], None] | None = None,

@@ -10,11 +10,11 @@ from typing import Any
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
 
-Lookup = Callable[[GroupResource, str, str], Object | None]
+ObjectGetter = Callable[[GroupResource, str, str], Object | None]
 """The live object of a resource, namespace and name, or None."""
 
 
-def decoded(secret: Object, key: str) -> str:
+def secret_value(secret: Object, key: str) -> str:
     """One decoded entry of a secret's data, empty where it is missing or no text.
 
     Examples

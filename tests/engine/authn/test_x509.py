@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from simkit.engine.authn.certificate import ClientCertificates
-from simkit.engine.authn.requestheader import RequestHeaders
+from simkit.engine.authn.request_header import RequestHeaders
+from simkit.engine.authn.x509 import ClientCertificates
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.identity import Identity

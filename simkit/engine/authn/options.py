@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 import orjson
 
 from simkit.engine.authn.bootstrap import BootstrapTokens
-from simkit.engine.authn.certificate import Authorities, ClientCertificates, WatchedAuthorities
 from simkit.engine.authn.claims import DEFAULT_ISSUER
-from simkit.engine.authn.lookup import Lookup
-from simkit.engine.authn.madekey import MadeKey, MadeKeyTokens
-from simkit.engine.authn.oidcflags import Flags, tokens_by_flags
-from simkit.engine.authn.requestheader import EXTRA_PREFIXES, GROUP_HEADERS, USER_HEADERS, RequestHeaders
+from simkit.engine.authn.generated_key import GeneratedKey, GeneratedKeyTokens
+from simkit.engine.authn.getter import ObjectGetter
+from simkit.engine.authn.oidc_options import OIDCOptions, tokens_by_flags
+from simkit.engine.authn.request_header import EXTRA_PREFIXES, GROUP_HEADERS, USER_HEADERS, RequestHeaders
 from simkit.engine.authn.review import TokenReviewer
 from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
-from simkit.engine.authn.tokens import read_tokens
-from simkit.engine.authn.tokenwebhook import ReviewVersion, WebhookTokens
+from simkit.engine.authn.token_file import read_tokens
+from simkit.engine.authn.token_webhook import ReviewVersion, WebhookTokens
 from simkit.engine.authn.union import Union
+from simkit.engine.authn.x509 import Authorities, ClientCertificates, DynamicAuthorities
 from simkit.engine.egress.call import Caller
 from simkit.engine.egress.dynamic_file import Counters
 from simkit.engine.egress.kubeconfig import load_kubeconfig as read_client
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AuthenticationOptions:
     """Which authenticators there are. Names follow the real server's flags; bundles are PEM texts."""
 
     anonymous_auth: bool = True
@@ -57,7 +57,7 @@ class Settings:
     """Seconds; 0 for no limit."""
     service_account_extend_token_expiration: bool = True
     service_account_jwks_uri: str = ""
-    oidc: Flags | None = None
+    oidc: OIDCOptions | None = None
     authentication_config: Path | None = None
     authentication_token_webhook_config_file: Path | None = None
     authentication_token_webhook_version: ReviewVersion = "v1beta1"
@@ -90,7 +90,9 @@ class Authentication:
     """What servers behind registered group versions must know to tell clients and this server's proxy apart."""
 
 
-def build(settings: Settings, lookup: Lookup, clock: Clock, counters: Counters | None = None) -> Authentication:
+def build(
+    settings: AuthenticationOptions, lookup: ObjectGetter, clock: Clock, counters: Counters | None = None
+) -> Authentication:
     """The authenticators in the real server's order. Raises SimkitError for files that cannot be used.
 
     ``counters`` count reloads of the configuration file; they are needed where there is one.
@@ -122,7 +124,7 @@ def build(settings: Settings, lookup: Lookup, clock: Clock, counters: Counters |
     )
 
 
-def _published(settings: Settings) -> dict[str, str]:
+def _published(settings: AuthenticationOptions) -> dict[str, str]:
     """The content of the config map from which other servers of the cluster learn whom to believe."""
     found: dict[str, str] = {}
     clients = _bundle(settings.client_authorities_file, settings.client_authorities)
@@ -147,14 +149,19 @@ def _bundle(file: Path | None, others: bytes) -> bytes:
 
 
 def in_process(
-    authenticators: Sequence[Authenticator], key: MadeKey, lookup: Lookup, clock: Clock, *, anonymous: bool = True
+    authenticators: Sequence[Authenticator],
+    key: GeneratedKey,
+    lookup: ObjectGetter,
+    clock: Clock,
+    *,
+    anonymous: bool = True,
 ) -> Authentication:
     """Authentication of a server that is held in a variable: given authenticators, and tokens of a made key.
 
     Nothing is made at the start: the key waits for the first token that is asked for.
     """
     audiences = (key.issuer,)
-    accounts = MadeKeyTokens(key, lookup, clock, audiences=audiences)
+    accounts = GeneratedKeyTokens(key, lookup, clock, audiences=audiences)
     return Authentication(
         Union([*authenticators, accounts], anonymous=anonymous),
         TokenReviewer(authenticators, accounts, audiences),
@@ -166,12 +173,16 @@ def in_process(
 
 
 def _from_outside(
-    settings: Settings, clock: Clock, issuers: Sequence[str], audiences: Sequence[str], counters: Counters | None
+    settings: AuthenticationOptions,
+    clock: Clock,
+    issuers: Sequence[str],
+    audiences: Sequence[str],
+    counters: Counters | None,
 ) -> list[Authenticator]:
     """Authenticators of tokens that others issue or know."""
     found: list[Authenticator] = []
     if settings.authentication_config is not None:
-        from simkit.engine.authn.structured import StructuredTokens
+        from simkit.engine.authn.authentication_configuration import StructuredTokens
 
         if settings.oidc is not None and settings.oidc.given:
             raise SimkitError("authentication-config file and oidc-* flags are mutually exclusive")
@@ -188,7 +199,7 @@ def _from_outside(
     return found
 
 
-def _by_certificate(settings: Settings, clock: Clock) -> list[Authenticator]:
+def _by_certificate(settings: AuthenticationOptions, clock: Clock) -> list[Authenticator]:
     found: list[Authenticator] = []
     clients = _authorities(settings.client_authorities_file, settings.client_authorities, clock)
     proxies = _authorities(settings.proxy_authorities_file, settings.proxy_authorities, clock)
@@ -209,10 +220,10 @@ def _by_certificate(settings: Settings, clock: Clock) -> list[Authenticator]:
 
 
 def _authorities(file: Path | None, others: bytes, clock: Clock) -> Authorities:
-    return WatchedAuthorities(file, others, clock) if file is not None else others
+    return DynamicAuthorities(file, others, clock) if file is not None else others
 
 
-def _issuer(settings: Settings, name: str) -> Issuer | None:
+def _issuer(settings: AuthenticationOptions, name: str) -> Issuer | None:
     if settings.service_account_signing_key_file is None:
         return None
     from simkit.engine.authn.jws import Signer, load_private_key
@@ -221,7 +232,7 @@ def _issuer(settings: Settings, name: str) -> Issuer | None:
     return Issuer(Signer(load_private_key(read_file(path), str(path))), name)
 
 
-def _keys(settings: Settings, issuer: Issuer | None) -> list[VerificationKey]:
+def _keys(settings: AuthenticationOptions, issuer: Issuer | None) -> list[VerificationKey]:
     """The keys of the key files; without any, the public half of the signing key."""
     if not settings.service_account_key_file:
         return [issuer.public] if issuer else []

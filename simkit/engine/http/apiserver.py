@@ -16,7 +16,7 @@ _HEALTH: Final = tuple(f"/{endpoint}" for endpoint in ENDPOINTS)
 _LEAVING: Final = b"The apiserver is shutting down, please try again later.\n"
 
 
-class Waiting:
+class QueuedRequest:
     """A request for which there is no room yet."""
 
     patience: Final = LONGEST_WAIT
@@ -40,16 +40,16 @@ class Waiting:
         return response
 
 
-class Entered:
+class AuthorizedRequest:
     """A request that its sender may make, whose body is still to come. It has no room yet."""
 
     def __init__(self, trip: Trip) -> None:
         self._trip = trip
 
-    def receive(self, body: bytes) -> Response | Waiting:
+    def receive(self, body: bytes) -> Response | QueuedRequest:
         """The answer to the request with its body, or what has to be waited for."""
         self._trip.receive(body)
-        return self._trip.go() or Waiting(self._trip)
+        return self._trip.go() or QueuedRequest(self._trip)
 
     def fail(self, error: StatusError) -> Response:
         """The answer to a request whose body did not come as it should."""
@@ -60,7 +60,7 @@ class Entered:
         self._trip.fail(unexplained("unexpected EOF"))
 
 
-class Road:
+class APIServerHandler:
     """Answers requests through all stages of an engine."""
 
     def __init__(self, engine: Engine) -> None:
@@ -80,19 +80,19 @@ class Road:
         """Whether requests are under way."""
         return bool(self._engine.limits.reading or self._engine.limits.mutating)
 
-    def answer(self, request: Request) -> Response | Waiting:
+    def answer(self, request: Request) -> Response | QueuedRequest:
         """The engine's answer, or what has to be waited for; who asks is found out on the way."""
         if self._refuses(request):
             return _leaving()
         trip = Trip(self._engine, request)
-        return trip.go() or Waiting(trip)
+        return trip.go() or QueuedRequest(trip)
 
-    def enter(self, request: Request) -> Response | Entered:
+    def enter(self, request: Request) -> Response | AuthorizedRequest:
         """The refusal of a request whose sender is unknown or may not make it; else what takes its body."""
         if self._refuses(request):
             return _leaving()
         trip = Trip(self._engine, request)
-        return trip.enter() or Entered(trip)
+        return trip.enter() or AuthorizedRequest(trip)
 
     def _refuses(self, request: Request) -> bool:
         return self._refusing and not request.path.startswith(_HEALTH)

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from simkit.cluster.cluster import Cluster
-from simkit.engine.http.leaving import Farewell, Leaving
-from simkit.engine.http.road import Road
+from simkit.engine.http.apiserver import APIServerHandler
+from simkit.engine.http.shutdown import GracefulShutdown, ShutdownOptions
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 from tests.cli.test_serve import asked, free_port
-from tests.engine.http.shelf import trusting
+from tests.engine.http.echo import trusting
 
 
 class Watched:
@@ -49,20 +49,20 @@ class Watched:
         self.told.append("stop")
         self.over.set()
 
-    def leave(self, farewell: Farewell) -> Leaving:
-        return Leaving(farewell, self, self.end_streams, self.stop)
+    def leave(self, farewell: ShutdownOptions) -> GracefulShutdown:
+        return GracefulShutdown(farewell, self, self.end_streams, self.stop)
 
 
 @pytest.mark.parametrize(
     ("farewell", "told"),
     [
-        (Farewell(), ["prepare", "stop"]),
-        (Farewell(send_retry_after=True), ["prepare", "refuse", "stop"]),
-        (Farewell(watches=0.01), ["prepare", "end watches", "stop"]),
-        (Farewell(0.01, True, 0.01), ["prepare", "refuse", "end watches", "stop"]),
+        (ShutdownOptions(), ["prepare", "stop"]),
+        (ShutdownOptions(send_retry_after=True), ["prepare", "refuse", "stop"]),
+        (ShutdownOptions(watches=0.01), ["prepare", "end watches", "stop"]),
+        (ShutdownOptions(0.01, True, 0.01), ["prepare", "refuse", "end watches", "stop"]),
     ],
 )
-def test_order(farewell: Farewell, told: Sequence[str]) -> None:
+def test_order(farewell: ShutdownOptions, told: Sequence[str]) -> None:
     """First it is not ready, then it refuses and waits for what is under way, then watches end, then all."""
     watched = Watched()
     watched.leave(farewell).begin()
@@ -73,7 +73,7 @@ def test_order(farewell: Farewell, told: Sequence[str]) -> None:
 def test_told_twice() -> None:
     """A second signal does not wait for the delay."""
     watched = Watched()
-    leaving = watched.leave(Farewell(delay=3600))
+    leaving = watched.leave(ShutdownOptions(delay=3600))
     leaving.begin()
     leaving.begin()
     assert watched.over.is_set()
@@ -81,7 +81,7 @@ def test_told_twice() -> None:
 
 def test_a_refusing_engine() -> None:
     """New requests are told to come again, before anybody looks at who asks; health checks are answered."""
-    road = Road(Cluster(seed=1).engine)
+    road = APIServerHandler(Cluster(seed=1).engine)
     road.prepare()
     road.refuse()
     answer = road.answer(Request.of("GET", "/api/v1/secrets"))
@@ -95,7 +95,7 @@ def test_a_refusing_engine() -> None:
 
 def test_busy() -> None:
     """An engine is busy as long as a request is under way."""
-    road = Road(engine := Cluster(seed=1).engine)
+    road = APIServerHandler(engine := Cluster(seed=1).engine)
     held = RequestContext(Request.of("GET", "/version"), parse_request_info("GET", "/version", {}), Identity("ann"))
     engine.limits.enter(held)
     assert road.busy

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from simkit.engine.authn.claimexpressions import BadExpression, Expression
-from simkit.engine.authn.claimmapping import ClaimMapping, ClaimRule, Source, UserRule
+from simkit.engine.authn.claim_expressions import BadExpression, Expression
+from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, ClaimValidationRule, UserValidationRule
 from simkit.engine.authn.jwk import ALGORITHMS
 from simkit.engine.authn.oidc import Provider, ProviderTokens, over_https
 from simkit.engine.egress import configfile
@@ -222,8 +222,8 @@ class _Checker:
             self._fault(field, source, str(error))
             return None
 
-    def _claim_rules(self) -> list[ClaimRule]:
-        found, seen = list[ClaimRule](), set[tuple[str, str]]()
+    def _claim_rules(self) -> list[ClaimValidationRule]:
+        found, seen = list[ClaimValidationRule](), set[tuple[str, str]]()
         for index, rule in enumerate(self._entry.claim_rules):
             field = f"{self._path}.claimValidationRules[{index}]"
             if rule.claim and rule.expression:
@@ -234,14 +234,14 @@ class _Checker:
                 if rule.message:
                     self._fault(f"{field}.message", rule.message, "may not be specified when claim is set")
                 self._once(seen, ("claim", rule.claim), f"{field}.claim")
-                found.append(ClaimRule(rule.claim, rule.required_value))
+                found.append(ClaimValidationRule(rule.claim, rule.required_value))
             else:
                 if rule.required_value:
                     text = "may not be specified when expression is set"
                     self._fault(f"{field}.requiredValue", rule.required_value, text)
                 if self._once(seen, ("expression", rule.expression), f"{field}.expression"):
                     compiled = self._compiled(rule.expression, f"{field}.expression", condition=True)
-                    found.append(ClaimRule(expression=compiled, message=rule.message))
+                    found.append(ClaimValidationRule(expression=compiled, message=rule.message))
         return found
 
     def _once(self, seen: set[tuple[str, str]], key: tuple[str, str], field: str) -> bool:
@@ -251,7 +251,7 @@ class _Checker:
         seen.add(key)
         return True
 
-    def _prefixed(self, source: PrefixedSource, path: str, *, needed: bool) -> Source:
+    def _prefixed(self, source: PrefixedSource, path: str, *, needed: bool) -> ClaimSource:
         if source.claim and source.expression:
             self._fault(path, "", "claim and expression can't both be set")
         elif not source.claim and not source.expression:
@@ -262,11 +262,11 @@ class _Checker:
                 self._fault(f"{path}.prefix", source.prefix, "may not be specified when expression is set")
             if needed:
                 self._check_email(source.expression, path)
-            return Source(expression=self._compiled(source.expression, f"{path}.expression", condition=False))
+            return ClaimSource(expression=self._compiled(source.expression, f"{path}.expression", condition=False))
         elif source.prefix is None:
             text = "prefix is required when claim is set. It can be set to an empty string to disable prefixing"
             self.errors.append(required(f"{path}.prefix", text))
-        return Source(source.claim, source.prefix or "")
+        return ClaimSource(source.claim, source.prefix or "")
 
     def _check_email(self, expression: str, path: str) -> None:
         """An address that nobody verified is no name."""
@@ -281,12 +281,12 @@ class _Checker:
             )
             self._fault(f"{path}.expression", expression, text)
 
-    def _uid(self, source: PlainSource, path: str) -> Source:
+    def _uid(self, source: PlainSource, path: str) -> ClaimSource:
         if source.claim and source.expression:
             self._fault(path, "", "claim and expression can't both be set")
         if source.expression:
-            return Source(expression=self._compiled(source.expression, f"{path}.expression", condition=False))
-        return Source(source.claim)
+            return ClaimSource(expression=self._compiled(source.expression, f"{path}.expression", condition=False))
+        return ClaimSource(source.claim)
 
     def _extra(self, entries: Sequence[ExtraEntry], path: str) -> list[tuple[str, Expression]]:
         found, seen = list[tuple[str, Expression]](), set[tuple[str, str]]()
@@ -320,8 +320,8 @@ class _Checker:
                 text = f"{API_DOMAIN}, {LABEL_DOMAIN} and their subdomains are reserved for Kubernetes use"
                 self._fault(field, key, text)
 
-    def _user_rules(self) -> list[UserRule]:
-        found, seen = list[UserRule](), set[tuple[str, str]]()
+    def _user_rules(self) -> list[UserValidationRule]:
+        found, seen = list[UserValidationRule](), set[tuple[str, str]]()
         for index, rule in enumerate(self._entry.user_rules):
             field = f"{self._path}.userValidationRules[{index}].expression"
             if not rule.expression:
@@ -329,7 +329,7 @@ class _Checker:
             elif self._once(seen, ("expression", rule.expression), field):
                 compiled = self._compiled(rule.expression, field, "user", condition=True)
                 if compiled is not None:
-                    found.append(UserRule(compiled, rule.message))
+                    found.append(UserValidationRule(compiled, rule.message))
         return found
 
 

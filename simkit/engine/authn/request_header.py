@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 from urllib.parse import unquote
 
-from simkit.engine.authn.certificate import Authorities, verifier_of
+from simkit.engine.authn.x509 import Authorities, verifier_of
 from simkit.meta.clock import Clock
 from simkit.meta.errors import unauthorized
 from simkit.meta.identity import Identity

@@ -13,13 +13,13 @@ from typing import Any
 
 import orjson
 
-from simkit.engine.http.handler import Waiting
+from simkit.engine.http.handler import QueuedRequest
 from simkit.engine.http.message import error_response
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request, Response
 
 
-class Tap:
+class FedStream:
     """A stream that is fed by a test: the frames so far, and a place in them."""
 
     def __init__(self, frames: list[bytes], deadline: float | None = None) -> None:
@@ -48,13 +48,13 @@ class Tap:
 
 
 @dataclass
-class Let:
+class AuthorizeAll:
     """The entrance of an engine that lets everybody in."""
 
-    answer: Callable[[Request], Response | Waiting]
+    answer: Callable[[Request], Response | QueuedRequest]
     request: Request
 
-    def receive(self, body: bytes) -> Response | Waiting:
+    def receive(self, body: bytes) -> Response | QueuedRequest:
         return self.answer(replace(self.request, body=body))
 
     def fail(self, error: StatusError) -> Response:
@@ -64,19 +64,19 @@ class Let:
 
 
 @dataclass
-class Shelf:
+class EchoHandler:
     """An engine that remembers requests, echoes them, and opens taps."""
 
     requests: list[Request] = field(default_factory=list)
-    taps: list[Tap] = field(default_factory=list)
+    taps: list[FedStream] = field(default_factory=list)
     frames: list[bytes] = field(default_factory=list)
     threads: set[str] = field(default_factory=set)
 
     def blocking(self, request: Request) -> bool:
         return request.path == "/blocking"
 
-    def enter(self, request: Request) -> Let:
-        return Let(self.answer, request)
+    def enter(self, request: Request) -> AuthorizeAll:
+        return AuthorizeAll(self.answer, request)
 
     def answer(self, request: Request) -> Response:
         self.requests.append(request)
@@ -86,7 +86,7 @@ class Shelf:
                 time.sleep(0.05)
                 return Response(200, b"{}")
             case "/stream":
-                tap = Tap(self.frames, float(request.option("timeoutSeconds") or 0) or None)
+                tap = FedStream(self.frames, float(request.option("timeoutSeconds") or 0) or None)
                 self.taps.append(tap)
                 return Response(200, stream=tap)
             case "/large":

@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from simkit.engine.authn.claimexpressions import Expression, ExpressionFailed, user_object
+from simkit.engine.authn.claim_expressions import Expression, ExpressionFailed, user_object
 from simkit.meta.identity import Identity
 
 
-class Unacceptable(Exception):
+class TokenRefused(Exception):
     """A token that is signed well and still gives no identity; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ClaimSource:
     """Where a part of the identity comes from: a claim, with a prefix, or an expression."""
 
     claim: str = ""
@@ -27,7 +27,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimRule:
+class ClaimValidationRule:
     """A claim that must have a value, or an expression that must be true."""
 
     claim: str = ""
@@ -37,7 +37,7 @@ class ClaimRule:
 
 
 @dataclass(frozen=True, slots=True)
-class UserRule:
+class UserValidationRule:
     """An expression about the user that must be true."""
 
     expression: Expression
@@ -48,15 +48,15 @@ class UserRule:
 class ClaimMapping:
     """All rules of one issuer."""
 
-    username: Source
-    groups: Source = Source()
-    uid: Source = Source()
+    username: ClaimSource
+    groups: ClaimSource = ClaimSource()
+    uid: ClaimSource = ClaimSource()
     extra: Sequence[tuple[str, Expression]] = ()
-    claim_rules: Sequence[ClaimRule] = ()
-    user_rules: Sequence[UserRule] = ()
+    claim_rules: Sequence[ClaimValidationRule] = ()
+    user_rules: Sequence[UserValidationRule] = ()
 
     def identity(self, claims: Mapping[str, Any]) -> Identity:
-        """The identity that claims give. Raises Unacceptable."""
+        """The identity that claims give. Raises TokenRefused."""
         user = self._username(claims)
         groups = tuple(self._groups(claims))
         for rule in self.claim_rules:
@@ -71,13 +71,13 @@ class ClaimMapping:
     def _username(self, claims: Mapping[str, Any]) -> str:
         name = _text(self.username, claims, "username")
         if not name:
-            raise Unacceptable("oidc: the username is empty")
+            raise TokenRefused("oidc: the username is empty")
         if self.username.claim == "email" and "email_verified" in claims:
             verified = claims["email_verified"]
             if not isinstance(verified, bool):
-                raise Unacceptable("oidc: parse 'email_verified' claim: it is neither true nor false")
+                raise TokenRefused("oidc: parse 'email_verified' claim: it is neither true nor false")
             if not verified:
-                raise Unacceptable("oidc: email not verified")
+                raise TokenRefused("oidc: email not verified")
         return self.username.prefix + name
 
     def _groups(self, claims: Mapping[str, Any]) -> Sequence[str]:
@@ -89,19 +89,19 @@ class ClaimMapping:
         named = claims[source.claim]
         found = [named] if isinstance(named, str) else named
         if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-            raise Unacceptable(f'oidc: parse groups claim "{source.claim}": it holds no texts')
+            raise TokenRefused(f'oidc: parse groups claim "{source.claim}": it holds no texts')
         return [source.prefix + each for each in found]
 
 
-def _text(source: Source, claims: Mapping[str, Any], what: str) -> str:
+def _text(source: ClaimSource, claims: Mapping[str, Any], what: str) -> str:
     if source.expression is not None:
         value = _value(source.expression, claims, what)
     elif source.claim not in claims:
-        raise Unacceptable(f'oidc: parse {what} claims "{source.claim}": claim not present')
+        raise TokenRefused(f'oidc: parse {what} claims "{source.claim}": claim not present')
     else:
         value = claims[source.claim]
     if not isinstance(value, str):
-        raise Unacceptable(f"oidc: error evaluating {what} claim expression: it must return a string")
+        raise TokenRefused(f"oidc: error evaluating {what} claim expression: it must return a string")
     return value
 
 
@@ -109,7 +109,7 @@ def _value(expression: Expression, claims: Mapping[str, Any], what: str) -> Any:
     try:
         return expression.value(claims)
     except ExpressionFailed as error:
-        raise Unacceptable(f"oidc: error evaluating {what} claim expression: {error}") from error
+        raise TokenRefused(f"oidc: error evaluating {what} claim expression: {error}") from error
 
 
 def _texts(value: Any, what: str) -> list[str]:
@@ -118,7 +118,7 @@ def _texts(value: Any, what: str) -> list[str]:
     if value is None:
         return []
     if not isinstance(found, list | tuple) or not all(isinstance(each, str) for each in found):
-        raise Unacceptable(f"oidc: error evaluating {what} claim expression: expression must return a string or list")
+        raise TokenRefused(f"oidc: error evaluating {what} claim expression: expression must return a string or list")
     return [each for each in found if each]
 
 
@@ -126,23 +126,23 @@ def _extra(key: str, source: Expression, claims: Mapping[str, Any]) -> list[str]
     return _texts(_value(source, claims, f"extra {key}"), f"extra {key}")
 
 
-def _check_claim(rule: ClaimRule, claims: Mapping[str, Any]) -> None:
+def _check_claim(rule: ClaimValidationRule, claims: Mapping[str, Any]) -> None:
     if rule.expression is not None:
         if _value(rule.expression, claims, "validation") is not True:
             why = rule.message or "it is not true"
-            raise Unacceptable(f"oidc: validation expression '{rule.expression.source}' failed: {why}")
+            raise TokenRefused(f"oidc: validation expression '{rule.expression.source}' failed: {why}")
         return
     if rule.claim not in claims:
-        raise Unacceptable(f"oidc: required claim {rule.claim} not present in ID token")
+        raise TokenRefused(f"oidc: required claim {rule.claim} not present in ID token")
     if claims[rule.claim] != rule.required_value:
-        raise Unacceptable(f"oidc: required claim {rule.claim} value does not match. Want = {rule.required_value}")
+        raise TokenRefused(f"oidc: required claim {rule.claim} value does not match. Want = {rule.required_value}")
 
 
-def _check_user(rule: UserRule, identity: Identity) -> None:
+def _check_user(rule: UserValidationRule, identity: Identity) -> None:
     try:
         holds = rule.expression.value(user_object(identity)) is True
     except ExpressionFailed as error:
-        raise Unacceptable(f"oidc: error evaluating user info validation rule: {error}") from error
+        raise TokenRefused(f"oidc: error evaluating user info validation rule: {error}") from error
     if not holds:
         why = f"validation expression '{rule.expression.source}' failed: {rule.message}"
-        raise Unacceptable(f"oidc: error evaluating user info validation rule: {why}")
+        raise TokenRefused(f"oidc: error evaluating user info validation rule: {why}")

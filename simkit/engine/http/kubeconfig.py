@@ -12,7 +12,9 @@ from simkit.engine.http.certificates import ADMINISTRATOR, write_private
 from simkit.meta.errors import SimkitError
 
 
-def document(server: str, *, authority: bytes = b"", certificate: bytes = b"", key: bytes = b"") -> dict[str, Any]:
+def kubeconfig_document(
+    server: str, *, authority: bytes = b"", certificate: bytes = b"", key: bytes = b""
+) -> dict[str, Any]:
     """A client configuration with one server and one user; authority, certificate and key are PEM texts."""
     cluster = {"server": server, **_data(certificate_authority_data=authority)}
     user = _data(client_certificate_data=certificate, client_key_data=key)
@@ -27,7 +29,7 @@ def document(server: str, *, authority: bytes = b"", certificate: bytes = b"", k
     }
 
 
-def write(path: Path, content: dict[str, Any]) -> None:
+def write_kubeconfig(path: Path, content: dict[str, Any]) -> None:
     """Write a client configuration, readable by its owner alone, as JSON (which is YAML too). Raises SimkitError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

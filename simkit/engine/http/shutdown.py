@@ -12,7 +12,7 @@ _LOOK_EVERY: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Farewell:
+class ShutdownOptions:
     """What a server does between being told to stop and stopping; times are in seconds."""
 
     delay: float = 0.0
@@ -25,7 +25,7 @@ class Farewell:
     """For so long requests under way are waited for."""
 
 
-class Departing(Protocol):
+class ShutdownTarget(Protocol):
     """What an engine does when its server is about to end."""
 
     @property
@@ -42,7 +42,7 @@ class Departing(Protocol):
         ...
 
 
-class Leaving:
+class GracefulShutdown:
     """Carries out a farewell, in a thread of its own. Told twice, the server stops at once.
 
     Parameters
@@ -56,7 +56,11 @@ class Leaving:
     """
 
     def __init__(
-        self, farewell: Farewell, engine: Departing, end_streams: Callable[[float], None], stop: Callable[[], None]
+        self,
+        farewell: ShutdownOptions,
+        engine: ShutdownTarget,
+        end_streams: Callable[[float], None],
+        stop: Callable[[], None],
     ) -> None:
         self._farewell, self._engine = farewell, engine
         self._end_streams, self._stop = end_streams, stop

@@ -18,14 +18,14 @@ Names = tuple[Sequence[str], Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class KeyPair:
     """A certificate and its private key."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
 
     @classmethod
-    def load(cls, certificate: bytes, key: bytes) -> Pair:
+    def load(cls, certificate: bytes, key: bytes) -> KeyPair:
         """The pair of two PEM texts. Raises ValueError where they are none, or do not belong together."""
         loaded = x509.load_pem_x509_certificate(certificate)
         private = serialization.load_pem_private_key(key, password=None)
@@ -43,7 +43,7 @@ class Pair:
         """Whether the certificate is valid from the first moment to the last."""
         return self.certificate.not_valid_before_utc <= first and last <= self.certificate.not_valid_after_utc
 
-    def issued_by(self, authority: Pair) -> bool:
+    def issued_by(self, authority: KeyPair) -> bool:
         """Whether the authority signed the certificate."""
         try:
             self.certificate.verify_directly_issued_by(authority.certificate)
@@ -60,7 +60,7 @@ class Pair:
         known = {*found.get_values_for_type(x509.DNSName), *map(str, found.get_values_for_type(x509.IPAddress))}
         return known.issuperset((*names, *addresses))
 
-    def sign_server(self, name: str, names: Names, span: Span) -> Pair:
+    def sign_server(self, name: str, names: Names, span: Span) -> KeyPair:
         """A new pair for a server, good for these DNS names and addresses."""
         dns, addresses = names
         listed: list[x509.GeneralName] = [x509.DNSName(text) for text in dns]
@@ -68,15 +68,15 @@ class Pair:
         builder = _builder(_name(name, []), span).add_extension(x509.SubjectAlternativeName(listed), critical=False)
         return self._sign(builder, ExtendedKeyUsageOID.SERVER_AUTH)
 
-    def sign_client(self, user: str, groups: Sequence[str], span: Span) -> Pair:
+    def sign_client(self, user: str, groups: Sequence[str], span: Span) -> KeyPair:
         """A new pair for a client: the user as common name, the groups as organizations."""
         return self._sign(_builder(_name(user, groups), span), ExtendedKeyUsageOID.CLIENT_AUTH)
 
-    def sign_authority(self, name: str, span: Span) -> Pair:
+    def sign_authority(self, name: str, span: Span) -> KeyPair:
         """A new pair that may sign others in its turn."""
         return self._sign(_builder(_name(name, []), span), None)
 
-    def _sign(self, builder: x509.CertificateBuilder, use: x509.ObjectIdentifier | None) -> Pair:
+    def _sign(self, builder: x509.CertificateBuilder, use: x509.ObjectIdentifier | None) -> KeyPair:
         """A new pair for one use; without a use it is an authority."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = (
@@ -89,10 +89,10 @@ class Pair:
         )
         if use is not None:
             builder = builder.add_extension(x509.ExtendedKeyUsage([use]), critical=False)
-        return Pair(builder.sign(self.key, hashes.SHA256()), key)
+        return KeyPair(builder.sign(self.key, hashes.SHA256()), key)
 
 
-def make_authority(name: str, span: Span) -> Pair:
+def make_authority(name: str, span: Span) -> KeyPair:
     """A new authority that signs itself."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _name(name, [])
@@ -105,7 +105,7 @@ def make_authority(name: str, span: Span) -> Pair:
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    return Pair(certificate, key)
+    return KeyPair(certificate, key)
 
 
 def new_key_pem() -> bytes:

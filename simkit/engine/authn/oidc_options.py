@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simkit.engine.authn.claimmapping import ClaimMapping, ClaimRule, Source
+from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, ClaimValidationRule
 from simkit.engine.authn.oidc import Provider, ProviderTokens, over_https
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
@@ -15,7 +15,7 @@ _ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS2
 
 
 @dataclass(frozen=True, slots=True)
-class Flags:
+class OIDCOptions:
     """What the flags ``--oidc-*`` say. The authority is a PEM text."""
 
     issuer_url: str = ""
@@ -43,7 +43,7 @@ class Flags:
         return f"{self.issuer_url}#"
 
 
-def tokens_by_flags(flags: Flags, clock: Clock) -> ProviderTokens:
+def tokens_by_flags(flags: OIDCOptions, clock: Clock) -> ProviderTokens:
     """The authenticator that the flags ask for. Raises SimkitError for flags that do not go together."""
     if not flags.issuer_url or not flags.client_id:
         raise SimkitError("oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set")
@@ -54,9 +54,9 @@ def tokens_by_flags(flags: Flags, clock: Clock) -> ProviderTokens:
         known = ", ".join(_ALGORITHMS)
         raise SimkitError(f"--oidc-signing-algs: {unknown[0]!r} is not an accepted algorithm; known are {known}")
     mapping = ClaimMapping(
-        Source(flags.username_claim, flags.prefix),
-        Source(flags.groups_claim, flags.groups_prefix),
-        claim_rules=[ClaimRule(claim, value) for claim, value in (flags.required_claims or {}).items()],
+        ClaimSource(flags.username_claim, flags.prefix),
+        ClaimSource(flags.groups_claim, flags.groups_prefix),
+        claim_rules=[ClaimValidationRule(claim, value) for claim, value in (flags.required_claims or {}).items()],
     )
     fetch = over_https(flags.authority)
     provider = Provider(flags.issuer_url, fetch, clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.http.handler import Engine, Entered, Waiting
+from simkit.engine.http.handler import AuthorizedRequest, Handler, QueuedRequest
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.meta.message import Request, Response
 
@@ -18,7 +18,7 @@ _HEADERS: Final = (
 )
 
 
-def patterns(texts: Sequence[str]) -> list[re.Pattern[str]]:
+def compile_origins(texts: Sequence[str]) -> list[re.Pattern[str]]:
     """The origins that are meant. Raises SimkitError for an expression that is wrong, or fits more than one thinks."""
     import re2
 
@@ -39,16 +39,16 @@ def _wrong(text: str, why: str) -> SimkitError:
     return SimkitError(f"--cors-allowed-origins has an invalid regular expression {text!r}: {why}")
 
 
-class Origins:
+class CORSHandler:
     """An engine whose answers tell browsers that pages of some origins may read them.
 
     A browser's question whether it may ask at all is answered here; everything else is decided by the engine.
     """
 
-    def __init__(self, engine: Engine, allowed: Sequence[re.Pattern[str]]) -> None:
+    def __init__(self, engine: Handler, allowed: Sequence[re.Pattern[str]]) -> None:
         self._engine, self._allowed = engine, tuple(allowed)
 
-    def answer(self, request: Request) -> Response | Waiting:
+    def answer(self, request: Request) -> Response | QueuedRequest:
         """The engine's answer, with the headers of an origin that is allowed."""
         headers = self._headers(request.header("origin"))
         if headers and request.method == "OPTIONS":
@@ -56,7 +56,7 @@ class Origins:
         response = self._engine.answer(request)
         return _told_later(response, headers) if headers else response
 
-    def enter(self, request: Request) -> Response | Entered:
+    def enter(self, request: Request) -> Response | AuthorizedRequest:
         """The engine's refusal or entrance, whose answers get the headers of an origin that is allowed."""
         headers = self._headers(request.header("origin"))
         if headers and request.method == "OPTIONS":
@@ -86,7 +86,7 @@ def _preflight(headers: list[tuple[str, str]]) -> Response:
     return Response(204, b"", "", headers)
 
 
-def _told_later(response: Response | Waiting, headers: list[tuple[str, str]]) -> Response | Waiting:
+def _told_later(response: Response | QueuedRequest, headers: list[tuple[str, str]]) -> Response | QueuedRequest:
     return _told(response, headers) if isinstance(response, Response) else _Waiting(response, headers)
 
 
@@ -98,10 +98,10 @@ def _told(response: Response, headers: list[tuple[str, str]]) -> Response:
 class _Entered:
     """An entrance whose answers get the headers."""
 
-    def __init__(self, entered: Entered, headers: list[tuple[str, str]]) -> None:
+    def __init__(self, entered: AuthorizedRequest, headers: list[tuple[str, str]]) -> None:
         self._entered, self._headers = entered, headers
 
-    def receive(self, body: bytes) -> Response | Waiting:
+    def receive(self, body: bytes) -> Response | QueuedRequest:
         return _told_later(self._entered.receive(body), self._headers)
 
     def fail(self, error: StatusError) -> Response:
@@ -114,7 +114,7 @@ class _Entered:
 class _Waiting:
     """A wait whose answer gets the headers."""
 
-    def __init__(self, waiting: Waiting, headers: list[tuple[str, str]]) -> None:
+    def __init__(self, waiting: QueuedRequest, headers: list[tuple[str, str]]) -> None:
         self._waiting, self._headers = waiting, headers
         self.patience = waiting.patience
 

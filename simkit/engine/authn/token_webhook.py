@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from simkit.engine.authn.verified import Verified
+from simkit.engine.authn.token_authenticator import TokenResponse
 from simkit.engine.egress.call import CallFailed, Poster, review_status, with_exponential_backoff
 from simkit.meta.clock import Clock
 from simkit.meta.domain import AUTHENTICATION_GROUP
@@ -59,7 +59,7 @@ class WebhookTokens:
     ) -> None:
         self._poster, self._clock, self._version = poster, clock, version
         self._audiences, self._ttl, self._backoff, self._sleep = tuple(audiences), ttl, backoff, sleep
-        self._kept: OrderedDict[bytes, tuple[float, Verified | None]] = OrderedDict()
+        self._kept: OrderedDict[bytes, tuple[float, TokenResponse | None]] = OrderedDict()
         self._lock = Lock()
 
     def authenticate(self, credentials: Credentials) -> Identity | None:
@@ -67,7 +67,7 @@ class WebhookTokens:
         verified = self.verify(credentials.bearer) if credentials.bearer else None
         return None if verified is None else verified.identity
 
-    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified | None:
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
         """Whose token it is and for which audiences, None where the service does not know it. Raises 401."""
         wanted = tuple(audiences) or self._audiences
         key, now = hashlib.sha256("\n".join((token, *wanted)).encode()).digest(), self._clock.now()
@@ -98,7 +98,7 @@ class WebhookTokens:
             with_exponential_backoff(self._poster, body, backoff=self._backoff, sleep=self._sleep), "TokenReview"
         )
 
-    def _verified(self, status: Mapping[str, Any], wanted: Sequence[str]) -> Verified | None:
+    def _verified(self, status: Mapping[str, Any], wanted: Sequence[str]) -> TokenResponse | None:
         if status.get("authenticated") is not True:
             return None
         named = _texts(status.get("audiences")) or self._audiences
@@ -108,7 +108,7 @@ class WebhookTokens:
         user = _mapping(status.get("user"))
         extra = {name: _texts(values) for name, values in _mapping(user.get("extra")).items()}
         name, uid = (_text(user.get(field)) for field in ("username", "uid"))
-        return Verified(Identity(name, _texts(user.get("groups")), uid, extra), meant)
+        return TokenResponse(Identity(name, _texts(user.get("groups")), uid, extra), meant)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

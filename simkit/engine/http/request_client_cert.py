@@ -28,7 +28,7 @@ _ACCEPT: Final = _Callback(_accept)
 """Held for as long as the process lives: OpenSSL keeps its address."""
 
 
-def accept_any(context: ssl.SSLContext) -> bool:
+def request_client_cert(context: ssl.SSLContext) -> bool:
     """Have a server's context take every client certificate unseen; gives back whether that can be done here.
 
     The context must ask for certificates already (``CERT_OPTIONAL``). It cannot be done where Python is not CPython, is

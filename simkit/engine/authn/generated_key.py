@@ -7,9 +7,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from simkit.engine.authn.claims import DEFAULT_ISSUER
-from simkit.engine.authn.lookup import Lookup
+from simkit.engine.authn.getter import ObjectGetter
 from simkit.engine.authn.serviceaccount import Issuer, ServiceAccountTokens
-from simkit.engine.authn.verified import Verified
+from simkit.engine.authn.token_authenticator import TokenResponse
 from simkit.engine.seams import Token
 from simkit.meta.clock import Clock
 from simkit.meta.identity import Identity
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simkit.engine.authn.jws import VerificationKey
 
 
-class MadeKey:
+class GeneratedKey:
     """A signing key in memory. A server and its forks share one, so that the tokens of one are good in the other.
 
     Parameters
@@ -63,10 +63,10 @@ class MadeKey:
         return [self._made.public] if self._made is not None else []
 
 
-class MadeKeyTokens:
+class GeneratedKeyTokens:
     """Verifies the service account tokens of a made key."""
 
-    def __init__(self, key: MadeKey, lookup: Lookup, clock: Clock, *, audiences: Sequence[str]) -> None:
+    def __init__(self, key: GeneratedKey, lookup: ObjectGetter, clock: Clock, *, audiences: Sequence[str]) -> None:
         self._key, self._lookup, self._clock, self._audiences = key, lookup, clock, tuple(audiences)
         self._tokens: ServiceAccountTokens | None = None
 
@@ -83,7 +83,7 @@ class MadeKeyTokens:
         verifier = self._verifier()
         return verifier.authenticate(credentials) if verifier is not None else None
 
-    def verify(self, token: str, audiences: Sequence[str] = ()) -> Verified | None:
+    def verify(self, token: str, audiences: Sequence[str] = ()) -> TokenResponse | None:
         """Whose token it is and for whom; see ``ServiceAccountTokens.verify``."""
         verifier = self._verifier()
         return verifier.verify(token, audiences) if verifier is not None else None

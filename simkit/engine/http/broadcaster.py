@@ -7,7 +7,7 @@ import asyncio
 Signal = asyncio.Future[None]
 
 
-class Waker:
+class LoopBroadcaster:
     """Belongs to one event loop. ``wake`` may be called from any thread; the rest only from the loop's own.
 
     However many streams wait and however often ``wake`` is called, the loop is interrupted once until it has run them.

@@ -11,9 +11,9 @@ import orjson
 import pytest
 
 from simkit.cluster.cluster import Cluster
-from simkit.engine.http.road import Road
+from simkit.engine.http.apiserver import APIServerHandler
 from simkit.meta.message import Request
-from tests.engine.http.shelf import Client
+from tests.engine.http.echo import Client
 
 
 def test_a_served_cluster_knows_its_administrator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_controllers_work_as_long_as_a_cluster_is_served(tmp_path: Path) -> None
 def test_which_requests_may_block() -> None:
     """Only a read of a revision that has not come yet waits."""
     cluster = Cluster(seed=1)
-    road = Road(cluster.engine)
+    road = APIServerHandler(cluster.engine)
     now = int(cluster.engine.store.revision)
     asked = {
         version: road.blocking(Request.of("GET", f"/api/v1/pods?resourceVersion={version}"))

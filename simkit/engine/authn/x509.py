@@ -38,7 +38,7 @@ class ChainVerifier:
 
     def trust(self, authorities: bytes) -> None:
         """Read a PEM bundle now, instead of at the first chain. Raises SimkitError where it cannot be read."""
-        from simkit.engine.authn.chain import load_authorities
+        from simkit.engine.authn.x509_chain import load_authorities
 
         try:
             self._trusted = tuple(load_authorities(authorities))
@@ -54,7 +54,7 @@ class ChainVerifier:
         return self._verify_anew(chain, now)
 
     def _verify_anew(self, chain: tuple[bytes, ...], now: float) -> Identity | None:
-        from simkit.engine.authn.chain import Untrusted, load_authorities, verify_client
+        from simkit.engine.authn.x509_chain import Untrusted, load_authorities, verify_client
 
         if not self._trusted:
             self._trusted = tuple(load_authorities(self._pem))
@@ -72,7 +72,7 @@ class ChainVerifier:
         return identity
 
 
-class WatchedAuthorities:
+class DynamicAuthorities:
     """Authorities out of a file, which is read again when it changes: who is no longer in it vouches for nobody.
 
     Parameters
@@ -103,11 +103,11 @@ class WatchedAuthorities:
         return self._file.current().verify(chain)
 
 
-Authorities = bytes | WatchedAuthorities
+Authorities = bytes | DynamicAuthorities
 """A PEM bundle, or a file of one."""
 
 
-def verifier_of(authorities: Authorities, clock: Clock) -> ChainVerifier | WatchedAuthorities:
+def verifier_of(authorities: Authorities, clock: Clock) -> ChainVerifier | DynamicAuthorities:
     """What verifies chains against some authorities. Raises SimkitError for a bundle without a certificate."""
     return ChainVerifier(authorities, clock) if isinstance(authorities, bytes) else authorities
 

@@ -53,7 +53,7 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets=sockets)
 
 
-class Running:
+class ServingLoop:
     """An application on its listeners, inside one event loop.
 
     Parameters
