@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from operator import attrgetter
+from typing import Final
 
 from simkit.engine.seams import Store
 from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
 from simkit.schema.catalogue import Catalogue
+
+_KEY: Final = attrgetter("key")
 
 
 class StoreSnapshot:
@@ -82,4 +86,8 @@ class StoreSnapshot:
 
     def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
         self._check(resource)
-        return [entry.object for entry in self._store.scan(resource, namespace, at=self.revision)]
+        found = self._store.scan(resource, namespace, at=self.revision)
+        if namespace is None:
+            # A store has "shop-a/x" before "shop/x", as etcd orders its keys; a snapshot goes by namespace first.
+            found = sorted(found, key=_KEY)
+        return [entry.object for entry in found]
