@@ -13,11 +13,11 @@ import pandas as pd
 from simkit.analysis.rbac.tables import table
 from simkit.language.cel.check import Variables
 from simkit.language.cel.conversions import type_of
-from simkit.language.cel.declared import Declared, declare
+from simkit.language.cel.decl_types import DeclType, schema_decl_type
 from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment, Program
 from simkit.language.cel.errors import BudgetExceeded, CompileError, EvaluationError
 from simkit.language.cel.explain import explain
-from simkit.language.cel.failing import place_of_failure
+from simkit.language.cel.failure_position import failure_position
 from simkit.language.cel.operations import plain_key
 from simkit.language.cel.types import DYN, Type, parsed
 from simkit.language.cel.values import kind_of
@@ -108,7 +108,7 @@ def cel(
     Parameters
     ----------
     types
-        Declared types of variables, against which misspelt fields are found before anything is evaluated: an OpenAPI
+        DeclType types of variables, against which misspelt fields are found before anything is evaluated: an OpenAPI
         schema, a kind such as ``apps/v1/Deployment``, or the name of a type such as ``list(int)``. Variables without
         one may be anything, and are checked while they are evaluated.
     release
@@ -154,7 +154,7 @@ def cel(
     try:
         value, cost = program.evaluate(variables, budget=budget)
     except EvaluationError as failure:
-        shown = place_of_failure(program, variables, failure).rendered(expression)
+        shown = failure_position(program, variables, failure).rendered(expression)
         return replace(read, cost=failure.cost, error=shown)
     except BudgetExceeded as exceeded:
         return replace(read, cost=budget, error=f"ERROR: {exceeded}")
@@ -185,13 +185,13 @@ def _shown_type(found: Type, value: Any) -> str:
     return str(found) if found != DYN else type_of(value).name
 
 
-def _declared(name: str, given: TypeSource, release: str) -> Declared | Type:
+def _declared(name: str, given: TypeSource, release: str) -> DeclType | Type:
     node = Schema(row_of(given), definitions(release).node) if isinstance(given, Mapping) else None
     if isinstance(given, str):
         if "/" not in given:
             return _named(given)
         node = _kind(given, definitions(release))
-    found = None if node is None else declare(node, name)
+    found = None if node is None else schema_decl_type(node, name)
     if found is None:
         raise SimkitError(f"types: expressions cannot see a {name} of this schema: give every level a type")
     return found

@@ -152,12 +152,12 @@ def calendar(
     whole = history or of_releases(groups)
     dates = whole.calendar
     wanted = None if groups is None else frozenset(groups)
-    low = dates.place(first) if first else 0
-    high = dates.place(last) if last else len(dates.releases) + 100
+    low = dates.position(first) if first else 0
+    high = dates.position(last) if last else len(dates.releases) + 100
     rows = [
-        (dates.place(release), event, api_version, kind, replacement)
+        (dates.position(release), event, api_version, kind, replacement)
         for release, event, api_version, kind, replacement in _events(whole, wanted)
-        if low <= dates.place(release) <= high
+        if low <= dates.position(release) <= high
     ]
     return table(_dated(sorted(rows), dates), CALENDAR_COLUMNS)
 

@@ -8,7 +8,7 @@ from typing import Final
 from simkit.meta.domain import RBAC_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.errors import UnknownResource
 from simkit.meta.names import GroupResource, Key
-from simkit.snapshot.gather import Gathering
+from simkit.snapshot.flatten import ListFlattener
 from simkit.snapshot.report import Report
 from simkit.snapshot.resources import ResourceIndex
 
@@ -20,7 +20,7 @@ _THE_DUMP: Final = "the dump"
 
 def captured_resources(
     index: ResourceIndex,
-    gathering: Gathering,
+    flattener: ListFlattener,
     keys: Collection[Key],
     stated: Iterable[str | GroupResource],
     report: Report,
@@ -33,9 +33,9 @@ def captured_resources(
         For a stated word that names nothing.
     """
     said = index.named(stated)
-    listed = {index.place(*kind).stored for kind in gathering.whole if index.place(*kind).kept}
-    shown = {key.resource for key in keys} | listed | _named_by_files(index, gathering, report)
-    cut = {index.place(*kind).stored: file for kind, file in gathering.cut.items()}
+    listed = {index.mapping(*kind).stored for kind in flattener.whole if index.mapping(*kind).kept}
+    shown = {key.resource for key in keys} | listed | _named_by_files(index, flattener, report)
+    cut = {index.mapping(*kind).stored: file for kind, file in flattener.cut.items()}
     for resource in sorted((shown & cut.keys()) - said):
         hint = f"dump it again, or say captured=['{resource}'] if it is complete after all"
         report.add(cut[resource], None, f"{resource} count as not captured: a list of them breaks off", hint)
@@ -45,10 +45,10 @@ def captured_resources(
     return frozenset(view for resource in stored for view in index.views(resource))
 
 
-def _named_by_files(index: ResourceIndex, gathering: Gathering, report: Report) -> set[GroupResource]:
+def _named_by_files(index: ResourceIndex, flattener: ListFlattener, report: Report) -> set[GroupResource]:
     """Empty lists do not say of what they are lists, but the names of their files may."""
     found = set()
-    for stem, file in gathering.named.items():
+    for stem, file in flattener.named.items():
         try:
             found.add(index.catalogue.lookup(stem).storage)
         except UnknownResource:

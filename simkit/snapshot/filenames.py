@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Final
 
 from simkit.meta.errors import UnknownResource
-from simkit.snapshot.gather import Found, stem
+from simkit.snapshot.flatten import Found, stem
 from simkit.snapshot.resources import ResourceIndex
 
 _NOT_OBJECTS: Final = {

@@ -10,9 +10,9 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, with_metadata
 from simkit.snapshot.events import core_event
 from simkit.snapshot.filenames import other_than_objects
-from simkit.snapshot.gather import Found
+from simkit.snapshot.flatten import Found
 from simkit.snapshot.report import Report
-from simkit.snapshot.resources import Place, ResourceIndex
+from simkit.snapshot.resources import ResourceIndex, RESTMapping
 from simkit.snapshot.withhold import is_secret, withheld
 
 _EVERYWHERE: Final = "the dump"
@@ -46,35 +46,35 @@ class Intake:
             where = f"{found.where}: " if found.where else ""
             self._report.add(found.file, found.line, where + complaint[0], complaint[1])
             return
-        place = self._index.place(api_version, kind)
-        if not place.kept:
+        mapping = self._index.mapping(api_version, kind)
+        if not mapping.kept:
             self._unkept[kind] += 1
             return
-        if not place.version_served:
-            self._remember_version(place, api_version, kind, found)
+        if not mapping.version_served:
+            self._remember_version(mapping, api_version, kind, found)
         namespace = meta.get("namespace") or ""
-        if place.namespaced is not None and place.namespaced != bool(namespace):
-            obj, namespace = self._seated(obj, place, found)
+        if mapping.namespaced is not None and mapping.namespaced != bool(namespace):
+            obj, namespace = self._seated(obj, mapping, found)
         if not self._secrets and is_secret(obj):
             obj = withheld(obj)
             self.withheld += 1
-        self._keep(Key(place.stored, namespace, meta["name"]), obj, found)
+        self._keep(Key(mapping.stored, namespace, meta["name"]), obj, found)
 
-    def _remember_version(self, place: Place, api_version: str, kind: str, found: Found) -> None:
-        if place.served is None:
+    def _remember_version(self, mapping: RESTMapping, api_version: str, kind: str, found: Found) -> None:
+        if mapping.served is None:
             self._unknown.setdefault((api_version, kind), found)
         else:
             self._old[api_version, kind] += 1
 
-    def _seated(self, obj: Object, place: Place, found: Found) -> tuple[Object, str]:
+    def _seated(self, obj: Object, mapping: RESTMapping, found: Found) -> tuple[Object, str]:
         """The object in the namespace in which it can only be."""
         name = f"{obj['kind']} {obj['metadata']['name']}"
-        if place.namespaced:
+        if mapping.namespaced:
             what, hint = f"{name} has no namespace", f"it was put into {self._namespace}"
         else:
             what, hint = f"{name} has a namespace, which its kind cannot have", "it was taken away"
         self._report.add(found.file, found.line, what, hint, weight="changed")
-        namespace = self._namespace if place.namespaced else ""
+        namespace = self._namespace if mapping.namespaced else ""
         return with_metadata(obj, namespace=namespace or None), namespace
 
     def _keep(self, key: Key, obj: Object, found: Found) -> None:
@@ -99,7 +99,7 @@ class Intake:
             what = (
                 f"{kind} ({api_version}) is no kind of release {self._index.release}, and no definition of it is here"
             )
-            plural = self._index.place(api_version, kind).resource
+            plural = self._index.mapping(api_version, kind).resource
             hint = f"it was taken for {plural}; dump customresourcedefinitions too"
             self._report.add(found.file, found.line, what, hint, weight="note")
         for (api_version, kind), count in self._old.items():

@@ -10,7 +10,7 @@ from simkit.meta.names import GroupResource
 from simkit.snapshot.completeness import captured_resources
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.filenames import typed
-from simkit.snapshot.gather import Found, Gathering
+from simkit.snapshot.flatten import Found, ListFlattener
 from simkit.snapshot.intake import Intake
 from simkit.snapshot.parse import documents
 from simkit.snapshot.progress import Progress
@@ -70,18 +70,18 @@ def load(
     """
     with collection_paused():
         report = Report()
-        gathering = Gathering(report)
-        found = _found(source, gathering, report)
+        flattener = ListFlattener(report)
+        found = _found(source, flattener, report)
         index = ResourceIndex.of((each.value for each in found if isinstance(each.value, dict)), release)
         intake = Intake(index, report, secrets=secrets, namespace=namespace)
         for each in found:
             intake.take(typed(each, index))
         intake.finish()
-        complete = captured_resources(index, gathering, intake.keyed, list(captured), report)
+        complete = captured_resources(index, flattener, intake.keyed, list(captured), report)
         return Dump(intake.keyed, complete, tuple(report), index, intake.origins, intake.withheld)
 
 
-def _found(source: Source, gathering: Gathering, report: Report) -> list[Found]:
+def _found(source: Source, flattener: ListFlattener, report: Report) -> list[Found]:
     """Every object of the source. Texts are let go as soon as they are read."""
     waiting = list(pieces(source, report))
     waiting.reverse()
@@ -90,5 +90,5 @@ def _found(source: Source, gathering: Gathering, report: Report) -> list[Found]:
         while waiting:
             piece = waiting.pop()
             for document in documents(piece, report, progress.advance):
-                found += gathering.objects(document, piece.file)
+                found += flattener.objects(document, piece.file)
     return found

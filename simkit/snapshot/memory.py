@@ -77,7 +77,7 @@ capture them too: kubectl get secrets -A -o yaml
         self._by_namespace: dict[GroupResource, dict[str, tuple[Object, ...]]] = {}
 
     def _add(self, obj: Object) -> None:
-        key, seated = self._index.seat(obj)
+        key, seated = self._index.keyed(obj)
         convert = self._conversion(seated["apiVersion"], seated["kind"])
         self._originals.pop(key, None)
         if convert is not None:
@@ -88,8 +88,8 @@ capture them too: kubectl get secrets -A -o yaml
     def _conversion(self, api_version: str, kind: str) -> Conversion | None:
         pair = (api_version, kind)
         if pair not in self._conversions:
-            place = self._index.place(api_version, kind)
-            self._conversions[pair] = to_preferred(place, self._index, api_version)
+            mapping = self._index.mapping(api_version, kind)
+            self._conversions[pair] = to_preferred(mapping, self._index, api_version)
         return self._conversions[pair]
 
     @property

@@ -22,7 +22,7 @@ DEFINITIONS = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RESTMapping:
     """Where objects of one kind and version belong.
 
     ``resource`` is what the object's own group calls it, ``stored`` what its objects are kept under (both kinds of
@@ -45,9 +45,9 @@ class ResourceIndex:
     Examples
     --------
     >>> index = ResourceIndex("1.30")
-    >>> index.place("apps/v1", "Deployment").resource
+    >>> index.mapping("apps/v1", "Deployment").resource
     GroupResource(group='apps', resource='deployments')
-    >>> index.place("example.com/v1", "Policy").resource.resource
+    >>> index.mapping("example.com/v1", "Policy").resource.resource
     'policies'
     """
 
@@ -56,29 +56,29 @@ class ResourceIndex:
         custom = [resource for definition in definitions for resource in custom_resources(definition)]
         whole = Catalogue.for_release(release, everything=True)
         self.catalogue = whole.with_resources(custom) if custom else whole
-        self._places: dict[tuple[str, str], Place] = {}
+        self._places: dict[tuple[str, str], RESTMapping] = {}
 
     @classmethod
     def of(cls, objects: Iterable[Object], release: str = "1.30") -> ResourceIndex:
         """The index of a release and of those definitions that are among the objects."""
         return cls(release, [obj for obj in objects if _is_definition(obj)])
 
-    def place(self, api_version: str, kind: str) -> Place:
+    def mapping(self, api_version: str, kind: str) -> RESTMapping:
         """Where objects of this kind and version belong. O(1) after the first of them."""
-        place = self._places.get((api_version, kind))
-        if place is None:
-            place = self._places[api_version, kind] = self._find(api_version, kind)
-        return place
+        mapping = self._places.get((api_version, kind))
+        if mapping is None:
+            mapping = self._places[api_version, kind] = self._find(api_version, kind)
+        return mapping
 
-    def _find(self, api_version: str, kind: str) -> Place:
+    def _find(self, api_version: str, kind: str) -> RESTMapping:
         group, version = GroupVersion.parse(api_version)
         exact = self.catalogue.kind(GroupVersionKind(group, version, kind))
         served = exact or self._kinds.get(GroupKind(group, kind)) or self._moved(api_version, kind)
         if served is None:
             guess = GroupResource(group, guess_plural(kind))
-            return Place(guess, guess, None, None, False, True)
+            return RESTMapping(guess, guess, None, None, False, True)
         resource = served.group_resource
-        return Place(resource, served.storage, served.namespaced, served, exact is not None, served.stored)
+        return RESTMapping(resource, served.storage, served.namespaced, served, exact is not None, served.stored)
 
     def _moved(self, api_version: str, kind: str) -> Resource | None:
         """The resource of the same kind in the group that it moved to, such as ingresses out of extensions."""
@@ -92,7 +92,7 @@ class ResourceIndex:
             found.setdefault(resource.group_kind, resource)
         return found
 
-    def seat(self, obj: Object) -> tuple[Key, Object]:
+    def keyed(self, obj: Object) -> tuple[Key, Object]:
         """The key under which an object is kept, and the object with its namespace filled in where it needs one.
 
         Raises
@@ -103,20 +103,20 @@ class ResourceIndex:
         api_version, kind = obj.get("apiVersion"), obj.get("kind")
         if not api_version or not kind:
             raise SimkitError(f"an object needs apiVersion and kind; got apiVersion {api_version!r}, kind {kind!r}")
-        place = self.place(api_version, kind)
+        mapping = self.mapping(api_version, kind)
         meta = metadata(obj)
         name, namespace = meta.get("name"), meta.get("namespace") or ""
         if not name:
             raise SimkitError(f"a {kind} needs metadata.name to be kept in a snapshot")
-        if place.namespaced is False and namespace:
+        if mapping.namespaced is False and namespace:
             obj, namespace = with_metadata(obj, namespace=None), ""
-        elif place.namespaced and not namespace:
+        elif mapping.namespaced and not namespace:
             obj, namespace = with_metadata(obj, namespace=DEFAULT_NAMESPACE), DEFAULT_NAMESPACE
-        return Key(place.stored, namespace, name), obj
+        return Key(mapping.stored, namespace, name), obj
 
     def key(self, obj: Object) -> Key:
-        """The key under which an object is kept. SimkitError as in ``seat``."""
-        return self.seat(obj)[0]
+        """The key under which an object is kept. SimkitError as in ``keyed``."""
+        return self.keyed(obj)[0]
 
     def stored(self, resource: GroupResource) -> GroupResource:
         """The resource under whose name the objects of a resource are kept: itself, but for doubled ones."""

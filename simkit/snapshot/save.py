@@ -10,13 +10,13 @@ from typing import Any, Final, Literal
 
 import orjson
 
+from simkit.language.yaml.decode import encode
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 from simkit.snapshot.resources import ResourceIndex, index_of
-from simkit.snapshot.yamltext import encode
 
 Form = Literal["json", "yaml"]
 Saveable = Dump | Snapshot | Iterable[Object]
@@ -85,7 +85,7 @@ def _items(source: Saveable) -> list[Any]:
     if isinstance(source, Iterable):
         objects = list(source)
         index = ResourceIndex.of(objects)
-        return [obj for _, obj in sorted(dict(map(index.seat, objects)).items(), key=_by_key)]
+        return [obj for _, obj in sorted(dict(map(index.keyed, objects)).items(), key=_by_key)]
     index = index_of(source)
     stored = {index.stored(resource) for resource in source.captured()}
     keyed = [(index.key(obj), obj) for resource in stored for obj in source.scan(resource)]

@@ -9,23 +9,23 @@ from simkit.meta.domain import EVENTS_GROUP
 from simkit.meta.objects import Object
 from simkit.schema.resources import Resource
 from simkit.snapshot.events import core_event
-from simkit.snapshot.resources import Place, ResourceIndex
+from simkit.snapshot.resources import ResourceIndex, RESTMapping
 
 Conversion = Callable[[Object], Object]
 
 
-def to_preferred(place: Place, index: ResourceIndex, api_version: str) -> Conversion | None:
+def to_preferred(mapping: RESTMapping, index: ResourceIndex, api_version: str) -> Conversion | None:
     """How objects of this version become objects of the preferred version of where they are kept.
 
     None where nothing is to be done: they have that version already, or the release does not know the kind. A version
     that no release converts is left as it is: its fields may have other meanings.
     """
-    served = place.served
+    served = mapping.served
     if served is None:
         return None
-    if served.group == EVENTS_GROUP and place.stored != place.resource:
+    if served.group == EVENTS_GROUP and mapping.stored != mapping.resource:
         return core_event
-    preferred = index.catalogue.preferred(place.stored)
+    preferred = index.catalogue.preferred(mapping.stored)
     if preferred is None or preferred.api_version == api_version:
         return None
     if preferred.custom:

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
+from simkit.language.yaml.decode import BrokenText, decode
 from simkit.snapshot.document import CUT, REPAIR, Advance, Document, named
 from simkit.snapshot.report import Report
-from simkit.snapshot.yamltext import BrokenText, decode
 
 _SEPARATOR: Final = re.compile(r"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _DIRECTIVE: Final = re.compile(r"^%.*$", re.MULTILINE)

@@ -10,7 +10,7 @@ from typing import Any
 import celpy
 from celpy.adapter import json_to_cel
 
-from simkit.language.cel.declared import declare
+from simkit.language.cel.decl_types import schema_decl_type
 from simkit.language.cel.environment import CALL_LIMIT, Environment
 from simkit.language.cel.grammar import parser
 from simkit.language.cel.types import DYN
@@ -87,7 +87,7 @@ def main() -> None:
     start = time.perf_counter()
     parser()
     print(f"grammar, once in a process: {1e3 * (time.perf_counter() - start):.0f} ms")
-    declared = declare(Schema(ROW, _no_definition), "self")
+    declared = schema_decl_type(Schema(ROW, _no_definition), "self")
     assert declared is not None
     typed, dynamic = Environment({"self": declared}), Environment({"self": DYN})
     bindings = {"self": VALUE}

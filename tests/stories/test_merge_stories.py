@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from simkit.language.merge.apply import apply
-from simkit.language.merge.claims import read
 from simkit.language.merge.fieldset import path_text, paths
-from simkit.language.merge.managers import manager_from_user_agent, track_update, with_old_times
+from simkit.language.merge.managedfields import read
 from simkit.language.merge.mergepatch import merge_patch
+from simkit.language.merge.update import manager_from_user_agent, track_update, with_old_times
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Object, at, copied, with_metadata

@@ -36,14 +36,14 @@ class ExpressionFailed(Exception):
 @cache
 def _environment(variable: str) -> Environment:
     """The environment with ``claims``, or with ``user``; made with the first expression."""
-    from simkit.language.cel.declared import Declared
+    from simkit.language.cel.decl_types import DeclType
     from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment, type_named
     from simkit.language.cel.types import Typed
     from simkit.schema.structural import Schema
 
     types: Mapping[str, Any] = {"claims": type_named("map(string, dyn)")}
     if variable == "user":
-        user: Typed = Declared(Schema(_USER, _unnamed), "user")
+        user: Typed = DeclType(Schema(_USER, _unnamed), "user")
         types = {"user": user}
     return Environment(types, version=OWN_EXPRESSIONS)
 

@@ -67,11 +67,11 @@ def complete(spec: Mapping[str, Any]) -> dict[str, Any]:
 @cache
 def environment() -> Environment:
     """The environment with the one variable ``request``; made with the first condition."""
-    from simkit.language.cel.declared import Declared
+    from simkit.language.cel.decl_types import DeclType
     from simkit.language.cel.environment import OWN_EXPRESSIONS, Environment
     from simkit.schema.structural import Schema
 
-    return Environment({"request": Declared(Schema(_QUESTION, _unnamed), "request")}, version=OWN_EXPRESSIONS)
+    return Environment({"request": DeclType(Schema(_QUESTION, _unnamed), "request")}, version=OWN_EXPRESSIONS)
 
 
 def _unnamed(name: str) -> Schema:

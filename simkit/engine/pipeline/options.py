@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from simkit.engine.pipeline.request_info import is_true
-from simkit.language.merge.managers import manager_from_user_agent
+from simkit.language.merge.update import manager_from_user_agent
 from simkit.meta.domain import META_GROUP
 from simkit.meta.duration import seconds
 from simkit.meta.errors import StatusError, bad_request, invalid, unexplained

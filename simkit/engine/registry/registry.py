@@ -11,7 +11,7 @@ from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
 from simkit.engine.registry.write import Outcome, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store
 from simkit.kinds.strategy import WriteContext
-from simkit.language.merge.managers import with_old_times
+from simkit.language.merge.update import with_old_times
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import STALE, already_exists, conflict, invalid, not_found, unexplained
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, Shown, invalid_value, required

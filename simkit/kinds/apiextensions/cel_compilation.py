@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.fieldpath import BadPath, normalized
-from simkit.language.cel.declared import MAX_REQUEST, Declared, declare
+from simkit.language.cel.decl_types import MAX_REQUEST, DeclType, schema_decl_type
 from simkit.language.cel.environment import (
     NEW_EXPRESSIONS,
     OWN_EXPRESSIONS,
@@ -52,17 +52,17 @@ class CompiledRule:
         return bool(self.rule.get("optionalOldSelf"))
 
 
-def declared_node(schema: Schema, *, root: bool) -> Declared | None:
+def declared_node(schema: Schema, *, root: bool) -> DeclType | None:
     """The type that rules of a node see as ``self``; None where they must not see it."""
-    return declare(schema, _SELF_TYPE, resource=root)
+    return schema_decl_type(schema, _SELF_TYPE, resource=root)
 
 
-def cardinality(node: Declared) -> int:
+def cardinality(node: DeclType) -> int:
     """How many values of a node can be in one request."""
     return MAX_REQUEST // (node.min_size + 1)
 
 
-def compiled(rule: Rule, schema: Schema, node: Declared, *, stored: bool) -> CompiledRule:
+def compiled(rule: Rule, schema: Schema, node: DeclType, *, stored: bool) -> CompiledRule:
     """A rule of a node, read as the server reads expressions that are being written, or that are stored already.
 
     One that is being written may use what only stored ones have in release 1.30 (functions of addresses): definitions
@@ -89,8 +89,8 @@ def _compiled(rule: Rule, schema: Schema, environment: Environment) -> CompiledR
     return CompiledRule(rule, program, message, message_error=wrong, path=_path(rule, schema))
 
 
-def _environment(rule: Rule, node: Declared, version: str) -> Environment:
-    old: Declared | Type = optional_of(node.type) if rule.get("optionalOldSelf") else node
+def _environment(rule: Rule, node: DeclType, version: str) -> Environment:
+    old: DeclType | Type = optional_of(node.type) if rule.get("optionalOldSelf") else node
     return Environment({"self": node, "oldSelf": old}, version=version)
 
 

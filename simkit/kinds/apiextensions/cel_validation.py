@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from simkit.kinds.apiextensions.cel_compilation import CompiledRule, compiled, declared_node
-from simkit.language.cel.declared import Declared
+from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, EvaluationError, Program
 from simkit.language.cel.limits import MESSAGE_BYTES, OBJECT_BUDGET
 from simkit.language.cel.values import NONE, Optional
@@ -97,7 +97,7 @@ class CelValidator:
         return True
 
     @cached_property
-    def _declared(self) -> Declared | None:
+    def _declared(self) -> DeclType | None:
         return declared_node(self._schema, root=self._root)
 
     @cached_property

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from simkit.language.merge.gotext import shown, type_name
 from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.gotext import format_value, type_name
 from simkit.meta.objects import Object
 
 _LARGEST: Final = 2**31 - 1
@@ -60,4 +60,6 @@ def _value(obj: Object, path: str, wanted: type, name: str) -> Any:
 
 def _misplaced(steps: list[str], found: Any, wanted: str) -> _Misplaced:
     place = "".join(f".{step}" for step in steps)
-    return _Misplaced(f"{place} accessor error: {shown(found)} is of the type {type_name(found)}, expected {wanted}")
+    return _Misplaced(
+        f"{place} accessor error: {format_value(found)} is of the type {type_name(found)}, expected {wanted}"
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from simkit.language.cel import cost_actual
+from simkit.language.cel import runtime_cost
 from simkit.language.cel.code import Code
 from simkit.language.cel.tree import Bind, Call, Comprehension, Node
 
@@ -87,7 +87,7 @@ def conditional(generator: Generator, node: Call) -> Code:
 
 
 def _chosen(generator: Generator, result: str, branch: Node) -> None:
-    generator.spend(-cost_actual.free_branch(branch))
+    generator.spend(-runtime_cost.free_branch(branch))
     generator.line(f"{result} = {generator.value(branch)}")
     generator.flush()
 
@@ -218,7 +218,7 @@ def _append(generator: Generator, node: Comprehension, variable: str, result: st
         kept = declared is not None and declared.adapt is not None
         text = f"{generator.constant(declared.adapt)}({variable})" if kept and declared is not None else variable
     else:
-        generator.spend(2 if cost_actual.is_constant(node.transform) else 12)
+        generator.spend(2 if runtime_cost.is_constant(node.transform) else 12)
         text = generator.value(node.transform)
     generator.checkpoint()
     generator.line(f"{result}.append({text})")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.declarations import Function, Overload
-from simkit.language.cel.declared import Declared
 from simkit.language.cel.errors import Issue
 from simkit.language.cel.tree import (
     Bind,
@@ -77,7 +77,7 @@ _LITERALS: Final = {
     "null": NULL,
 }
 
-Variables = Mapping[str, Type | Declared]
+Variables = Mapping[str, Type | DeclType]
 
 
 class Local:
@@ -160,7 +160,7 @@ class Checker:
             if candidate in self.variables:
                 node.reference = candidate
                 found = self.variables[candidate]
-                declared = found.type if isinstance(found, Declared) else found
+                declared = found.type if isinstance(found, DeclType) else found
                 return DYN if self.lenient else declared
             constant = TYPE_CONSTANTS.get(candidate) or self._types.get(candidate)
             if constant is not None:

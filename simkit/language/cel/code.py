@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simkit.language.cel.declared import Declared
+from simkit.language.cel.decl_types import DeclType
 
 
 class Code(NamedTuple):
     """A Python expression; ``declared`` is set where its value is still JSON of that declared type."""
 
     text: str
-    declared: Declared | None = None
+    declared: DeclType | None = None

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from simkit.language.cel.declared import Declared
+from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.tree import (
     Bind,
     Call,
@@ -70,7 +70,7 @@ class Value(NamedTuple):
 class Estimator:
     """Estimates one expression. ``root`` bounds the sizes of what is reached from variables."""
 
-    def __init__(self, root: Declared | None) -> None:
+    def __init__(self, root: DeclType | None) -> None:
         self.root = root
         self._paths: dict[int, tuple[str, ...]] = {}
         self._sizes: dict[int, Range] = {}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from simkit.language.cel import constants
+from simkit.language.cel import validators
 from simkit.language.cel.check import Checker, Variables
 from simkit.language.cel.cost_estimate import Estimator
+from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.declarations import Function
-from simkit.language.cel.declared import Declared
 from simkit.language.cel.errors import (
     BudgetExceeded,
     CompileError,
@@ -101,7 +101,7 @@ class Program:
         self._made[fast, counting] = made
         return made
 
-    def estimate(self, root: Declared | None = None) -> tuple[int, int]:
+    def estimate(self, root: DeclType | None = None) -> tuple[int, int]:
         """The least and the greatest cost for values that a schema admits.
 
         Parameters
@@ -110,7 +110,7 @@ class Program:
             The declaration whose limits bound the sizes; the one of the variable ``self`` unless given.
         """
         declared = self._variables.get("self") if root is None else root
-        return Estimator(declared if isinstance(declared, Declared) else None).cost(self._node)
+        return Estimator(declared if isinstance(declared, DeclType) else None).cost(self._node)
 
     def generator(self, *, tracing: bool = False) -> tuple[Generator, Node]:
         """A writer of the careful variant and the tree it writes, for tools that look inside."""
@@ -150,7 +150,7 @@ class Environment:
     Parameters
     ----------
     variables
-        Types by name: a ``Type``, or a ``Declared`` made from a schema.
+        Types by name: a ``Type``, or a ``DeclType`` made from a schema.
     version
         The compatibility version: which libraries exist and which checks are made.
     strict
@@ -224,10 +224,10 @@ class Environment:
         return Program(source, node, self.variables, self._functions, self.strict)
 
     def _validate(self, source: str, node: Node) -> None:
-        issues = list(constants.validated(node, literals=self.version >= (1, 29), homogeneous=self.homogeneous))
+        issues = list(validators.validated(node, literals=self.version >= (1, 29), homogeneous=self.homogeneous))
         if issues:
             raise CompileError(source, issues)
-        text = constants.instantiation_error(node)
+        text = validators.instantiation_error(node)
         if text is not None:
             raise InstantiationError(source, text)
 

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from simkit.language.cel import branches, cost_actual, fast_forms
+from simkit.language.cel import branches, fast_forms, runtime_cost
 from simkit.language.cel.check import Local, Variables
 from simkit.language.cel.code import Code
+from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.declarations import Function, Overload
-from simkit.language.cel.declared import Declared
 from simkit.language.cel.errors import EvaluationError
 from simkit.language.cel.lib_regex import PatternError, tester
 from simkit.language.cel.runtime import GLOBALS, called
@@ -83,7 +83,7 @@ class Generator:
         self._in_expression = False
         self._names: dict[str, str] = {}
         self.locals: dict[int, str] = {}
-        self.declared: dict[int, Declared | None] = {}
+        self.declared: dict[int, DeclType | None] = {}
         self._patterns: dict[int, str] = {}
 
     def source(self, node: Node) -> str:
@@ -210,13 +210,13 @@ class Generator:
             self.spend(1)
             return Code(self.locals[id(reference)], self.declared.get(id(reference)))
         if isinstance(reference, CelType):
-            return Code(self.constant(cost_actual.denoted(reference)))
+            return Code(self.constant(runtime_cost.denoted(reference)))
         if reference is None:
             name = getattr(node, "name", None) or getattr(node, "field", "")
             return Code(f"unresolved({name!r})")
         self.spend(1)
         found = self.variables[reference]
-        declared = found if isinstance(found, Declared) else None
+        declared = found if isinstance(found, DeclType) else None
         if not self.fast:
             return Code(self.kept(f"variable(B, {reference!r})"), declared)
         return Code(self._names.setdefault(reference, f"v{len(self._names)}"), declared)
@@ -225,7 +225,7 @@ class Generator:
         if node.reference is not None:
             return self._ident(node)
         text, declared = self.code(node.operand)
-        self.spend(cost_actual.selection(node))
+        self.spend(runtime_cost.selection(node))
         if declared is None or declared.type.kind not in ("map", "object"):
             return Code(self._plain_select(text, node))
         if declared.type.kind == "map":
@@ -233,7 +233,7 @@ class Generator:
         name, inner = declared.fields[node.field]
         return self._entry(text, inner, name, node.field, test=node.test)
 
-    def _entry(self, text: str, inner: Declared | None, name: str, spelled: str, *, test: bool) -> Code:
+    def _entry(self, text: str, inner: DeclType | None, name: str, spelled: str, *, test: bool) -> Code:
         """A member of declared JSON."""
         if test:
             # A null in declared JSON counts as absent.
@@ -253,7 +253,7 @@ class Generator:
         return f"select({text}, {node.field!r})"
 
     def _list(self, node: ListNode) -> Code:
-        if not cost_actual.is_constant(node):
+        if not runtime_cost.is_constant(node):
             self.spend(10)
         parts = [
             f"*listed({self.value(each)})" if at in node.optional else self.value(each)
@@ -262,7 +262,7 @@ class Generator:
         return Code(f"[{', '.join(parts)}]")
 
     def _map(self, node: MapNode) -> Code:
-        if not cost_actual.is_constant(node):
+        if not runtime_cost.is_constant(node):
             self.spend(30)
         parts = []
         for entry in node.entries:
@@ -293,7 +293,7 @@ class Generator:
             return Code(f"len({text})" if kind != "dyn" else fast_forms.dynamic_size(self, text))
         texts = [self.value(each) for each in arguments]
         if self.counting:
-            texts = cost_actual.charge(self, node, arguments, texts)
+            texts = runtime_cost.charge(self, node, arguments, texts)
         return Code(self._applied(node, arguments, texts))
 
     def _applied(self, node: Call, arguments: list[Node], texts: list[str]) -> str:
@@ -331,7 +331,7 @@ class Generator:
         operand, key = node.arguments
         text, declared = self.code(operand)
         index = self.value(key)
-        self.spend(cost_actual.indexing(node))
+        self.spend(runtime_cost.indexing(node))
         if node.function != "_[_]":
             if declared is not None and declared.type.kind == "object" and isinstance(key, Literal):
                 name, inner = declared.fields[key.value]

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.language.merge import lastapplied
-from simkit.language.merge.checked import about, complaints, described, text_of
-from simkit.language.merge.claims import APPLY, UPDATE, BadClaims, Claim, Claims, Owner, read, records_of, written
 from simkit.language.merge.fieldset import (
     EMPTY,
     Fields,
@@ -19,13 +17,25 @@ from simkit.language.merge.fieldset import (
     paths,
     recursive_difference,
 )
-from simkit.language.merge.managers import UNTRACKED, reduced, updated
+from simkit.language.merge.managedfields import (
+    APPLY,
+    UPDATE,
+    BadManagedFields,
+    ManagedFields,
+    Owner,
+    VersionedSet,
+    read,
+    records_of,
+    written,
+)
 from simkit.language.merge.merged import merged
-from simkit.language.merge.prune import Prune
+from simkit.language.merge.prune import Pruner
 from simkit.language.merge.reconcile import reconciled
 from simkit.language.merge.refusal import failed, malformed
 from simkit.language.merge.shape import BadElement, Shape, shape_of
 from simkit.language.merge.typed import field_set, same
+from simkit.language.merge.update import UNTRACKED, reduced, updated
+from simkit.language.merge.validate import metadata_of, reference_text, text_of, validation_errors
 from simkit.language.merge.versions import Converter, Versions
 from simkit.meta.errors import StatusError
 from simkit.meta.names import GroupVersion
@@ -136,12 +146,12 @@ def apply(
     _check_intent(applied, shape, gvk_text)
     owner = Owner(manager, APPLY, "", subresource)
     application = _Application(live or {}, applied, shape, owner, api_version, time, reset_fields, convert)
-    claims = _claims(application)
+    managed = _claims(application)
     try:
-        result = _attempt(application, claims, force=force)
+        result = _attempt(application, managed, force=force)
     except ApplyConflict as conflict:
         _check_upgrade(application, conflict)
-        result = _attempt(application, claims, force=True)
+        result = _attempt(application, managed, force=True)
     return lastapplied.renewed(result, applied) if manager == lastapplied.CLIENT else result
 
 
@@ -155,44 +165,44 @@ def _check_type(applied: Object, api_version: str, kind: str | None) -> str:
 
 
 def _check_intent(applied: Object, shape: Shape, gvk_text: str) -> None:
-    fields = about(applied).get("managedFields")
+    fields = metadata_of(applied).get("managedFields")
     if isinstance(fields, list) and all(isinstance(entry, dict) for entry in fields):
         raise malformed("metadata.managedFields must be nil")
-    wrong = complaints(applied, shape)
+    wrong = validation_errors(applied, shape)
     if wrong:
-        raise failed(f"failed to create typed patch object ({described(applied, gvk_text)}): {wrong}")
+        raise failed(f"failed to create typed patch object ({reference_text(applied, gvk_text)}): {wrong}")
 
 
-def _claims(application: _Application) -> Claims:
-    """The claims on the live object; what stands in an untracked one gets an owner of its own."""
+def _claims(application: _Application) -> ManagedFields:
+    """The managed on the live object; what stands in an untracked one gets an owner of its own."""
     live = application.live
     try:
-        claims = read(records_of(live), stored=True)
-    except BadClaims as wrong:
+        managed = read(records_of(live), stored=True)
+    except BadManagedFields as wrong:
         raise failed(f"failed to decode managed fields: {wrong}") from wrong
-    if claims or not live:
-        return claims
+    if managed or not live:
+        return managed
     before = Owner(BEFORE_FIRST_APPLY, UPDATE, application.api_version, application.owner.subresource)
     return updated({}, live, {}, before, application.shape, time=application.time, ignored=application.ignored)
 
 
-def _attempt(application: _Application, claims: Claims, *, force: bool) -> Draft:
+def _attempt(application: _Application, managed: ManagedFields, *, force: bool) -> Draft:
     """Merge, prune, settle ownership. Raises ApplyConflict."""
     live, shape, owner, version = application.live, application.shape, application.owner, application.api_version
-    claims = dict(reconciled(claims, live, shape, version, application.convert))
-    last = claims.get(owner)
+    managed = dict(reconciled(managed, live, shape, version, application.convert))
+    last = managed.get(owner)
     mine = recursive_difference(field_set(application.applied, shape), application.ignored)
-    claims[owner] = Claim(mine, version)
+    managed[owner] = VersionedSet(mine, version)
     wanted = _merged(application)
-    prune = Prune(shape, version, application.convert)
-    wanted = prune.pruned(wanted, claims, last, mine)
-    after = _settled(application, wanted, claims, force=force)
+    prune = Pruner(shape, version, application.convert)
+    wanted = prune.prune(wanted, managed, last, mine)
+    after = _settled(application, wanted, managed, force=force)
     changed = not same(live, wanted)
     tracked = difference(mine, UNTRACKED)
     if tracked:
         time = application.time if changed else last.time if last else ""
         kept = last and not changed and last.fields == tracked and last.api_version == version
-        after[owner] = last if last and kept else Claim(tracked, version, time)
+        after[owner] = last if last and kept else VersionedSet(tracked, version, time)
     return _with_claims(wanted if changed else live, after, shape)
 
 
@@ -204,11 +214,11 @@ def _merged(application: _Application) -> Object:
     return wanted
 
 
-def _settled(application: _Application, wanted: Object, claims: Claims, *, force: bool) -> Claims:
+def _settled(application: _Application, wanted: Object, managed: ManagedFields, *, force: bool) -> ManagedFields:
     """What the intent leaves to the others."""
     ignored, convert = application.ignored, application.convert
     versions = Versions(application.live, wanted, application.shape, application.api_version, convert, ignored)
-    others = {owner: claim for owner, claim in claims.items() if owner != application.owner}
+    others = {owner: claim for owner, claim in managed.items() if owner != application.owner}
     if not force:
         conflicts = _conflicts(others, versions)
         if conflicts:
@@ -217,7 +227,7 @@ def _settled(application: _Application, wanted: Object, claims: Claims, *, force
     return {owner: claim for owner, claim in left if claim is not None}
 
 
-def _conflicts(others: Claims, versions: Versions) -> Sequence[Conflict]:
+def _conflicts(others: ManagedFields, versions: Versions) -> Sequence[Conflict]:
     found: list[Conflict] = []
     for owner in sorted(others, key=lambda other: other.rank):
         comparison = versions.comparison(others[owner].api_version)
@@ -226,10 +236,10 @@ def _conflicts(others: Claims, versions: Versions) -> Sequence[Conflict]:
     return found
 
 
-def _with_claims(obj: Object, claims: Claims, shape: Shape) -> Draft:
+def _with_claims(obj: Object, managed: ManagedFields, shape: Shape) -> Draft:
     out = _without_nulls(obj, shape) if shape.structured else dict(obj)
     about: dict[str, Any] = {name: value for name, value in metadata(out).items() if name != "managedFields"}
-    records = written(claims)
+    records = written(managed)
     if records:
         about["managedFields"] = records
     out["metadata"] = about

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simkit.language.merge.gotext import shown
 from simkit.language.merge.refusal import failed
 from simkit.language.merge.typed import same
+from simkit.meta.gotext import format_value
 
 
 def arranged(merged: Sequence[Any], wanted: Sequence[Any], live: Sequence[Any], key: str) -> list[Any]:
@@ -64,7 +64,7 @@ def _key(item: Any, key: str) -> Any:
     if not key:
         return item
     if key not in item:
-        raise failed(f"map: {shown(item)} does not contain declared merge key: {key}")
+        raise failed(f"map: {format_value(item)} does not contain declared merge key: {key}")
     return item[key]
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from simkit.language.merge.claims import Claim, Owner
 from simkit.language.merge.fieldset import EMPTY, Fields, difference, intersection, union
-from simkit.language.merge.pruned import with_named_fields, without_fields
+from simkit.language.merge.managedfields import Owner, VersionedSet
+from simkit.language.merge.remove import ensure_named_fields_are_members, remove_items
 from simkit.language.merge.shape import Shape, shape_of
 from simkit.language.merge.typed import field_set
 from simkit.language.merge.versions import Converter
@@ -25,30 +25,32 @@ class _Versioned:
 
     @property
     def fields(self) -> Fields:
-        return with_named_fields(field_set(self.object, self.shape), self.shape)
+        return ensure_named_fields_are_members(field_set(self.object, self.shape), self.shape)
 
     def without(self, fields: Fields) -> _Versioned:
-        left: Any = without_fields(self.object, fields, self.shape)
+        left: Any = remove_items(self.object, fields, self.shape)
         return _Versioned(left or {}, self.shape, self.api_version)
 
 
 @dataclass(frozen=True, slots=True)
-class Prune:
+class Pruner:
     """Takes fields away that their only owner has let go of."""
 
     shape: Shape
     api_version: str
     convert: Converter | None
 
-    def pruned(self, wanted: Object, claims: Mapping[Owner, Claim], last: Claim | None, mine: Fields) -> Object:
+    def prune(
+        self, wanted: Object, managed: Mapping[Owner, VersionedSet], last: VersionedSet | None, mine: Fields
+    ) -> Object:
         """The wanted object without what the applier owned before, does not own now, and nobody else owns.
 
         Parameters
         ----------
         wanted
             The live object with the intent merged in, in the version of the request.
-        claims
-            All claims, that of the new intent included.
+        managed
+            All managed, that of the new intent included.
         last, mine
             What the applier owned before, and what it owns now.
         """
@@ -59,8 +61,8 @@ class Prune:
         whole = self._in_version(_Versioned(wanted, self.shape, self.api_version), last.api_version)
         if whole is None:
             return wanted
-        gone = with_named_fields(last.fields, whole.shape)
-        left = self._with_owned(whole, whole.without(gone), claims)
+        gone = ensure_named_fields_are_members(last.fields, whole.shape)
+        left = self._with_owned(whole, whole.without(gone), managed)
         at_last = self._in_version(left, last.api_version)
         if at_last is not None:
             dangling = intersection(difference(whole.fields, at_last.fields), gone)
@@ -68,16 +70,16 @@ class Prune:
         back = self._in_version(whole, self.api_version)
         return back.object if back is not None else wanted
 
-    def _with_owned(self, whole: _Versioned, left: _Versioned, claims: Mapping[Owner, Claim]) -> _Versioned:
+    def _with_owned(self, whole: _Versioned, left: _Versioned, managed: Mapping[Owner, VersionedSet]) -> _Versioned:
         """What is left, with all that somebody owns put back: first in its own version, which others may need."""
         owned: dict[str, Fields] = {whole.api_version: EMPTY}
-        for claim in claims.values():
+        for claim in managed.values():
             owned[claim.api_version] = union(owned.get(claim.api_version, EMPTY), claim.fields)
         for version, fields in owned.items():
             all_of_it, rest = self._in_version(whole, version), self._in_version(left, version)
             if all_of_it is None or rest is None:
                 continue
-            keep = union(rest.fields, with_named_fields(fields, all_of_it.shape))
+            keep = union(rest.fields, ensure_named_fields_are_members(fields, all_of_it.shape))
             whole, left = all_of_it, all_of_it.without(difference(all_of_it.fields, keep))
         return left
 

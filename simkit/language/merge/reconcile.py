@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simkit.language.merge.claims import Claim, Claims, Owner
 from simkit.language.merge.fieldset import MEMBER, SELF, Fields, Node
+from simkit.language.merge.managedfields import ManagedFields, Owner, VersionedSet
 from simkit.language.merge.shape import LEAF, LIST, SET, Shape, shape_of
 from simkit.language.merge.versions import Converter
 from simkit.meta.objects import Object
 
 
 def reconciled(
-    claims: Claims, live: Object, shape: Shape, api_version: str, convert: Converter | None
-) -> Mapping[Owner, Claim]:
-    """The claims as they read under the present schemas; untouched ones are the same objects."""
-    out: dict[Owner, Claim] = {}
-    for owner, claim in claims.items():
+    managed: ManagedFields, live: Object, shape: Shape, api_version: str, convert: Converter | None
+) -> Mapping[Owner, VersionedSet]:
+    """The managed as they read under the present schemas; untouched ones are the same objects."""
+    out: dict[Owner, VersionedSet] = {}
+    for owner, claim in managed.items():
         known: Shape | None = shape
         if claim.api_version != api_version and convert is not None:
             converted = convert(live, claim.api_version)

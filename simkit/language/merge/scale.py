@@ -12,8 +12,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from simkit.language.merge.claims import UPDATE, BadClaims, Claim, Claims, Owner, Record, read, written
 from simkit.language.merge.fieldset import Fields, difference, has, of_paths
+from simkit.language.merge.managedfields import (
+    UPDATE,
+    BadManagedFields,
+    ManagedFields,
+    Owner,
+    Record,
+    VersionedSet,
+    read,
+    written,
+)
 
 SCALE_VERSION: Final = "autoscaling/v1"
 REPLICAS: Final = ("f:spec", "f:replicas")
@@ -24,12 +33,12 @@ Paths = Mapping[str, tuple[str, ...] | None]
 
 def scale_records(parent: Sequence[Record], replicas: Paths) -> list[Record]:
     """The managedFields of the Scale of an object with these managedFields."""
-    claims: Claims = {}
+    managed: ManagedFields = {}
     for owner, claim in _read(parent).items():
         path = replicas.get(claim.api_version)
         if path and has(claim.fields, *path):
-            claims[_in_version(owner, SCALE_VERSION)] = Claim(of_paths(REPLICAS), SCALE_VERSION, claim.time)
-    return written(claims)
+            managed[_in_version(owner, SCALE_VERSION)] = VersionedSet(of_paths(REPLICAS), SCALE_VERSION, claim.time)
+    return written(managed)
 
 
 def parent_records(
@@ -52,24 +61,24 @@ def parent_records(
     its one entry, where the real server makes two of it.
     """
     left = dict(_read(scale))
-    claims: Claims = {}
+    managed: ManagedFields = {}
     for owner, claim in _read(parent).items():
         if claim.api_version not in replicas:
             continue
         path = replicas[claim.api_version]
         kept = left.pop(_in_version(owner, SCALE_VERSION), None) is not None
         if kept or path is None or not has(claim.fields, *path):
-            claims[owner] = claim
+            managed[owner] = claim
         elif rest := difference(claim.fields, of_paths(path)):
-            claims[owner] = claim.having(rest)
-    return written({**claims, **_gained(left, of_paths(replicas.get(api_version) or ()), api_version)})
+            managed[owner] = claim.having(rest)
+    return written({**managed, **_gained(left, of_paths(replicas.get(api_version) or ()), api_version)})
 
 
-def _gained(scale: Claims, fields: Fields, api_version: str) -> Claims:
-    gained: Claims = {}
+def _gained(scale: ManagedFields, fields: Fields, api_version: str) -> ManagedFields:
+    gained: ManagedFields = {}
     for owner, claim in scale.items():
         if claim.fields:
-            gained[_in_version(owner, api_version)] = Claim(fields, api_version)
+            gained[_in_version(owner, api_version)] = VersionedSet(fields, api_version)
     return gained
 
 
@@ -79,8 +88,8 @@ def _in_version(owner: Owner, api_version: str) -> Owner:
     return Owner(owner.manager, owner.operation, version, owner.subresource)
 
 
-def _read(records: Sequence[Record]) -> Claims:
+def _read(records: Sequence[Record]) -> ManagedFields:
     try:
         return read(records, stored=True)
-    except BadClaims:
+    except BadManagedFields:
         return {}

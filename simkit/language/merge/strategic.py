@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.language.merge.gotext import as_string, shown, type_name
 from simkit.language.merge.mergepatch import without_nulls
 from simkit.language.merge.order import arranged
 from simkit.language.merge.refusal import PatchError, failed, malformed, unfitting
 from simkit.language.merge.typed import same
 from simkit.meta.go_json import go_kind
+from simkit.meta.gotext import format_string, format_value, type_name
 from simkit.schema.structural import Schema
 
 DIRECTIVE: Final = "$patch"
@@ -89,7 +89,7 @@ def _replaced_or_deleted(patch: Mapping[str, Any]) -> Item:
 
 
 def _unknown_directive(directive: Any, patch: Mapping[str, Any]) -> PatchError:
-    return failed(f"unknown patch type: {as_string(directive)} in map: {shown(patch)}")
+    return failed(f"unknown patch type: {format_string(directive)} in map: {format_value(patch)}")
 
 
 def _retained(draft: Item, patch: Item) -> Item:
@@ -193,7 +193,7 @@ def _hold_objects(*lists: Sequence[Any]) -> bool:
     if kinds[0] is list:
         raise unfitting("lists of lists are not supported")
     if len(kinds) > 1:
-        raise failed(f"list element types are not identical: {shown(list(lists))}")
+        raise failed(f"list element types are not identical: {format_value(list(lists))}")
     return kinds == [dict]
 
 
@@ -254,7 +254,7 @@ def _merge_elements(original: list[Item], patch: list[Item], key: str, node: Sch
 def key_of(element: Mapping[str, Any], key: str) -> Any:
     """The merge key's value. Raises a 500 PatchError for an element without it."""
     if key not in element:
-        raise failed(f"map: {shown(element)} does not contain declared merge key: {key}")
+        raise failed(f"map: {format_value(element)} does not contain declared merge key: {key}")
     return element[key]
 
 
@@ -301,6 +301,5 @@ def _check_order(patch: list[Any], order: list[Any], key: str) -> None:
     for item in wanted:
         value = key_of(item, key) if key else item
         if not any(same(value, key_of(each, key) if key else each) for each in left):
-            raise failed(
-                f"The order in patch list:\n{shown(patch)}\n doesn't match {SET_ORDER} list:\n{shown(order)}\n"
-            )
+            listed, ordered = format_value(patch), format_value(order)
+            raise failed(f"The order in patch list:\n{listed}\n doesn't match {SET_ORDER} list:\n{ordered}\n")

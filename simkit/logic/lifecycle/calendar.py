@@ -68,7 +68,7 @@ class Calendar:
     def last(self) -> Release:
         return self.releases[-1]
 
-    def place(self, name: str) -> int:
+    def position(self, name: str) -> int:
         """The position of a release, also of one that is still to come. SimkitError for what is no release."""
         known = self._places.get(name)
         if known is not None:
@@ -87,7 +87,7 @@ class Calendar:
         return Release(_later_name(self.last.name, ahead), add_months(self.last.day, self.cadence * ahead), True)
 
     def release(self, name: str) -> Release:
-        return self.at(self.place(name))
+        return self.at(self.position(name))
 
     def major(self, name: str) -> int | None:
         """The major version that a release belongs to; None where names do not tell.
@@ -103,7 +103,7 @@ class Calendar:
 
     def after(self, name: str, span: Span) -> Release:
         """The earliest release by which both parts of a span have passed since a release."""
-        start = self.place(name)
+        start = self.position(name)
         place, day = start + span.releases, add_months(self.at(start).day, span.months)
         while self.at(place).day < day:
             place += 1
@@ -111,16 +111,16 @@ class Calendar:
 
     def passed(self, start: str, end: str, span: Span) -> bool:
         """Whether both parts of a span lie between two releases."""
-        return self.place(end) >= self.place(self.after(start, span).name)
+        return self.position(end) >= self.position(self.after(start, span).name)
 
     def within(self, start: str, end: str, span: Span) -> bool:
         """Whether no more than the longer part of a span lies between two releases."""
-        by_releases = self.place(end) - self.place(start) <= span.releases
+        by_releases = self.position(end) - self.position(start) <= span.releases
         return by_releases or self.release(end).day <= add_months(self.release(start).day, span.months)
 
     def describe(self, start: str, end: str) -> str:
         """How long it is between two releases, in words."""
-        count = self.place(end) - self.place(start)
+        count = self.position(end) - self.position(start)
         days = (self.release(end).day - self.release(start).day).days
         return f"{count} release{'' if count == 1 else 's'}, {days / 30.44:.1f} months"
 

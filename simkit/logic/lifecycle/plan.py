@@ -79,7 +79,7 @@ def plan(history: History, group: str, target: str, *, start: str = "") -> Plan:
     if found is None:
         known = ", ".join(each.name or "(core)" for each in history.groups)
         raise SimkitError(f"the history has no group {group!r}; it has {known}")
-    first = calendar.place(start) if start else len(calendar.releases)
+    first = calendar.position(start) if start else len(calendar.releases)
     steps = tuple(sorted(_steps(found, target, first, calendar), key=lambda step: step.release.day))
     changed = _kept(found, target, steps)
     groups = tuple(changed if each.name == group else each for each in history.groups)
@@ -88,10 +88,10 @@ def plan(history: History, group: str, target: str, *, start: str = "") -> Plan:
 
 def _steps(group: Group, target: str, first: int, calendar: Calendar) -> Iterator[Step]:
     there = [version for version in group.versions if version.name == target and not version.removed]
-    ready = max(first, calendar.place(there[0].introduced)) if there and there[0].introduced else first
+    ready = max(first, calendar.position(there[0].introduced)) if there and there[0].introduced else first
     if not there:
         yield Step(calendar.at(first), "introduce", target, "1")
-    served_since = calendar.place(there[0].introduced) if there and there[0].introduced else ready
+    served_since = calendar.position(there[0].introduced) if there and there[0].introduced else ready
     moves = max(first, served_since + 1)
     current = _current(group, calendar)
     if current and age_order(target) < age_order(current):
@@ -108,14 +108,14 @@ def _older(version: Version, target: str) -> bool:
 
 
 def _current(group: Group, calendar: Calendar) -> str:
-    moves = sorted(group.storage.items(), key=lambda move: calendar.place(move[0]))
+    moves = sorted(group.storage.items(), key=lambda move: calendar.position(move[0]))
     return moves[-1][1] if moves else ""
 
 
 def _retire(version: Version, target: str, ready: int, moves: int, calendar: Calendar) -> Iterator[Step]:
     if track_of(target) < version.track:
         raise SimkitError(f"{version.name} may not give way to {target}, which is less stable (rule 3)")
-    deprecated = calendar.place(version.deprecated) if version.deprecated else ready
+    deprecated = calendar.position(version.deprecated) if version.deprecated else ready
     if not version.deprecated:
         yield Step(calendar.at(ready), "deprecate", version.name, "3")
     if version.track is Track.GA:
@@ -123,7 +123,7 @@ def _retire(version: Version, target: str, ready: int, moves: int, calendar: Cal
         return
     due = moves
     if version.track is Track.BETA:
-        due = max(calendar.place(calendar.after(calendar.at(deprecated).name, BETA).name), moves + 1)
+        due = max(calendar.position(calendar.after(calendar.at(deprecated).name, BETA).name), moves + 1)
     yield Step(calendar.at(due), "remove", version.name, "4a")
 
 
@@ -147,5 +147,5 @@ def _kept(group: Group, target: str, steps: tuple[Step, ...]) -> Group:
 
 def served_at(group: Group, release: str, calendar: Calendar) -> list[str]:
     """The versions that a release serves, the oldest first."""
-    place = calendar.place(release)
+    place = calendar.position(release)
     return sorted((each.name for each in group.versions if serves(each, place, calendar)), key=age_order)

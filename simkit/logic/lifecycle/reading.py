@@ -150,7 +150,7 @@ def _walked(part: BaseModel, place: Location, calendar: Calendar) -> Iterator[tu
 
 def _known(calendar: Calendar, place: Location, release: str) -> Iterator[tuple[Location, str]]:
     try:
-        calendar.place(release)
+        calendar.position(release)
     except SimkitError:
         names = [each.name for each in calendar.releases]
         near = difflib.get_close_matches(release, names, n=1)
@@ -163,5 +163,5 @@ def _in_order(part: BaseModel, place: Location, calendar: Calendar) -> Iterator[
     if any(True for name, release in told for _ in _known(calendar, place, release)):
         return
     for (first, start), (second, end) in itertools.pairwise(told):
-        if calendar.place(end) < calendar.place(start):
+        if calendar.position(end) < calendar.position(start):
             yield (*place, second), f"{second} in {end}, before it was {first} in {start}"

@@ -37,7 +37,7 @@ def _version_went(groups: Mapping[str, Group], element: Element, calendar: Calen
     """Whether the element went with its version or after it."""
     versions = groups[element.group].versions if element.group in groups else ()
     ends = [version.removed for version in _about(versions, element)]
-    return bool(ends) and all(end and calendar.place(end) <= calendar.place(element.removed) for end in ends)
+    return bool(ends) and all(end and calendar.position(end) <= calendar.position(element.removed) for end in ends)
 
 
 def _about(versions: Sequence[Version], element: Element) -> list[Version]:
@@ -51,7 +51,9 @@ def _about(versions: Sequence[Version], element: Element) -> list[Version]:
 def numbers_are_not_reused(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
     """The binary side of rule 1: a number means one field forever."""
     owners: dict[tuple[str, int], str] = {}
-    for field in sorted(history.protobuf, key=lambda each: calendar.place(each.introduced) if each.introduced else 0):
+    for field in sorted(
+        history.protobuf, key=lambda each: calendar.position(each.introduced) if each.introduced else 0
+    ):
         owner = owners.setdefault((field.message, field.number), field.name)
         if owner != field.name:
             text = f"number {field.number} belonged to {owner}"

@@ -39,7 +39,7 @@ def deprecated_metrics_stay_long_enough(history: History, calendar: Calendar, ed
             lasted = calendar.describe(metric.deprecated, end)
             text = f"gone {lasted} after its deprecation in {metric.deprecated}, where {span} are due"
             yield Finding("11b", name, text, earliest=calendar.after(metric.deprecated, span))
-        if metric.hidden and metric.removed and calendar.place(metric.removed) <= calendar.place(metric.hidden):
+        if metric.hidden and metric.removed and calendar.position(metric.removed) <= calendar.position(metric.hidden):
             yield Finding("11b", name, f"removed in {metric.removed} without having been hidden for a release")
 
 

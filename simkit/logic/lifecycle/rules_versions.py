@@ -25,8 +25,8 @@ def _name(group: Group, version: Version) -> str:
 
 def serves(version: Version, place: int, calendar: Calendar) -> bool:
     """Whether a release, by its position, serves a version."""
-    start = calendar.place(version.introduced) if version.introduced else 0
-    return start <= place and (not version.removed or place < calendar.place(version.removed))
+    start = calendar.position(version.introduced) if version.introduced else 0
+    return start <= place and (not version.removed or place < calendar.position(version.removed))
 
 
 def replacements_are_as_stable(history: History, calendar: Calendar, edition: Edition) -> Iterator[Finding]:
@@ -39,21 +39,21 @@ def replacements_are_as_stable(history: History, calendar: Calendar, edition: Ed
             text = f"deprecated in {version.deprecated} in favour of the less stable {version.replacement}"
             yield Finding("3", _name(group, version), text)
         found = _versions(history, home or group.name, wanted, version)
-        place = calendar.place(version.deprecated)
+        place = calendar.position(version.deprecated)
         if found and not any(serves(each, place, calendar) for each in found):
             yield _not_there(history, group, version, found, calendar)
 
 
 def _not_there(history: History, group: Group, version: Version, found: list[Version], calendar: Calendar) -> Finding:
     """A replacement that was not served yet: a notice where another one was, at least as stable."""
-    place = calendar.place(version.deprecated)
+    place = calendar.position(version.deprecated)
     others = [
         f"{home.name}/{each.name}"
         for home, each in _each(history)
         if each is not version and set(each.kinds) & set(version.kinds) and each.track >= version.track
-        if serves(each, place, calendar) and not (each.deprecated and calendar.place(each.deprecated) <= place)
+        if serves(each, place, calendar) and not (each.deprecated and calendar.position(each.deprecated) <= place)
     ]
-    ready = min((each.introduced for each in found if each.introduced), key=calendar.place, default="")
+    ready = min((each.introduced for each in found if each.introduced), key=calendar.position, default="")
     text = f"deprecated in {version.deprecated}, when {version.replacement} was not served"
     text += f" but {others[0]} was" if others else ""
     weight: Weight = "notice" if others else "breach"
@@ -129,7 +129,7 @@ def betas_are_served_long_enough(history: History, calendar: Calendar, edition: 
 def _overrun(name: str, version: Version, calendar: Calendar) -> Iterator[Finding]:
     due = calendar.after(version.deprecated, BETA)
     until = version.removed or calendar.last.name
-    if calendar.place(until) > calendar.place(due.name) or (not version.removed and until == due.name):
+    if calendar.position(until) > calendar.position(due.name) or (not version.removed and until == due.name):
         text = f"deprecated in {version.deprecated}, to end with {due}, served until {until}"
         text = text if version.removed else f"deprecated in {version.deprecated}, to end with {due}, still served"
         yield Finding("4a", name, text, "overrun")
@@ -161,11 +161,11 @@ def preferred_and_stored_versions_overlap(history: History, calendar: Calendar, 
 
 
 def _moves(group: Group, what: str, moves: Mapping[str, str], calendar: Calendar) -> Iterator[Finding]:
-    ordered = sorted(moves.items(), key=lambda move: calendar.place(move[0]))
+    ordered = sorted(moves.items(), key=lambda move: calendar.position(move[0]))
     for (_, old), (release, new) in pairwise(ordered):
         if old == new or track_of(old) is Track.ALPHA:
             continue
-        place = calendar.place(release)
+        place = calendar.position(release)
         missing = [
             f"{calendar.at(each).name} does not serve {name}"
             for each in (place - 1, place)
@@ -191,5 +191,5 @@ def _overlap(group: Group, old: str, new: str, calendar: Calendar) -> Release | 
         )
         if both:
             return calendar.at(place)
-    starts = [calendar.place(each.introduced) for each in group.versions if each.name == new and each.introduced]
+    starts = [calendar.position(each.introduced) for each in group.versions if each.name == new and each.introduced]
     return calendar.at(min(starts) + 1) if starts else None

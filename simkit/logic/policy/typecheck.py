@@ -8,7 +8,7 @@ from typing import Final
 
 from simkit.kinds.parts.admission.expressions import environment, variable_type
 from simkit.language.cel.check import Variables
-from simkit.language.cel.declared import Declared, declare
+from simkit.language.cel.decl_types import DeclType, schema_decl_type
 from simkit.language.cel.environment import Environment
 from simkit.language.cel.errors import CompileError
 from simkit.language.cel.types import DYN, Type
@@ -59,16 +59,16 @@ class _Check:
             return None
         return GroupVersionKind(*GroupVersion.parse(given.get("apiVersion") or ""), given.get("kind") or "")
 
-    def _declared(self, kind: GroupVersionKind | None) -> Declared | None:
+    def _declared(self, kind: GroupVersionKind | None) -> DeclType | None:
         resource = self._catalogue.kind(kind) if kind is not None else None
         if kind is None or resource is None:
             return None
         try:
-            return declare(self._catalogue.schema(kind), kind.kind, resource=resource.custom)
+            return schema_decl_type(self._catalogue.schema(kind), kind.kind, resource=resource.custom)
         except SimkitError:
             return None
 
-    def _environment(self, declared: Declared) -> Environment:
+    def _environment(self, declared: DeclType) -> Environment:
         typed: Variables = {"object": declared, "oldObject": declared}
         if self._params is not None:
             typed = {**typed, "params": self._params}

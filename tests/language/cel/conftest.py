@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simkit.language.cel.declared import Declared, declare
+from simkit.language.cel.decl_types import DeclType, schema_decl_type
 from simkit.schema.structural import Schema
 
 _MARKERS = {
@@ -40,13 +40,13 @@ def _resolve(name: str) -> Schema:
     raise KeyError(name)
 
 
-def _declared(schema: Mapping[str, Any], name: str = "selfType1") -> Declared:
-    found = declare(Schema(row_of(schema), _resolve), name)
+def _declared(schema: Mapping[str, Any], name: str = "selfType1") -> DeclType:
+    found = schema_decl_type(Schema(row_of(schema), _resolve), name)
     assert found is not None
     return found
 
 
 @pytest.fixture
-def declared() -> Callable[..., Declared]:
+def declared() -> Callable[..., DeclType]:
     """From an OpenAPI schema to the type that it declares."""
     return _declared

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from simkit.language.cel.declared import Declared
+from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import CompileError, Environment, ResultTypeError, type_named
 from simkit.language.cel.types import BOOL, STRING, Substitutions, list_of, parameter, parsed
 
@@ -24,7 +24,7 @@ TYPED = {
 
 
 @pytest.fixture
-def environment(declared: Callable[..., Declared]) -> Environment:
+def environment(declared: Callable[..., DeclType]) -> Environment:
     """One with a typed and a dynamic variable."""
     return Environment({"self": declared(TYPED), "any": type_named("dyn"), "o": type_named("optional(int)")})
 

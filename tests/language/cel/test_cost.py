@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simkit.language.cel.declared import Declared
+from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import BudgetExceeded, Environment, EvaluationError
 from simkit.language.cel.types import BOOL, BYTES, DYN, INT, STRING, Type, list_of, map_of
 
@@ -55,7 +55,7 @@ def _bounded(schema: Mapping[str, Any], most: int) -> dict[str, Any]:
     ],
 )
 def test_estimates(
-    schema: Mapping[str, Any], rule: str, cost: int | None, most: int, bounded: int, declared: Callable[..., Declared]
+    schema: Mapping[str, Any], rule: str, cost: int | None, most: int, bounded: int, declared: Callable[..., DeclType]
 ) -> None:
     """Estimates are the real server's, without bounds in the schema and with them."""
     free = Environment({"self": declared(schema)}).compile(rule).estimate()[1]
@@ -63,7 +63,7 @@ def test_estimates(
     assert Environment({"self": declared(_bounded(schema, most))}).compile(rule).estimate()[1] == bounded
 
 
-def test_estimate_of_replace_and_split(declared: Callable[..., Declared]) -> None:
+def test_estimate_of_replace_and_split(declared: Callable[..., DeclType]) -> None:
     """Sizes of results are estimated too: replace by its texts, split by its target."""
     fields = {
         "str": {"type": "string"},

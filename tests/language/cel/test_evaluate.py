@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from simkit.language.cel.declared import Declared
+from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import CompileError, Environment, EvaluationError, InstantiationError, object_of
 from simkit.language.cel.explain import explain, text_of
 from simkit.language.cel.grammar import parse
@@ -200,7 +200,7 @@ def test_versions() -> None:
         Environment(version="1.27").compile("1 < 1.5")
 
 
-def test_declared_values(declared: Callable[..., Declared]) -> None:
+def test_declared_values(declared: Callable[..., DeclType]) -> None:
     """JSON becomes dates, lengths, bytes and doubles by its schema, also inside of what is compared whole."""
     fields = {
         "when": {"type": "string", "format": "date-time"},
@@ -242,7 +242,7 @@ def test_declared_values(declared: Callable[..., Declared]) -> None:
         assert program.evaluate({"self": raw}, budget=10**6).value is True, source
 
 
-def test_keyed_lists(declared: Callable[..., Declared]) -> None:
+def test_keyed_lists(declared: Callable[..., DeclType]) -> None:
     """Keyed lists compare by key, and ``+`` overwrites in place."""
     item = {"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "integer"}}}
     keyed = {"type": "array", "items": item, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}

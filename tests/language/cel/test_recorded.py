@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simkit.language.cel.declared import Declared, escaped
+from simkit.language.cel.decl_types import DeclType, escaped
 from simkit.language.cel.environment import CALL_LIMIT, BudgetExceeded, CompileError, Environment, EvaluationError
 from simkit.language.cel.types import BOOL, STRING, Type, optional_of
 from simkit.language.cel.values import NONE
@@ -59,9 +59,9 @@ def _nodes(schema: Mapping[str, Any], path: str = "spec.validation.openAPIV3Sche
         yield from _nodes(schema["additionalProperties"], f"{path}.additionalProperties")
 
 
-def _environment(node: Mapping[str, Any], rule: Mapping[str, Any], declared: Callable[..., Declared]) -> Environment:
+def _environment(node: Mapping[str, Any], rule: Mapping[str, Any], declared: Callable[..., DeclType]) -> Environment:
     found = declared(node)
-    old: Declared | Type = optional_of(found.type) if rule.get("optionalOldSelf") else found
+    old: DeclType | Type = optional_of(found.type) if rule.get("optionalOldSelf") else found
     return Environment({"self": found, "oldSelf": old})
 
 
@@ -81,7 +81,7 @@ def _visible(text: str) -> str:
 
 @needs_shared
 @pytest.mark.parametrize("name", _names())
-def test_compile_errors(name: str, declared: Callable[..., Declared]) -> None:
+def test_compile_errors(name: str, declared: Callable[..., DeclType]) -> None:
     """Rules compile where the server took them, and fail with its text and position where it did not."""
     for step in _steps(name):
         schema = _definition(step)
@@ -143,7 +143,7 @@ def _rules(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[tuple[s
 
 
 def _verdict(
-    rule: Mapping[str, Any], node: Mapping[str, Any], value: Any, declared: Callable[..., Declared]
+    rule: Mapping[str, Any], node: Mapping[str, Any], value: Any, declared: Callable[..., DeclType]
 ) -> str | None:
     """Why the rule refuses a new value, in the server's words."""
     environment = _environment(node, rule, declared)
@@ -167,7 +167,7 @@ def _verdict(
 
 @needs_shared
 @pytest.mark.parametrize("name", _names())
-def test_verdicts(name: str, declared: Callable[..., Declared]) -> None:
+def test_verdicts(name: str, declared: Callable[..., DeclType]) -> None:
     """Rules over new objects pass, or fail with the server's message."""
     schema: Mapping[str, Any] | None = None
     for step in _steps(name):
@@ -210,7 +210,7 @@ def _defaulted(schema: Mapping[str, Any], value: Any) -> Any:
 
 
 @needs_shared
-def test_run_time_limits(declared: Callable[..., Declared]) -> None:
+def test_run_time_limits(declared: Callable[..., DeclType]) -> None:
     """Costs of single rules and of whole objects stay under the limits where the server let them pass."""
     steps = _steps("cel-cost-runtime-total")
     schema = _definition(steps[0])
@@ -235,7 +235,7 @@ _FACTOR = re.compile(
 )
 
 
-def _cardinality(schema: Mapping[str, Any], path: str, declared: Callable[..., Declared]) -> int:
+def _cardinality(schema: Mapping[str, Any], path: str, declared: Callable[..., DeclType]) -> int:
     """How many values the node at a path can have."""
     node, count = schema, 1
     for step in re.findall(r"properties\[([^\]]+)\]|\.(items)|\.(additionalProperties)", path):
@@ -249,7 +249,7 @@ def _cardinality(schema: Mapping[str, Any], path: str, declared: Callable[..., D
 
 @needs_shared
 @pytest.mark.parametrize("name", _names())
-def test_estimated_costs(name: str, declared: Callable[..., Declared]) -> None:
+def test_estimated_costs(name: str, declared: Callable[..., DeclType]) -> None:
     """Estimates exceed the limit of a rule where the server refused it, and by the same factor."""
     for step in _steps(name):
         schema = _definition(step)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 
 from simkit.language.merge.apply import ApplyConflict, apply
-from simkit.language.merge.claims import Owner, read
 from simkit.language.merge.fieldset import EMPTY, difference, paths
 from simkit.language.merge.lastapplied import ANNOTATION
+from simkit.language.merge.managedfields import Owner, read
 from simkit.language.merge.refusal import PatchError
 from simkit.language.merge.shape import shape_of
 from simkit.language.merge.typed import field_set

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from simkit.language.merge.checked import complaints
 from simkit.language.merge.fieldset import difference, intersection, of_paths, union
 from simkit.language.merge.merged import merged
-from simkit.language.merge.pruned import only_fields, with_named_fields, without_fields
+from simkit.language.merge.remove import ensure_named_fields_are_members, extract_items, remove_items
 from simkit.language.merge.shape import DEDUCED, Shape, shape_of
 from simkit.language.merge.typed import NO_DIFFERENCE, compare, field_set, same
+from simkit.language.merge.validate import validation_errors
 from simkit.schema.structural import Schema
 from tests.language.merge.values import WIDGET, WIDGETS, unresolved
 
@@ -76,9 +76,9 @@ def test_taking_fields_out(value: Value) -> None:
     """Without all its fields nothing is left of a value; with them alone all of it is."""
     fields = field_set(value, SHAPE)
     owned = {name: item for name, item in value.items() if item != [] or name == "atom"}
-    assert not without_fields(owned, with_named_fields(fields, SHAPE), SHAPE)
-    assert only_fields(value, fields, SHAPE) == owned
-    assert without_fields(value, {}, SHAPE) == value
+    assert not remove_items(owned, ensure_named_fields_are_members(fields, SHAPE), SHAPE)
+    assert extract_items(value, fields, SHAPE) == owned
+    assert remove_items(value, {}, SHAPE) == value
 
 
 @pytest.mark.parametrize(
@@ -168,14 +168,14 @@ def test_empty_parts_of_built_in_objects_are_there_before(schema: Callable[[str]
 )  # fmt: skip
 def test_complaints_about_an_intent(value: Value, text: str) -> None:
     """An intent that is not of its schema is refused in the words of the real server."""
-    assert complaints(value, SHAPE) == text
+    assert validation_errors(value, SHAPE) == text
 
 
 @settings(max_examples=100)
 @given(WIDGETS)
 def test_valid_widgets_raise_no_complaint(value: Value) -> None:
     """What has no doubles and the right types is accepted."""
-    assert complaints(value, SHAPE) == ""
+    assert validation_errors(value, SHAPE) == ""
 
 
 def test_shapes_are_compiled_once(widget: Schema) -> None:

@@ -57,7 +57,7 @@ def test_nothing_in_a_plan_could_be_earlier(names: tuple[str, ...], start: str, 
     made = plan(first.model_copy(update={"releases": paced}), "g", "v1", start=start)
     calendar, before = made.history.calendar, {str(each) for each in check(made.history)}
     for step in made.steps:
-        earlier = calendar.at(calendar.place(step.release.name) - 1).name
+        earlier = calendar.at(calendar.position(step.release.name) - 1).name
         if step.action == "remove" and "beta" in step.element:
             changed = hurried(made.history, step.element, {"removed": earlier})
         elif step.action == "prefer and store":
@@ -95,6 +95,6 @@ def test_calendars_go_on_after_the_last_release() -> None:
     calendar = Calendar([Release("1.8", date(2024, 1, 31)), Release("1.9", date(2024, 5, 31))], cadence=3)
     assert calendar.release("1.11") == Release("1.11", date(2024, 11, 30), True)
     with pytest.raises(SimkitError, match="no release 'soon'"):
-        calendar.place("soon")
+        calendar.position("soon")
     with pytest.raises(SimkitError, match="must come in order"):
         Calendar([Release("b", date(2024, 2, 1)), Release("a", date(2024, 1, 1))])

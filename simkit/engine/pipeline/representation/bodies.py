@@ -8,13 +8,13 @@ from typing import Any, Final
 import orjson
 
 from simkit.engine.pipeline.representation.negotiation import JSON, MEDIA, YAML
+from simkit.language.yaml.decode import BrokenText, Repeat, decode_body
 from simkit.meta import go_json
 from simkit.meta.errors import StatusError, bad_request, unsupported_media_type
 from simkit.meta.message import Request
 from simkit.meta.names import GroupVersion
 from simkit.schema import strict_json
 from simkit.schema.go_types import internal_package
-from simkit.snapshot.yamltext import BrokenText, Repeat, decode_body
 
 _PREVIEW: Final = 30
 _GO_HEADER: Final = (

@@ -26,8 +26,8 @@ from simkit.engine.seams import Entry
 from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.validation.fields import below_zero
 from simkit.language.merge.apply import apply
-from simkit.language.merge.managers import track_update
 from simkit.language.merge.scale import SCALE_VERSION, Paths, parent_records, scale_records
+from simkit.language.merge.update import track_update
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import conflict, invalid, not_found
 from simkit.meta.message import Response

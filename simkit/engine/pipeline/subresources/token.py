@@ -17,7 +17,7 @@ from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.create_attributes import posted
 from simkit.engine.pipeline.virtual_resources.reviews import answered, asked, user_info
 from simkit.kinds.strategies import strategy_of
-from simkit.language.merge.managers import track_update
+from simkit.language.merge.update import track_update
 from simkit.meta.clock import timestamp
 from simkit.meta.domain import label
 from simkit.meta.errors import bad_request, conflict, internal, invalid, not_found

@@ -14,9 +14,9 @@ from simkit.engine.pipeline.verbs import owner_references
 from simkit.engine.seams import Operation, Review
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.kinds.apiextensions.validation.defaults import has_unknown
-from simkit.language.merge.claims import Record
 from simkit.language.merge.fieldset import EMPTY, Fields, of_paths
-from simkit.language.merge.managers import track_update
+from simkit.language.merge.managedfields import Record
+from simkit.language.merge.update import track_update
 from simkit.language.merge.versions import Converter
 from simkit.meta.attributes import Verdict
 from simkit.meta.clock import timestamp

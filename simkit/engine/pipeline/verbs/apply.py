@@ -15,13 +15,13 @@ from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, converter
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge.apply import apply
-from simkit.language.merge.checked import about
+from simkit.language.merge.validate import metadata_of
+from simkit.language.yaml.decode import Repeat
 from simkit.meta import go_json
 from simkit.meta.clock import timestamp
 from simkit.meta.errors import bad_request, conflict
 from simkit.meta.message import Response
 from simkit.meta.objects import Draft, Object, metadata
-from simkit.snapshot.yamltext import Repeat
 
 
 def apply_intent(engine: Engine, exchange: RequestContext, served: Served) -> Response:
@@ -107,7 +107,7 @@ def _check_new(served: Served, name: str, draft: Draft) -> None:
 
 def _without_version(applied: dict[str, Any]) -> dict[str, Any]:
     """An apply that creates takes no notice of a resourceVersion."""
-    given = about(applied)
+    given = metadata_of(applied)
     if "resourceVersion" not in given:
         return applied
     return {**applied, "metadata": {name: value for name, value in given.items() if name != "resourceVersion"}}

@@ -18,9 +18,9 @@ from simkit.engine.pipeline.verbs.apply import apply_intent
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge import jsonpatch, mergepatch, strategic
-from simkit.language.merge.gotext import shown
 from simkit.meta.errors import StatusError, bad_request, invalid, unsupported_media_type
 from simkit.meta.fielderror import Shown, invalid_value, quoted
+from simkit.meta.gotext import format_value
 from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, Object
@@ -148,7 +148,7 @@ def _fitted(
             patched = _known(served, patched)
         return request_object.fit(exchange, patched, gvk, served.schema, validation, repeated, converted=converted)
     except StatusError as error:
-        text = shown(plain(patch)) if converted else _written(served, patched).decode()
+        text = format_value(plain(patch)) if converted else _written(served, patched).decode()
         raise _unprocessable(served, error, text) from None
 
 

@@ -11,6 +11,7 @@ from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import Served
 from simkit.kinds.apiextensions.definition import CustomVersion
+from simkit.language.yaml.decode import Repeat
 from simkit.meta.errors import bad_request
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.meta.objects import Draft, at
@@ -19,7 +20,6 @@ from simkit.schema.custom.defaulting import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
 from simkit.schema.lifecycle import life
 from simkit.schema.structural import Schema
-from simkit.snapshot.yamltext import Repeat
 
 
 def read(engine: Engine, exchange: RequestContext, gvk: GroupVersionKind, schema: Schema, validation: str) -> Draft:

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simkit.language.merge.fieldset import element_text
-from simkit.language.merge.gotext import number, shown, type_name
 from simkit.language.merge.shape import LIST, SET, BadElement, Shape
+from simkit.meta.gotext import format_float, format_value, type_name
 
 Complaint = tuple[str, str]
 """A path and what is wrong there."""
 
 
-def complaints(value: Any, shape: Shape) -> str:
+def validation_errors(value: Any, shape: Shape) -> str:
     """All that is wrong with an intent, as the real server tells it; empty where nothing is.
 
     Examples
@@ -62,11 +62,17 @@ def _detailed(value: Any) -> str:
         return f"[]interface {{}}{{{', '.join(map(_detailed, value))}}}"
     if isinstance(value, str):
         return f'"{value}"'
-    return number(value) if isinstance(value, float) else "interface {}(nil)" if value is None else shown(value)
+    return (
+        format_float(value)
+        if isinstance(value, float)
+        else "interface {}(nil)"
+        if value is None
+        else format_value(value)
+    )
 
 
 def _plain(value: Any) -> str:
-    return f"&{{{shown(value)}}}"
+    return f"&{{{format_value(value)}}}"
 
 
 def _check_map(value: Any, shape: Shape, path: str) -> Iterator[Complaint]:
@@ -105,7 +111,7 @@ def _check_elements(value: Sequence[Any], shape: Shape, path: str) -> Iterator[C
         yield from _check(item, shape.items, f"{path}{element_text(element)}")
 
 
-def about(applied: Mapping[str, Any]) -> Mapping[str, Any]:
+def metadata_of(applied: Mapping[str, Any]) -> Mapping[str, Any]:
     """The metadata of an intent that may be of any shape; empty where it is none."""
     given = applied.get("metadata")
     return given if isinstance(given, dict) else {}
@@ -116,7 +122,7 @@ def text_of(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def described(applied: Mapping[str, Any], gvk_text: str) -> str:
+def reference_text(applied: Mapping[str, Any], gvk_text: str) -> str:
     """How messages name an intent: ``namespace/name; group/version, Kind=kind``."""
-    named = about(applied)
+    named = metadata_of(applied)
     return f"{text_of(named.get('namespace'))}/{text_of(named.get('name'))}; {gvk_text}"

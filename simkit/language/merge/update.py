@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from simkit.language.merge.claims import (
+from simkit.language.merge.fieldset import EMPTY, Fields, difference, of_paths, recursive_difference, union
+from simkit.language.merge.managedfields import (
     UPDATE,
-    BadClaims,
-    Claim,
-    Claims,
+    BadManagedFields,
+    ManagedFields,
     Owner,
     Record,
+    VersionedSet,
     capped,
-    claims_of,
+    managed_fields_of,
     read,
     records_of,
     written,
 )
-from simkit.language.merge.fieldset import EMPTY, Fields, difference, of_paths, recursive_difference, union
 from simkit.language.merge.reconcile import reconciled
 from simkit.language.merge.shape import Shape, shape_of
 from simkit.language.merge.typed import Comparison
@@ -92,12 +92,12 @@ def track_update(
     O(what changed) after one look at both objects. Where the real server, merging the oldest updaters, would lose the
     entry that it merged them into before, this keeps it.
     """
-    claims = claims_before(live, wanted, subresource)
-    if not claims and live is not None and metadata(live).get("uid"):
+    managed = managed_fields_before(live, wanted, subresource)
+    if not managed and live is not None and metadata(live).get("uid"):
         return []
     owner = Owner(manager or UNKNOWN, UPDATE, api_version, subresource)
     after = updated(
-        live or {}, wanted, claims, owner, shape_of(schema), time=time, ignored=reset_fields, convert=convert
+        live or {}, wanted, managed, owner, shape_of(schema), time=time, ignored=reset_fields, convert=convert
     )
     return written(capped(after))
 
@@ -105,30 +105,30 @@ def track_update(
 def updated(
     live: Object,
     wanted: Object,
-    claims: Claims,
+    managed: ManagedFields,
     owner: Owner,
     shape: Shape,
     *,
     time: str,
     ignored: Fields = EMPTY,
     convert: Converter | None = None,
-) -> Claims:
-    """The claims after an update: the writer gains what changed, all others lose it."""
+) -> ManagedFields:
+    """The managed after an update: the writer gains what changed, all others lose it."""
     version = owner.api_version
     versions = Versions(live, wanted, shape, version, convert, ignored)
     after = {
         other: left
-        for other, claim in reconciled(claims, live, shape, version, convert).items()
+        for other, claim in reconciled(managed, live, shape, version, convert).items()
         if (left := reduced(claim, versions.comparison(claim.api_version))) is not None
     }
     gained = difference(recursive_difference(versions.own.changed, ignored), UNTRACKED)
     if gained:
         before = after.get(owner)
-        after[owner] = Claim(union(before.fields, gained) if before else gained, version, time)
+        after[owner] = VersionedSet(union(before.fields, gained) if before else gained, version, time)
     return after
 
 
-def reduced(claim: Claim, comparison: Comparison | None) -> Claim | None:
+def reduced(claim: VersionedSet, comparison: Comparison | None) -> VersionedSet | None:
     """What is left of a claim of somebody else; None for nothing, or where its version is gone."""
     if comparison is None:
         return None
@@ -137,17 +137,17 @@ def reduced(claim: Claim, comparison: Comparison | None) -> Claim | None:
     return left if left.fields else None
 
 
-def claims_before(live: Object | None, wanted: Object, subresource: str) -> Claims:
-    """The claims that a write starts from: those in the object that it brings, else those on the live one."""
+def managed_fields_before(live: Object | None, wanted: Object, subresource: str) -> ManagedFields:
+    """The managed that a write starts from: those in the object that it brings, else those on the live one."""
     brought = None if subresource else metadata(wanted).get("managedFields")
     if brought is None or (live and brought == records_of(live)):
-        return claims_of(live)
+        return managed_fields_of(live)
     if is_reset(brought):
         return {}
     try:
-        return read(brought) or claims_of(live)
-    except BadClaims:
-        return claims_of(live)
+        return read(brought) or managed_fields_of(live)
+    except BadManagedFields:
+        return managed_fields_of(live)
 
 
 def is_reset(records: Sequence[Mapping[str, Any]]) -> bool:

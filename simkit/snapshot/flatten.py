@@ -34,7 +34,7 @@ class Found(NamedTuple):
 
 
 @dataclass
-class Gathering:
+class ListFlattener:
     """What documents say of which resources are complete."""
 
     report: Report

@@ -52,7 +52,7 @@ def escaped(name: str) -> str | None:
     return spelled if _NAME.fullmatch(spelled) else None
 
 
-class Declared:
+class DeclType:
     """The type that a schema declares, with what evaluation and cost estimates need to know besides.
 
     Attributes
@@ -85,22 +85,22 @@ class Declared:
         return known
 
     @cached_property
-    def fields(self) -> Mapping[str, tuple[str, Declared]]:
+    def fields(self) -> Mapping[str, tuple[str, DeclType]]:
         """JSON name and declaration of each field under the name that expressions use."""
-        found: dict[str, tuple[str, Declared]] = {}
+        found: dict[str, tuple[str, DeclType]] = {}
         for name, node in self.properties.items():
             spelled = escaped(name)
-            inner = declare(node, f"{self.name}.{spelled or name}")
+            inner = schema_decl_type(node, f"{self.name}.{spelled or name}")
             if inner is not None and spelled is not None:
                 found[spelled] = (name, inner)
         return found
 
     @cached_property
-    def element(self) -> Declared | None:
+    def element(self) -> DeclType | None:
         """What a list's elements or a map's values are."""
         inner = self.schema.items if self.type.kind == "list" else self.schema.values
         suffix = "@idx" if self.type.kind == "list" else "@elem"
-        return declare(inner, f"{self.name}.{suffix}") if inner is not None else None
+        return schema_decl_type(inner, f"{self.name}.{suffix}") if inner is not None else None
 
     @cached_property
     def adapt(self) -> Adapt | None:
@@ -118,20 +118,20 @@ class Declared:
         return raw if self.adapt is None else self.adapt(raw)
 
 
-def declare(schema: Schema, name: str, *, resource: bool = False) -> Declared | None:
+def schema_decl_type(schema: Schema, name: str, *, resource: bool = False) -> DeclType | None:
     """The type that a schema declares; None where expressions must not see the value.
 
     ``resource`` is set for the root of a resource, whose kind, apiVersion and metadata are always visible.
     """
     if schema.int_or_string or schema.type in ("string", "boolean", "number", "integer"):
-        return Declared(schema, name)
+        return DeclType(schema, name)
     if schema.type == "array":
-        visible = schema.items is not None and declare(schema.items, f"{name}.@idx") is not None
-        return Declared(schema, name) if visible else None
+        visible = schema.items is not None and schema_decl_type(schema.items, f"{name}.@idx") is not None
+        return DeclType(schema, name) if visible else None
     if schema.type == "object":
-        if schema.values is not None and declare(schema.values, f"{name}.@elem") is None:
+        if schema.values is not None and schema_decl_type(schema.values, f"{name}.@elem") is None:
             return None
-        return Declared(schema, name, resource=resource)
+        return DeclType(schema, name, resource=resource)
     return None
 
 
@@ -148,7 +148,7 @@ _FORMATS: Final[Mapping[str, tuple[Type, int, int]]] = {
 _SCALARS: Final = {"boolean": (BOOL, 0, 4), "number": (DOUBLE, 0, 1), "integer": (INT, 0, 1)}
 
 
-def _shape(declared: Declared) -> tuple[Type, int, int]:
+def _shape(declared: DeclType) -> tuple[Type, int, int]:
     """Type, greatest size, smallest JSON size."""
     schema = declared.schema
     length = _bound(schema, "maxLength")
@@ -160,12 +160,12 @@ def _shape(declared: Declared) -> tuple[Type, int, int]:
         return _string_shape(schema, length)
     if schema.type == "array":
         assert schema.items is not None
-        inner = declare(schema.items, f"{declared.name}.@idx")
+        inner = schema_decl_type(schema.items, f"{declared.name}.@idx")
         assert inner is not None
         items = _bound(schema, "maxItems")
         return list_of(inner.type), (MAX_REQUEST - 2) // (inner.min_size + 1) if items is None else items, 2
     if schema.values is not None:
-        inner = declare(schema.values, f"{declared.name}.@elem")
+        inner = schema_decl_type(schema.values, f"{declared.name}.@elem")
         assert inner is not None
         entries = _bound(schema, "maxProperties")
         return map_of(STRING, inner.type), (MAX_REQUEST - 2) // (inner.min_size + 6) if entries is None else entries, 2
@@ -184,17 +184,17 @@ def _string_shape(schema: Schema, length: int | None) -> tuple[Type, int, int]:
     return STRING, MAX_REQUEST - 2, 2
 
 
-def _object_size(declared: Declared) -> int:
+def _object_size(declared: DeclType) -> int:
     size = 2
     for name in declared.schema.required:
         node = declared.properties.get(name)
         if node is not None and node.default is NO_DEFAULT:
-            inner = declare(node, f"{declared.name}.{name}")
+            inner = schema_decl_type(node, f"{declared.name}.{name}")
             size += len(name) + inner.min_size + 4 if inner is not None else 0
     return size
 
 
-def _adapter(declared: Declared) -> Adapt | None:
+def _adapter(declared: DeclType) -> Adapt | None:
     schema, kind = declared.schema, declared.type.kind
     if kind == "timestamp":
         return _date if schema.format == "date" else _moment
@@ -227,7 +227,7 @@ def _map_adapter(inner: Adapt | None) -> Adapt | None:
     return lambda raw: None if raw is None else {key: inner(value) for key, value in raw.items()}
 
 
-def _object_adapter(declared: Declared) -> Adapt | None:
+def _object_adapter(declared: DeclType) -> Adapt | None:
     changed = {
         name: (spelled, inner)
         for spelled, (name, inner) in declared.fields.items()

@@ -14,7 +14,7 @@ _TYPES: Final = {
 }
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value in the plain style of the server's language: ``map[a:1 b:[x y]]``, keys sorted.
 
     Examples
@@ -23,17 +23,17 @@ def shown(value: Any) -> str:
     'map[a:true b:[x <nil>]]'
     """
     if isinstance(value, dict):
-        return f"map[{' '.join(f'{key}:{shown(value[key])}' for key in sorted(value))}]"
+        return f"map[{' '.join(f'{key}:{format_value(value[key])}' for key in sorted(value))}]"
     if isinstance(value, list | tuple):
-        return f"[{' '.join(map(shown, value))}]"
+        return f"[{' '.join(map(format_value, value))}]"
     if value is None:
         return "<nil>"
     if isinstance(value, bool):
         return str(value).lower()
-    return number(value) if isinstance(value, float) else str(value)
+    return format_float(value) if isinstance(value, float) else str(value)
 
 
-def number(value: float) -> str:
+def format_float(value: float) -> str:
     """A fraction in its shortest form, with an exponent for the very large and the very small."""
     text = repr(value)
     if value == int(value) and abs(value) < 1e21:
@@ -44,11 +44,11 @@ def number(value: float) -> str:
     return f"{mantissa.removesuffix('.0')}e{power[0] if power[0] in '+-' else '+'}{power.lstrip('+-').zfill(2)}"
 
 
-def as_string(value: Any) -> str:
+def format_string(value: Any) -> str:
     """A value where the server's format asks for a string: others come with their type in a complaint."""
     if isinstance(value, str):
         return value
-    return "%!s(<nil>)" if value is None else f"%!s({type_name(value)}={shown(value)})"
+    return "%!s(<nil>)" if value is None else f"%!s({type_name(value)}={format_value(value)})"
 
 
 def type_name(value: Any) -> str:

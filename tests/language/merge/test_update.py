@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from simkit.language.merge.claims import ANCIENT, MAX_UPDATERS, BadClaims, read, written
 from simkit.language.merge.fieldset import intersection, of_paths, union
-from simkit.language.merge.managers import (
-    claims_before,
+from simkit.language.merge.managedfields import ANCIENT, MAX_UPDATERS, BadManagedFields, read, written
+from simkit.language.merge.shape import shape_of
+from simkit.language.merge.typed import compare, field_set
+from simkit.language.merge.update import (
     is_reset,
+    managed_fields_before,
     manager_from_user_agent,
     track_update,
     with_old_times,
 )
-from simkit.language.merge.shape import shape_of
-from simkit.language.merge.typed import compare, field_set
 from simkit.schema.structural import Schema
 from tests.language.merge.values import WIDGET, WIDGETS, unresolved
 
@@ -134,11 +134,11 @@ def test_the_oldest_updaters_are_merged_into_one() -> None:
 )  # fmt: skip
 def test_unreadable_records(record: Draft, message: str) -> None:
     """Entries that cannot be read are refused; a write that brings them is taken as if it brought none."""
-    with pytest.raises(BadClaims, match=message):
+    with pytest.raises(BadManagedFields, match=message):
         read([record])
     live = _stored({"s": "x"}, [_record("ann", "Update", "")])
     brought = {"s": "x", "metadata": {"managedFields": [record]}}
-    assert [owner.manager for owner in claims_before(live, brought, "")] == ["ann"]
+    assert [owner.manager for owner in managed_fields_before(live, brought, "")] == ["ann"]
 
 
 def test_what_asks_for_a_reset() -> None:

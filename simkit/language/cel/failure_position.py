@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from simkit.language.cel.declared import Declared
+from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.environment import Program, compiled
 from simkit.language.cel.errors import BudgetExceeded, EvaluationError, Issue
 from simkit.language.cel.generate import Generator
@@ -15,7 +15,7 @@ from simkit.language.cel.tree import Bind, Call, Comprehension, Literal, Node
 _CONDITIONAL = "_?_:_"
 
 
-def place_of_failure(program: Program, bindings: Mapping[str, Any], failure: EvaluationError) -> Issue:
+def failure_position(program: Program, bindings: Mapping[str, Any], failure: EvaluationError) -> Issue:
     """Where an evaluation went wrong, as an issue that can be shown under the expression.
 
     Cost: each part around the one that failed is evaluated again.
@@ -41,7 +41,7 @@ class _Local(NamedTuple):
 
     reference: Any
     value: Any
-    declared: Declared | None
+    declared: DeclType | None
 
 
 class _Search:
@@ -92,7 +92,7 @@ class _Search:
             generator.declared[id(reference)] = declared
         return generator
 
-    def _value(self, node: Node) -> tuple[Any, Declared | None]:
+    def _value(self, node: Node) -> tuple[Any, DeclType | None]:
         """The value of a part that does not fail, and what is declared of it."""
         declared = self._generator().code(node).declared
         value, _ = compiled(self._generator(), node)(self._bindings, float("inf"), [])

@@ -9,7 +9,7 @@ from simkit.language.merge.fieldset import EMPTY, SELF, Fields, Node, is_member
 from simkit.language.merge.shape import ANY, LEAF, LIST, MAP, SET, BadElement, Shape
 
 
-def without_fields(value: Any, fields: Fields, shape: Shape) -> Any:
+def remove_items(value: Any, fields: Fields, shape: Shape) -> Any:
     """The value without the fields of a set and all that is below them.
 
     Notes
@@ -34,7 +34,7 @@ def _map_without(value: Mapping[str, Any], fields: Fields, shape: Shape) -> dict
         if node is None or child is None:
             out[name] = item
         elif not is_member(node):
-            out[name] = without_fields(item, node, child)
+            out[name] = remove_items(item, node, child)
     return out
 
 
@@ -45,7 +45,7 @@ def _list_without(value: Sequence[Any], fields: Fields, shape: Shape) -> list[An
         if node is None:
             out.append(item)
         elif not is_member(node):
-            out.append(without_fields(item, node, shape.items))
+            out.append(remove_items(item, node, shape.items))
     return out
 
 
@@ -56,7 +56,7 @@ def _element(shape: Shape, item: Any) -> str:
         return ""
 
 
-def only_fields(value: Any, fields: Fields, shape: Shape) -> Any:
+def extract_items(value: Any, fields: Fields, shape: Shape) -> Any:
     """The value with the fields of a set alone: what their owner would have to apply to own them again."""
     form = shape.form
     if isinstance(value, dict) and (form is MAP or form is ANY):
@@ -64,7 +64,7 @@ def only_fields(value: Any, fields: Fields, shape: Shape) -> Any:
     if isinstance(value, list) and (form is LIST or form is SET):
         found = ((item, fields.get(_element(shape, item))) for item in value)
         return [
-            _with_keys(only_fields(item, node, shape.items), item, shape) for item, node in found if node is not None
+            _with_keys(extract_items(item, node, shape.items), item, shape) for item, node in found if node is not None
         ]
     return value
 
@@ -74,7 +74,7 @@ def _map_of(value: Mapping[str, Any], fields: Fields, shape: Shape) -> dict[str,
     for name, item in value.items():
         node, child = fields.get(f"f:{name}"), shape.child(name)
         if node is not None and child is not None:
-            out[name] = item if child.form is LEAF else only_fields(item, node, child)
+            out[name] = item if child.form is LEAF else extract_items(item, node, child)
     return out
 
 
@@ -85,7 +85,7 @@ def _with_keys(part: Any, item: Any, shape: Shape) -> Any:
     return {**{key: item[key] for key in shape.keys if key in item}, **part}
 
 
-def with_named_fields(fields: Fields, shape: Shape) -> Fields:
+def ensure_named_fields_are_members(fields: Fields, shape: Shape) -> Fields:
     """The set with every declared field in it that leads to other members: owning a part is owning its path."""
     out: Node = {}
     for element, node in fields.items():
@@ -93,7 +93,7 @@ def with_named_fields(fields: Fields, shape: Shape) -> Fields:
             out[element] = node
             continue
         child = _below(shape, element)
-        inner = with_named_fields(node, child) if child else node
+        inner = ensure_named_fields_are_members(node, child) if child else node
         named = element[0] == "f" and element[2:] in shape.fields
         out[element] = {SELF: EMPTY, **inner} if named and SELF not in inner else inner
     return out

@@ -20,13 +20,13 @@ Record = Mapping[str, Any]
 """One entry of managedFields as an object carries it."""
 
 
-class BadClaims(ValueError):
+class BadManagedFields(ValueError):
     """A list of managed fields that cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who claims fields. Updates in several versions are several owners; applies in several versions are one."""
+    """Who managed fields. Updates in several versions are several owners; applies in several versions are one."""
 
     manager: str
     operation: str
@@ -54,7 +54,7 @@ def _quoted(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class VersionedSet:
     """The fields of one owner, in the version in which it named them.
 
     ``record`` is the entry that the claim was read from, as long as nothing about it has changed.
@@ -65,29 +65,29 @@ class Claim:
     time: str = ""
     record: Record | None = None
 
-    def having(self, fields: Fields) -> Claim:
+    def having(self, fields: Fields) -> VersionedSet:
         """The same claim on other fields."""
         return self if fields == self.fields else replace(self, fields=fields, record=None)
 
 
-Claims = dict[Owner, Claim]
+ManagedFields = dict[Owner, VersionedSet]
 
 
-def read(records: Iterable[Record], *, stored: bool = False) -> Claims:
-    """The claims that managedFields record. Stored ones are taken as this package writes them.
+def read(records: Iterable[Record], *, stored: bool = False) -> ManagedFields:
+    """The managed that managedFields record. Stored ones are taken as this package writes them.
 
     Raises
     ------
-    BadClaims
+    BadManagedFields
         Where an entry lacks its operation, version or type of fields, or its fields cannot be decoded.
     """
-    claims: Claims = {}
+    managed: ManagedFields = {}
     for index, record in enumerate(records):
         operation, version = record.get("operation") or "", record.get("apiVersion") or ""
         if operation not in (APPLY, UPDATE):
-            raise BadClaims("operation must be `Apply` or `Update`")
+            raise BadManagedFields("operation must be `Apply` or `Update`")
         if not version:
-            raise BadClaims("apiVersion must not be empty")
+            raise BadManagedFields("apiVersion must not be empty")
         _check_type(record.get("fieldsType") or "", index)
         owner = Owner(
             record.get("manager") or "",
@@ -95,25 +95,25 @@ def read(records: Iterable[Record], *, stored: bool = False) -> Claims:
             version if operation == UPDATE else "",
             record.get("subresource") or "",
         )
-        claims[owner] = _read_one(record, version, stored=stored)
-    return claims
+        managed[owner] = _read_one(record, version, stored=stored)
+    return managed
 
 
 def _check_type(fields_type: str, index: int) -> None:
     if not fields_type:
-        raise BadClaims(f"missing fieldsType in managed fields entry {index}")
+        raise BadManagedFields(f"missing fieldsType in managed fields entry {index}")
     if fields_type != FIELDS_TYPE:
-        raise BadClaims(f"invalid fieldsType {_quoted(fields_type)} in managed fields entry {index}")
+        raise BadManagedFields(f"invalid fieldsType {_quoted(fields_type)} in managed fields entry {index}")
 
 
-def _read_one(record: Record, version: str, *, stored: bool) -> Claim:
+def _read_one(record: Record, version: str, *, stored: bool) -> VersionedSet:
     time = record.get("time") or ""
     if stored:
-        return Claim(record.get("fieldsV1") or {}, version, time, record)
+        return VersionedSet(record.get("fieldsV1") or {}, version, time, record)
     try:
-        return Claim(decoded(record.get("fieldsV1")), version, time)
+        return VersionedSet(decoded(record.get("fieldsV1")), version, time)
     except BadFields as wrong:
-        raise BadClaims(f"error decoding set: {wrong}") from wrong
+        raise BadManagedFields(f"error decoding set: {wrong}") from wrong
 
 
 def records_of(obj: Object | None) -> Sequence[Record]:
@@ -121,19 +121,19 @@ def records_of(obj: Object | None) -> Sequence[Record]:
     return (metadata(obj).get("managedFields") or ()) if obj else ()
 
 
-def claims_of(obj: Object | None) -> Claims:
-    """The claims on a stored object; none where its managedFields cannot be read."""
+def managed_fields_of(obj: Object | None) -> ManagedFields:
+    """The managed on a stored object; none where its managedFields cannot be read."""
     try:
         return read(records_of(obj), stored=True)
-    except BadClaims:
+    except BadManagedFields:
         return {}
 
 
-def written(claims: Claims) -> list[Record]:
-    """The managedFields that record the claims: by operation, then time, then manager."""
-    if len(claims) == 1:
-        return [_record(*next(iter(claims.items())))]
-    return sorted((_record(owner, claim) for owner, claim in claims.items()), key=_record_rank)
+def written(managed: ManagedFields) -> list[Record]:
+    """The managedFields that record the managed: by operation, then time, then manager."""
+    if len(managed) == 1:
+        return [_record(*next(iter(managed.items())))]
+    return sorted((_record(owner, claim) for owner, claim in managed.items()), key=_record_rank)
 
 
 def _record_rank(record: Record) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ def _record_rank(record: Record) -> tuple[str, ...]:
     return tuple(record.get(name) or "" for name in names)
 
 
-def _record(owner: Owner, claim: Claim) -> Record:
+def _record(owner: Owner, claim: VersionedSet) -> Record:
     if claim.record is not None:
         return claim.record
     record: dict[str, Any] = {"manager": owner.manager} if owner.manager else {}
@@ -154,17 +154,17 @@ def _record(owner: Owner, claim: Claim) -> Record:
     return record
 
 
-def capped(claims: Claims, limit: int = MAX_UPDATERS) -> Claims:
-    """The claims with the oldest updaters of each version merged into one, as long as there are too many."""
-    updaters = [owner for owner in claims if owner.operation == UPDATE]
+def capped(managed: ManagedFields, limit: int = MAX_UPDATERS) -> ManagedFields:
+    """The managed with the oldest updaters of each version merged into one, as long as there are too many."""
+    updaters = [owner for owner in managed if owner.operation == UPDATE]
     if len(updaters) <= limit:
-        return claims
-    out, count = dict(claims), len(updaters)
+        return managed
+    out, count = dict(managed), len(updaters)
     first_of_version: dict[str, Owner] = {}
-    for owner in sorted(updaters, key=lambda owner: (claims[owner].time, owner.rank)):
+    for owner in sorted(updaters, key=lambda owner: (managed[owner].time, owner.rank)):
         if count <= limit:
             break
-        version = claims[owner].api_version
+        version = managed[owner].api_version
         first = first_of_version.setdefault(version, owner)
         if first is not owner:
             _merge_into_bucket(out, Owner(ANCIENT, UPDATE, version), first, owner)
@@ -172,10 +172,10 @@ def capped(claims: Claims, limit: int = MAX_UPDATERS) -> Claims:
     return out
 
 
-def _merge_into_bucket(claims: Claims, bucket: Owner, first: Owner, owner: Owner) -> None:
+def _merge_into_bucket(managed: ManagedFields, bucket: Owner, first: Owner, owner: Owner) -> None:
     """Merge an owner into the bucket of its version, which begins with the oldest owner of that version."""
-    latest = claims[owner]
+    latest = managed[owner]
     merged: Fields = EMPTY
-    for member in (owner, bucket) if bucket in claims and bucket != owner else (owner, first):
-        merged = union(merged, claims.pop(member).fields)
-    claims[bucket] = replace(latest, fields=merged, record=None)
+    for member in (owner, bucket) if bucket in managed and bucket != owner else (owner, first):
+        merged = union(merged, managed.pop(member).fields)
+    managed[bucket] = replace(latest, fields=merged, record=None)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from simkit.language.cel.conversions import CONVERSIONS
-from simkit.language.cel.cost_actual import is_constant
 from simkit.language.cel.errors import EvaluationError, Issue
 from simkit.language.cel.lib_regex import PatternError, pattern
+from simkit.language.cel.runtime_cost import is_constant
 from simkit.language.cel.tree import Call, ListNode, Literal, MapNode, Node
 from simkit.language.cel.types import Type, unwrapped
 
