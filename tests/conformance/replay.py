@@ -1,16 +1,16 @@
-"""Replays the recorded conversations against our own server and holds the score to a floor.
+"""Repeats recorded conversations with ``simkit serve`` and compares the answers with the table of known differences.
 
-    python -m tests.conformance.replay [--raise] [AREA ...]
+    python -m tests.conformance.replay [--in-process] [--release BUNDLE] [--cases FOLDER] [--raise] [--show] [AREA ...]
 
-Needs the recorded cases (``shared.py`` says where they are looked for); without them it says so and succeeds. Exit
-status 1 when an area's score falls below what score.json records; ``--raise`` writes better scores there.
+Without ``--cases`` the recordings of this folder are taken: by default those of 1.30, with ``--release`` one of the
+others (1.30-more, 1.33, 1.36, or all). Exit status 1 where an answer differs that is not known to; ``--raise`` takes
+out of known.json what agrees by now, ``--show`` prints the differences.
 """
 
 from __future__ import annotations
 
+import argparse
 import http.client
-import importlib.util
-import json
 import socket
 import subprocess
 import sys
@@ -19,21 +19,46 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+from urllib.parse import urlsplit
 
-from tests.shared import SHARED
+from tests.conformance import inprocess, known
+from tests.conformance.conversation import (
+    Answer,
+    Case,
+    Outcome,
+    Server,
+    compared_headers,
+    hold,
+    in_folder,
+    recorded,
+    with_token,
+)
 
-RECORD: Final = Path(__file__).with_name("score.json")
-CASES: Final = SHARED / "conformance" / "cases"
-TOKENS: Final = 'admin-token,admin,admin-uid,"system:masters"\nalice-token,alice,alice-uid,"devs"\n'
-WITH_CONTROLLERS: Final = ("--controllers", "*,bootstrapsigner,tokencleaner", "--enable-bootstrap-token-auth")
+BUNDLES: Final = ("1.30", "1.30-more", "1.33", "1.36")
 START_SECONDS: Final = 20
 AT_A_TIME: Final = 4
+_REQUEST_SECONDS: Final = 90
 
-Score = Mapping[str, Mapping[str, int]]
-"""By area: answers, those that match, and those that match but for the wording of messages."""
+
+class OverHttp:
+    """A server behind an address, one connection for each request."""
+
+    def __init__(self, url: str) -> None:
+        self._address = urlsplit(url).netloc
+
+    def wait(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, *, user: str) -> Answer:
+        connection = http.client.HTTPConnection(self._address, timeout=_REQUEST_SECONDS)
+        try:
+            connection.request(method, path, body=body, headers=with_token(headers, user))
+            response = connection.getresponse()
+            return Answer(response.status, compared_headers(response.getheaders()), response.read())
+        finally:
+            connection.close()
 
 
 def free_port() -> int:
@@ -45,17 +70,22 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(folder: Path, *flags: str) -> Iterator[str]:
-    """The URL of a server of its own process, set up as the recorded one was."""
+def serving(folder: Path, bundle: str, area: str) -> Iterator[OverHttp]:
+    """A server of its own process, set up as the recorded one was."""
     port = free_port()
     tokens = folder / "tokens.csv"
-    tokens.write_text(TOKENS)
+    tokens.write_text(inprocess.TOKENS)
     command = [sys.executable, "-m", "simkit.cli", "serve", "--secure-port", "0", "--insecure-port", str(port)]
-    command += ["--token-auth-file", str(tokens), "--cert-dir", str(folder / "certificates"), *flags]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    command += ["--release", inprocess.release_of(bundle), "--token-auth-file", str(tokens)]
+    command += ["--cert-dir", str(folder / "certificates"), "--controllers", ",".join(inprocess.controllers_of(area))]
+    if inprocess.has_bootstrap_tokens(bundle, area):
+        command.append("--enable-bootstrap-token-auth")
+    if bundle != "1.30":
+        command += ["--service-account-issuer", inprocess.ISSUER]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for(port)
-        yield f"http://127.0.0.1:{port}"
+        yield OverHttp(f"http://127.0.0.1:{port}")
     finally:
         process.terminate()
         process.wait(timeout=20)
@@ -73,83 +103,113 @@ def wait_for(port: int) -> None:
     raise TimeoutError(f"nothing listens on port {port} after {START_SECONDS} seconds")
 
 
-@cache
-def recorder() -> Any:
-    """The program beside the recordings, as a module: it sends their requests and finds the differences."""
-    spec = importlib.util.spec_from_file_location("recorded_replay", SHARED / "conformance" / "replay.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def held(server: Server, case: Case) -> Sequence[Outcome]:
+    """How the answers of a case compare; all of them differ where the connection breaks."""
+    try:
+        return tuple(hold(server, case))
+    except (OSError, http.client.HTTPException) as error:
+        steps = [number for number, step in enumerate(case.steps) if "sleep" not in step]
+        return tuple(Outcome(number, (str(error),), (str(error),)) for number in steps)
 
 
-def replay(server: str, area: str) -> Mapping[str, int]:
-    """How many answers of an area there are, how many match, and how many match but for wording."""
-    program = recorder()
-    client = program.Client(server, {"admin": "admin-token", "alice": "alice-token"}, None)
-    counts = {"answers": 0, "matched": 0, "soft": 0}
-    for path in sorted((CASES / area).rglob("*.json")):
-        case = json.loads(path.read_text())
-        counts["answers"] += sum("sleep" not in step for step in case["steps"])
-        try:
-            answers = program.run_case(client, case)
-        except (OSError, http.client.HTTPException) as error:
-            print(f"{path.stem}: {error}")
-            continue
-        for number, plain in answers:
-            if plain is not None:
-                expected = case["steps"][number].get("expect")
-                counts["matched"] += not program.differences(expected, plain)
-                counts["soft"] += not program.differences(expected, plain, "", True)
-    return counts
+class Replay:
+    """One run over the areas of a recording.
+
+    Parameters
+    ----------
+    cases
+        The conversations by area.
+    in_process
+        Whether to call the server in this process instead of over HTTP.
+    """
+
+    def __init__(self, bundle: str, cases: Mapping[str, Sequence[Case]], *, in_process: bool) -> None:
+        self.bundle, self.cases, self._in_process = bundle, cases, in_process
+        self.outcomes: dict[str, Mapping[str, Sequence[Outcome]]] = {}
+
+    def run(self, areas: Sequence[str]) -> None:
+        """Hold the conversations of some areas, each area with a server of its own, several at a time over HTTP."""
+        with ThreadPoolExecutor(1 if self._in_process else AT_A_TIME) as pool:
+            self.outcomes.update(zip(areas, pool.map(self._area, areas)))
+
+    def _area(self, area: str) -> Mapping[str, Sequence[Outcome]]:
+        begun = time.monotonic()
+        serve = inprocess.serving if self._in_process else serving
+        with tempfile.TemporaryDirectory() as folder, serve(Path(folder), self.bundle, area) as server:
+            found = {case.name: held(server, case) for case in self.cases[area]}
+        total, exact, soft = counted(found)
+        taken = time.monotonic() - begun
+        print(f"{area:16} {exact:5} of {total:5} exact, {soft:5} soft, {taken:4.0f} s", flush=True)
+        return found
+
+    def differing(self, area: str) -> dict[str, list[int]]:
+        """The steps of an area whose answers differ, by case."""
+        found = {
+            case: [each.step for each in outcomes if each.differences] for case, outcomes in self.outcomes[area].items()
+        }
+        return {case: steps for case, steps in found.items() if steps}
+
+    def new_differences(self, table: known.Table) -> Iterator[str]:
+        """The differences that the table does not know, as text."""
+        for area in self.outcomes:
+            there = table.get(self.bundle, {}).get(area, known.Known()).cases
+            for case, outcomes in self.outcomes[area].items():
+                for each in outcomes:
+                    if each.differences and each.step not in there.get(case, ()):
+                        yield f"{self.bundle} {case} step {each.step}: {'; '.join(each.differences[:3])}"
 
 
-def measured(areas: Sequence[str]) -> Score:
-    """The score of each area, each on a server of its own; several at a time, since recordings mostly wait."""
-    recorder()
-    with ThreadPoolExecutor(AT_A_TIME) as pool:
-        return dict(zip(areas, pool.map(_measured, areas)))
-
-
-def _measured(area: str) -> Mapping[str, int]:
-    flags = WITH_CONTROLLERS if area == "controllers" else ("--controllers", "")
-    begun = time.monotonic()
-    with tempfile.TemporaryDirectory() as name, serving(Path(name), *flags) as server:
-        score = replay(server, area)
-    taken = time.monotonic() - begun
-    counts = f"{score['matched']:5} of {score['answers']:5} exact, {score['soft']:5} soft"
-    print(f"{area:16} {counts}, {taken:4.0f} s", flush=True)
-    return score
+def counted(outcomes: Mapping[str, Sequence[Outcome]]) -> tuple[int, int, int]:
+    """How many answers there are, how many agree, and how many agree but for the wording of messages."""
+    every = [each for found in outcomes.values() for each in found]
+    return len(every), sum(not each.differences for each in every), sum(not each.soft for each in every)
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Measure, compare with the record, and perhaps raise it."""
-    if not CASES.is_dir():
-        print("the recorded conversations are not beside this checkout: nothing to replay")
-        return 0
-    wanted = [name for name in arguments if not name.startswith("--")]
-    areas = wanted or sorted(path.name for path in CASES.iterdir() if path.is_dir())
-    record: dict[str, Mapping[str, int]] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
-    scores = measured(areas)
-    fallen = [
-        f"{area}: {name} {scores[area][name]}, was {record[area][name]}"
-        for area in areas
-        for name in ("matched", "soft")
-        if area in record and scores[area][name] < record[area][name]
-    ]
-    if "--raise" in arguments:
-        record.update({area: score for area, score in scores.items() if _better(score, record.get(area))})
-        RECORD.write_text(json.dumps(dict(sorted(record.items())), indent=1) + "\n")
-    total = {name: sum(score[name] for score in scores.values()) for name in ("answers", "matched", "soft")}
-    print(f"all: {total['matched']} of {total['answers']} exact, {total['soft']} soft")
+    """Replay, compare with what is known, and perhaps record that more agrees."""
+    options = parsed(arguments)
+    bundles = BUNDLES if options.release == "all" else (options.release,)
+    table, fallen = known.read(), list[str]()
+    for bundle in bundles:
+        cases = in_folder(options.cases) if options.cases else recorded(bundle)
+        replay = Replay(bundle, cases, in_process=options.in_process)
+        replay.run(sorted(set(options.areas) & cases.keys()) if options.areas else sorted(cases))
+        total, exact, soft = counted({case: each for found in replay.outcomes.values() for case, each in found.items()})
+        print(f"{bundle}: all: {exact} of {total} exact, {soft} soft")
+        if options.show:
+            print("\n".join(replay.new_differences({})))
+        fallen += replay.new_differences(table)
+        if options.record:
+            table = raised(table, replay)
+    if options.record:
+        known.write(table)
     print("\n".join(fallen))
     return 1 if fallen else 0
 
 
-def _better(score: Mapping[str, int], before: Mapping[str, int] | None) -> bool:
-    return before is None or score["matched"] + score["soft"] > before["matched"] + before["soft"]
+def raised(table: known.Table, replay: Replay) -> known.Table:
+    """A table without the differences of a run that are no more. New ones are not taken in."""
+    before = dict(table.get(replay.bundle, {}))
+    for area in replay.outcomes:
+        now, was = replay.differing(area), before.get(area, known.Known())
+        kept = {case: sorted({*steps} & {*now.get(case, ())}) for case, steps in was.cases.items()}
+        before[area] = known.Known(was.reason, {case: steps for case, steps in kept.items() if steps})
+    return {**table, replay.bundle: before}
+
+
+def parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    """What the command line says."""
+    parser = argparse.ArgumentParser(prog="python -m tests.conformance.replay", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("areas", nargs="*", metavar="AREA")
+    parser.add_argument(
+        "--in-process", action="store_true", help="call the server in this process, on a simulated clock"
+    )
+    parser.add_argument("--release", choices=(*BUNDLES, "all"), default="1.30", help="the recording (default 1.30)")
+    parser.add_argument("--cases", type=Path, metavar="FOLDER", help="other recordings: a folder of JSON files by area")
+    parser.add_argument("--raise", dest="record", action="store_true", help="take what agrees by now out of known.json")
+    parser.add_argument("--show", action="store_true", help="print all differences")
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

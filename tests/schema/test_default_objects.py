@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 from typing import Any
-
-import orjson
 
 from simkit.meta import datasets
 from simkit.meta.names import GroupVersion, GroupVersionKind
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.decoding import decode
-from tests.shared import SHARED, needs_shared
+from tests.conformance.recordings import fresh_cluster
 
 OBJECTS: list[dict[str, Any]] = datasets.load("rbac/default-objects-1.30.json")
 RBAC = "rbac.authorization.k8s.io/v1"
@@ -39,11 +36,9 @@ def test_default_objects_are_whole_and_distinct() -> None:
         assert obj["metadata"]["labels"]["kubernetes.io/bootstrapping"] == "rbac-defaults"
 
 
-@needs_shared
 def test_default_objects_are_those_of_an_empty_cluster() -> None:
     """Roles, rules and subjects agree with a recorded cluster; aggregated roles are filled there, empty here."""
-    dump = orjson.loads(gzip.decompress((SHARED / "datasets" / "empty-cluster.json.gz").read_bytes()))["items"]
-    recorded = {key(obj): obj for obj in dump if obj["apiVersion"] == RBAC}
+    recorded = {key(obj): obj for obj in fresh_cluster() if obj["apiVersion"] == RBAC}
     for obj in OBJECTS:
         other = recorded[key(obj)]
         assert {name: other["metadata"][name] for name in ("labels", "annotations")} == {

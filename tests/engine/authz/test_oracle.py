@@ -1,4 +1,4 @@
-"""The authorizer says what the real server said, question by question."""
+"""The authorizer says what kube-apiserver said, question by question."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from simkit.engine.seams import RuleList
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.identity import MASTERS, Identity
+from tests.conformance.recordings import access_worlds
 from tests.logic.rbac.naive import complaint, reasons, unordered
 from tests.logic.rbac.worlds import World, empty_cluster, impersonated, recorded_lines, recorded_objects
 from tests.shared import needs_shared
@@ -35,7 +36,7 @@ def asked(spec: dict[str, Any]) -> Attributes:
 def disagreement(decision: Decision, question: dict[str, Any], world: World) -> str:
     """What is wrong with a decision, empty if nothing is.
 
-    Where several bindings grant, the real server names any of them: then both reasons must be possible ones.
+    Where several bindings grant, kube-apiserver names any of them: then both reasons must be possible ones.
     """
     status, ask = question["status"], asked(question["spec"])
     if decision.allowed != status["allowed"]:
@@ -52,7 +53,7 @@ def disagreement(decision: Decision, question: dict[str, Any], world: World) -> 
 
 
 def same_rules(answer: RuleList, status: dict[str, Any]) -> bool:
-    """Whether two rules reviews say the same; the real server lists bindings in no order."""
+    """Whether two rules reviews say the same; kube-apiserver lists bindings in no order."""
 
     def unordered(rules: Any) -> list[str]:
         return sorted(map(repr, rules))
@@ -65,11 +66,10 @@ def same_rules(answer: RuleList, status: dict[str, Any]) -> bool:
     )
 
 
-@needs_shared
 def test_recorded_worlds() -> None:
-    """Every question about 36 small worlds is answered as the real server did, with a reason it could have given."""
+    """Every question about 36 small worlds is answered as kube-apiserver did, with a reason it could have given."""
     wrong, count = [], 0
-    for line in recorded_lines("authorizer-shared.jsonl.gz"):
+    for line in access_worlds():
         world = World([*empty_cluster(), *line["world"]["objects"]])
         union = authorizer(world)
         for question in line["questions"]:
@@ -80,11 +80,10 @@ def test_recorded_worlds() -> None:
     assert count == 3938
 
 
-@needs_shared
 def test_recorded_rules_reviews() -> None:
     """Rules reviews list the same rules, and name the same missing roles."""
     wrong = []
-    for line in recorded_lines("authorizer-shared.jsonl.gz"):
+    for line in access_worlds():
         world = World([*empty_cluster(), *line["world"]["objects"]])
         union = authorizer(world)
         for review in line["rulesReviews"]:
@@ -97,7 +96,7 @@ def test_recorded_rules_reviews() -> None:
 
 @needs_shared
 def test_recorded_big_cluster() -> None:
-    """Every question about the cluster with 25 installed products is answered as the real server did."""
+    """Every question about the cluster with 25 installed products is answered as kube-apiserver did."""
     world = World(recorded_objects("operators-and-teams.json.gz"))
     union = authorizer(world)
     lines = list(recorded_lines("operators-and-teams-answers.jsonl.gz"))

@@ -10,7 +10,6 @@ from simkit.logic.rbac.aggregate import is_aggregated
 from simkit.logic.rbac.defaults import AUTOUPDATE, default_objects, outdated_bindings, reconcile
 from simkit.meta.objects import Object, copied, name_of
 from tests.logic.rbac.worlds import World, empty_cluster
-from tests.shared import needs_shared
 
 FRESH = default_objects("1.30")
 
@@ -32,7 +31,6 @@ def test_empty_cluster_gets_everything() -> None:
     assert list(reconcile(World(FRESH))) == []
 
 
-@needs_shared
 def test_recorded_fresh_cluster() -> None:
     """A recorded fresh cluster has all defaults already."""
     assert list(reconcile(World(empty_cluster()))) == []

@@ -13,6 +13,7 @@ from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE
 from simkit.meta.identity import AUTHENTICATED, Identity, service_account_groups, split_service_account
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, name_of, namespace_of
+from tests.conformance.recordings import fresh_cluster
 from tests.shared import SHARED
 
 RESOURCES = {
@@ -87,7 +88,7 @@ def binding(name: str, of: str, *subjects: str, namespace: str = "") -> dict[str
 
 
 def recorded_objects(name: str) -> list[Object]:
-    """The items of a recorded dump."""
+    """The items of a recorded dump beside the checkout."""
     items: list[Object] = orjson.loads(gzip.decompress((SHARED / "datasets" / name).read_bytes()))["items"]
     return items
 
@@ -95,11 +96,11 @@ def recorded_objects(name: str) -> list[Object]:
 @cache
 def empty_cluster() -> tuple[Object, ...]:
     """The RBAC objects of a fresh cluster."""
-    return tuple(obj for obj in recorded_objects("empty-cluster.json.gz") if obj["kind"] in RESOURCES)
+    return tuple(obj for obj in fresh_cluster() if obj["kind"] in RESOURCES)
 
 
 def recorded_lines(name: str) -> Iterator[Any]:
-    """The lines of a recorded file, decoded."""
+    """The lines of a file of the recorded data beside the checkout, decoded."""
     with gzip.open(SHARED / "datasets" / name) as lines:
         yield from map(orjson.loads, lines)
 

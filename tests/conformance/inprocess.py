@@ -1,0 +1,179 @@
+"""A server in the same process for recorded conversations: no sockets, and time that passes when it is waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote
+
+from simkit.cluster.assembly import Assembled, fresh, live
+from simkit.cluster.bootstrap import publish
+from simkit.cluster.options import Options
+from simkit.engine.authn.claims import DEFAULT_ISSUER
+from simkit.engine.authn.config import Settings, build
+from simkit.engine.http.asgi import Application
+from simkit.engine.http.road import Road
+from simkit.engine.http.server import Serving
+from simkit.meta.clock import SimulatedClock
+from tests.conformance.conversation import Answer, compared_headers, with_token
+
+TOKENS: Final = 'admin-token,admin,admin-uid,"system:masters"\nalice-token,alice,alice-uid,"devs"\n'
+ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
+"""Of service account tokens, in all recordings but the first."""
+_WORKER_SECONDS: Final = 0.01
+"""How long the loop waits for a worker thread before it looks again."""
+_REQUEST_SECONDS: Final = 0.02
+"""How long a request takes."""
+_SMALLEST_STEP: Final = 0.001
+"""Seconds by which the clock is turned at least: sums of seconds since 1970 are exact to a millionth."""
+
+
+class _Hurried(selectors.DefaultSelector):
+    """A selector that turns a clock forward instead of waiting."""
+
+    def __init__(self, clock: SimulatedClock) -> None:
+        super().__init__()
+        self._clock = clock
+        self.workers = 0
+        """Calls that run on worker threads, for which there is a true wait."""
+
+    def select(self, timeout: float | None = None) -> Any:
+        if self.workers or timeout is None:
+            return super().select(_WORKER_SECONDS)
+        ready = super().select(0)
+        if not ready and timeout > 0:
+            self._clock.advance(max(timeout, _SMALLEST_STEP))
+        return ready
+
+
+class HurriedLoop(asyncio.SelectorEventLoop):
+    """An event loop on a simulated clock: when nothing is left to do, the clock goes on to the next timer.
+
+    Examples
+    --------
+    >>> loop = HurriedLoop(SimulatedClock(start=0))
+    >>> loop.run_until_complete(asyncio.sleep(3600))
+    >>> loop.time() >= 3600
+    True
+    >>> loop.close()
+    """
+
+    def __init__(self, clock: SimulatedClock) -> None:
+        self._simulated, self._begin, self._hurried = clock, clock.now(), _Hurried(clock)
+        super().__init__(self._hurried)
+
+    def time(self) -> float:
+        return self._simulated.now() - self._begin
+
+    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
+        future = super().run_in_executor(executor, func, *args)
+        self._hurried.workers += 1
+        future.add_done_callback(self._returned)
+        return future
+
+    def _returned(self, _: object) -> None:
+        self._hurried.workers -= 1
+
+
+class InProcess:
+    """A server that is called through its ASGI application."""
+
+    def __init__(self, made: Assembled, clock: SimulatedClock) -> None:
+        self._made, self._clock = made, clock
+        self._application = Application(Road(made.engine), compress=made.engine.gate("APIResponseCompression"))
+        self._loop = HurriedLoop(clock)
+
+    def close(self) -> None:
+        """Let go of threads and the loop."""
+        self._application.close()
+        self._loop.close()
+
+    def wait(self, seconds: float) -> None:
+        """Turn the clock forward; the controllers do what is due by then."""
+        self._clock.advance(seconds)
+        self._made.runner.settle()
+
+    def send(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, *, user: str) -> Answer:
+        """The answer to a request; the controllers come to rest before it is given."""
+        sent = [("host", "localhost"), *with_token(headers, user).items()]
+        if not any(name.lower() == "accept-encoding" for name in headers):
+            sent.append(("accept-encoding", "identity"))
+        if body is not None or method in ("POST", "PUT", "PATCH"):
+            sent.append(("content-length", str(len(body or b""))))
+        self._clock.advance(_REQUEST_SECONDS)
+        answer = self._loop.run_until_complete(self._exchange(method, path, sent, body or b""))
+        self._made.runner.settle()
+        return answer
+
+    async def _exchange(self, method: str, path: str, headers: Sequence[tuple[str, str]], body: bytes) -> Answer:
+        raw, _, query = path.partition("?")
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": unquote(raw),
+            "raw_path": raw.encode(),
+            "query_string": query.encode(),
+            "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers],
+            "client": ("127.0.0.1", 40000),
+        }
+        inbox: asyncio.Queue[Mapping[str, Any]] = asyncio.Queue()
+        inbox.put_nowait({"type": "http.request", "body": body, "more_body": False})
+        sent: list[Mapping[str, Any]] = []
+
+        async def send(message: Mapping[str, Any]) -> None:
+            sent.append(message)
+
+        await self._application(scope, inbox.get, send)
+        answered = [(name.decode(), value.decode("latin-1")) for name, value in sent[0]["headers"]]
+        return Answer(sent[0]["status"], compared_headers(answered), b"".join(part["body"] for part in sent[1:]))
+
+
+def release_of(bundle: str) -> str:
+    """The release of the server that a recording was made with."""
+    return bundle.partition("-")[0]
+
+
+def controllers_of(area: str) -> Sequence[str]:
+    """The controllers that ran while an area was recorded: all, or none."""
+    return ("*", "bootstrapsigner", "tokencleaner") if area == "controllers" else ()
+
+
+def has_bootstrap_tokens(bundle: str, area: str) -> bool:
+    """Whether bootstrap tokens were known to the recorded server."""
+    return bundle != "1.30" or area == "controllers"
+
+
+@contextmanager
+def serving(folder: Path, bundle: str, area: str) -> Iterator[InProcess]:
+    """A server set up as the recorded one was; its tokens and certificates are written to a folder."""
+    tokens = folder / "tokens.csv"
+    tokens.write_text(TOKENS)
+    clock = SimulatedClock()
+    identities = Serving(certificate_folder=folder / "certificates").identities(clock)
+    options = Options(
+        release=release_of(bundle),
+        clock=clock,
+        controllers=controllers_of(area),
+        cluster_signing_cert_file=identities.authority,
+        cluster_signing_key_file=identities.authority.with_suffix(".key"),
+        root_ca_file=identities.authority,
+    )
+    settings = Settings(
+        client_authorities=identities.authority.read_bytes(),
+        token_auth_file=tokens,
+        enable_bootstrap_token_auth=has_bootstrap_tokens(bundle, area),
+        service_account_issuer=(DEFAULT_ISSUER if bundle == "1.30" else ISSUER,),
+        service_account_signing_key_file=identities.token_key,
+    )
+    made = fresh(options)
+    made.engine.authenticate_with(build(settings, live(made.store), clock, made.engine.metrics))
+    publish(made.engine)
+    server = InProcess(made, clock)
+    try:
+        yield server
+    finally:
+        server.close()
