@@ -14,10 +14,10 @@ from simkit.cluster.assembly import Assembled, fresh, live
 from simkit.cluster.bootstrap import publish
 from simkit.cluster.options import Options
 from simkit.engine.authn.claims import DEFAULT_ISSUER
-from simkit.engine.authn.config import Settings, build
+from simkit.engine.authn.options import AuthenticationOptions, build
+from simkit.engine.http.apiserver import APIServerHandler
 from simkit.engine.http.asgi import Application
-from simkit.engine.http.road import Road
-from simkit.engine.http.server import Serving
+from simkit.engine.http.server import ServingOptions
 from simkit.meta.clock import SimulatedClock
 from tests.conformance.conversation import Answer, compared_headers, with_token
 
@@ -84,7 +84,9 @@ class InProcess:
 
     def __init__(self, made: Assembled, clock: SimulatedClock) -> None:
         self._made, self._clock = made, clock
-        self._application = Application(Road(made.engine), compress=made.engine.gate("APIResponseCompression"))
+        self._application = Application(
+            APIServerHandler(made.engine), compress=made.engine.gate("APIResponseCompression")
+        )
         self._loop = HurriedLoop(clock)
 
     def close(self) -> None:
@@ -153,7 +155,7 @@ def serving(folder: Path, bundle: str, area: str) -> Iterator[InProcess]:
     tokens = folder / "tokens.csv"
     tokens.write_text(TOKENS)
     clock = SimulatedClock()
-    identities = Serving(certificate_folder=folder / "certificates").identities(clock)
+    identities = ServingOptions(certificate_folder=folder / "certificates").identities(clock)
     options = Options(
         release=release_of(bundle),
         clock=clock,
@@ -162,7 +164,7 @@ def serving(folder: Path, bundle: str, area: str) -> Iterator[InProcess]:
         cluster_signing_key_file=identities.authority.with_suffix(".key"),
         root_ca_file=identities.authority,
     )
-    settings = Settings(
+    settings = AuthenticationOptions(
         client_authorities=identities.authority.read_bytes(),
         token_auth_file=tokens,
         enable_bootstrap_token_auth=has_bootstrap_tokens(bundle, area),
