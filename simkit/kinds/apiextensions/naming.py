@@ -104,5 +104,5 @@ def established(obj: Object, names: Condition) -> Condition | None:
     if holds(obj, "Established"):
         return None
     if names["status"] == "True":
-        return condition("Established", "True", "InitialNamesAccepted", "the initial names have been accept_names")
-    return condition("Established", "False", "NotAccepted", "not all names are accept_names")
+        return condition("Established", "True", "InitialNamesAccepted", "the initial names have been accepted")
+    return condition("Established", "False", "NotAccepted", "not all names are accepted")

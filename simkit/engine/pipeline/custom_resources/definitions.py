@@ -48,7 +48,7 @@ class CustomResources:
         What it serves without any definition.
     origin
         Those of the server that this one is a fork of. Without them the store is asked, and what it holds is served
-        although nothing may say that its names are accept_names.
+        although nothing may say that its names are accepted.
     """
 
     def __init__(self, engine: Engine, base: Catalogue, origin: CustomResources | None = None) -> None:
