@@ -1,4 +1,4 @@
-"""JSON values as the real server's messages print them."""
+"""JSON values as Go's package fmt prints them with ``%v`` and ``%s``."""
 
 from __future__ import annotations
 

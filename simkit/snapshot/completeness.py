@@ -1,4 +1,4 @@
-"""Which resources a dump holds all objects of: "none exist" is not the same as "not in the dump"."""
+"""The resources of which a dump holds all objects: "none exist" is not the same as "not in the dump"."""
 
 from __future__ import annotations
 

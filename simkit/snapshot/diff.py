@@ -1,4 +1,4 @@
-"""What differs between two snapshots: objects, and fields within them."""
+"""The difference between two snapshots: objects, and fields within them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def difference(
     resources: Iterable[GroupResource] | None = None,
     ignore: Collection[str] = VOLATILE,
 ) -> Difference:
-    """What differs between two snapshots.
+    """The difference between two snapshots.
 
     Parameters
     ----------

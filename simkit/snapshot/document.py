@@ -1,4 +1,4 @@
-"""One decoded value on its way from a text to objects."""
+"""A decoded value on its way from a text to objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a load gives back: objects, what they are all of, and what was wrong on the way."""
+"""The result of a load: objects, the resources that were captured, and the problems on the way."""
 
 from __future__ import annotations
 

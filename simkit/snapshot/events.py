@@ -1,4 +1,7 @@
-"""Events are kept once and shown by two groups: the fields of one view in the words of the other."""
+"""Events in the fields of the core group and of events.k8s.io: they are kept once and served by both groups.
+
+pkg/apis/core/v1 and pkg/apis/events/v1 conversions, release 1.30.
+"""
 
 from __future__ import annotations
 

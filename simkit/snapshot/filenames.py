@@ -1,4 +1,4 @@
-"""What the name of a file tells of objects that do not say what they are."""
+"""Kinds of objects by the name of their file, for objects that do not say what they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From documents to single objects: lists are opened, and what they say of being complete is remembered."""
+"""Lists opened into single objects, with what the lists say of being complete."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Found(NamedTuple):
 
 @dataclass
 class ListFlattener:
-    """What documents say of which resources are complete."""
+    """Opens lists, and remembers which resources they hold completely."""
 
     report: Report
     whole: set[ApiKind] = field(default_factory=set)

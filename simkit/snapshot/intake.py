@@ -1,4 +1,4 @@
-"""Which found values count as objects, and what is put right in them on the way in."""
+"""The values that count as objects, and the corrections on the way in."""
 
 from __future__ import annotations
 

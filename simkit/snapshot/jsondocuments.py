@@ -1,4 +1,4 @@
-"""JSON: one document, several in a row, one a line; and what can be saved of a list that breaks off."""
+"""JSON documents: one, several in a row, one a line; and the readable part of a list that breaks off."""
 
 from __future__ import annotations
 

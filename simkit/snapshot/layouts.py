@@ -1,4 +1,4 @@
-"""Folders and archives as other programs write them: which of their files hold objects."""
+"""Folders and archives that other programs write, and which of their files hold objects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _TEXTS: Final = frozenset((".json", ".yaml", ".yml"))
 
 
 class Layout(NamedTuple):
-    """What a program writes: its name, the file by which it is known, and the files that hold objects."""
+    """The layout of one program: its name, the file by which it is known, and the files that hold objects."""
 
     name: str
     marks: Callable[[PurePath], bool]

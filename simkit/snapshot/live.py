@@ -1,4 +1,4 @@
-"""What a running cluster has, asked through a context of a kubeconfig with the official client."""
+"""The objects of a running cluster, read through a context of a kubeconfig with the official client."""
 
 from __future__ import annotations
 

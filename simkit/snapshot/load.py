@@ -1,4 +1,4 @@
-"""Reading what ``kubectl get -A -o yaml`` and its like write, in whatever shape it comes."""
+"""The loader of dumps: the output of ``kubectl get -A -o yaml`` and its like, in whatever shape it comes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From one text to its documents; what cannot be read is reported, and the rest goes on."""
+"""The documents of one text; unreadable parts are reported, and the rest goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The read-only door to objects, and the door through which an analysis proves its findings."""
+"""The protocols of analysis: Snapshot, the read-only view of objects, and Sandbox, the cluster that an analysis may try
+things on.
+"""
 
 from __future__ import annotations
 

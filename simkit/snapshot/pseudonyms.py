@@ -1,4 +1,4 @@
-"""Other names for everything that somebody named, the same for the same name wherever it stands."""
+"""Pseudonyms for the names in objects: the same name gets the same pseudonym everywhere."""
 
 from __future__ import annotations
 

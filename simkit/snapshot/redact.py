@@ -1,4 +1,4 @@
-"""Objects that can be shown to others: secret values gone, and names replaced consistently where that is wanted."""
+"""Objects that can be shown to others: without secret values, with consistent pseudonyms where wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What went wrong while objects were read, for people to act on."""
+"""The problems of reading objects, for people to act on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Weight = Literal["lost", "changed", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that was not as it should be: where, what, and what to try.
+    """One problem: its place, what is wrong, and what to try.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""Which resource an object belongs to: by the catalogue of a release, by definitions at hand, or by guess."""
+"""The resource of an object: by the catalogue of a release, by definitions at hand, or by guess.
+
+As a RESTMapper of k8s.io/apimachinery/pkg/api/meta does it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ DEFINITIONS = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 
 @dataclass(frozen=True, slots=True)
 class RESTMapping:
-    """Where objects of one kind and version belong.
+    """The resource of one kind and version.
 
     ``resource`` is what the object's own group calls it, ``stored`` what its objects are kept under (both kinds of
     events are kept as one). ``served`` is None where the release does not serve the kind; then the plural is a guess

@@ -1,4 +1,4 @@
-"""Writing objects down so that ``load`` reads the same, byte for byte the same each time."""
+"""The writer of dumps: ``load`` reads the same, and the same objects give the same bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From whatever a user hands over to named texts: files, folders, archives, compressed or not, told by content."""
+"""The texts of a source: files, folders, archives, compressed or not, recognized by content."""
 
 from __future__ import annotations
 

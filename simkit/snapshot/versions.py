@@ -1,4 +1,4 @@
-"""Objects in the version that a snapshot answers in."""
+"""Conversion of objects to the version that a snapshot answers in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets without their values: the keys stay, so that a reader sees what there was."""
+"""Secrets without their values: the keys stay."""
 
 from __future__ import annotations
 

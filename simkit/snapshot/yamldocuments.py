@@ -1,4 +1,4 @@
-"""YAML: documents between lines of dashes, and long lists item by item."""
+"""YAML documents between lines of dashes, and long lists item by item."""
 
 from __future__ import annotations
 

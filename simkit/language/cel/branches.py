@@ -1,95 +1,95 @@
-"""Parts of an expression that are evaluated under conditions or again and again: logic, choices, comprehensions."""
+"""Generated code for logic, choices and comprehensions: parts that are evaluated under conditions or in loops.
+
+cel-spec, doc/langdef.md, "Logical Operators" and "Macros".
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from simkit.language.cel import runtime_cost
-from simkit.language.cel.code import Code
+from simkit.language.cel.code import Code, Writer
 from simkit.language.cel.tree import Bind, Call, Comprehension, Node
 
-if TYPE_CHECKING:
-    from simkit.language.cel.generate import Generator
 
-
-def logical(generator: Generator, node: Call) -> Code:
+def logical(writer: Writer, node: Call) -> Code:
     """``&&`` and ``||`` over all operands of a chain."""
     stop = "False" if node.function == "_&&_" else "True"
     terms = _terms(node, node.function)
-    if generator.fast and not generator.counting:
+    if writer.fast and not writer.counting:
         word = " and " if stop == "False" else " or "
-        joined = generator.as_expression(lambda: f"({word.join(map(generator.truth, terms))})")
+        joined = writer.as_expression(lambda: f"({word.join(map(writer.truth, terms))})")
         if joined is not None:
             return Code(joined)
-    generator.flush()
-    result = generator.fresh()
-    write = _in_turn if generator.fast else _absorbing
-    return Code(write(generator, terms, result, stop))
+    writer.flush()
+    result = writer.fresh()
+    write = _in_turn if writer.fast else _absorbing
+    return Code(write(writer, terms, result, stop))
 
 
-def _in_turn(generator: Generator, terms: list[Node], result: str, stop: str) -> str:
+def _in_turn(writer: Writer, terms: list[Node], result: str, stop: str) -> str:
     """Each term in a branch that is entered while the outcome is open; deep chains start over at the margin."""
     test = f"if {result}:" if stop == "False" else f"if not {result}:"
-    generator.line(f"{result} = {generator.truth(terms[0])}")
-    generator.flush()
+    writer.line(f"{result} = {writer.truth(terms[0])}")
+    writer.flush()
     for term in terms[1:]:
-        generator.line(test)
-        with generator.indented():
-            generator.line(f"{result} = {generator.truth(term)}")
+        writer.line(test)
+        with writer.indented():
+            writer.line(f"{result} = {writer.truth(term)}")
     return result
 
 
-def _absorbing(generator: Generator, terms: list[Node], result: str, stop: str) -> str:
+def _absorbing(writer: Writer, terms: list[Node], result: str, stop: str) -> str:
     """Each term in a try block: an error counts only while no term decides."""
-    error = generator.fresh()
-    generator.line(f"{result} = {'True' if stop == 'False' else 'False'}; {error} = None")
+    error = writer.fresh()
+    writer.line(f"{result} = {'True' if stop == 'False' else 'False'}; {error} = None")
     for term in terms:
-        generator.line("try:")
-        with generator.indented(blocks=1):
-            generator.line(f"if {result} is not {stop}:")
-            with generator.indented():
-                generator.line(f"{result} = {generator.truth(term)}")
-        generator.line("except FAILURES as failure:")
-        with generator.indented():
-            generator.line(f"{error} = {error} or failure")
-    generator.line(f"if {error} is not None and {result} is not {stop}: raise {error}")
+        writer.line("try:")
+        with writer.indented(blocks=1):
+            writer.line(f"if {result} is not {stop}:")
+            with writer.indented():
+                writer.line(f"{result} = {writer.truth(term)}")
+        writer.line("except FAILURES as failure:")
+        with writer.indented():
+            writer.line(f"{error} = {error} or failure")
+    writer.line(f"if {error} is not None and {result} is not {stop}: raise {error}")
     return result
 
 
-def conditional(generator: Generator, node: Call) -> Code:
+def conditional(writer: Writer, node: Call) -> Code:
     """``condition ? chosen : other``."""
     condition, chosen, other = node.arguments
-    if generator.fast and not generator.counting:
-        text = generator.as_expression(
-            lambda: f"({generator.value(chosen)} if {generator.truth(condition)} else {generator.value(other)})"
+    if writer.fast and not writer.counting:
+        text = writer.as_expression(
+            lambda: f"({writer.value(chosen)} if {writer.truth(condition)} else {writer.value(other)})"
         )
         if text is not None:
             return Code(text)
-    generator.flush()
-    result = generator.fresh()
-    generator.line("while True:")  # Entered once: a chain of choices is left from the middle, so that it stays flat.
-    with generator.indented(blocks=1):
+    writer.flush()
+    result = writer.fresh()
+    writer.line("while True:")  # Entered once: a chain of choices is left from the middle, so that it stays flat.
+    with writer.indented(blocks=1):
         while True:
-            test = generator.truth(condition)
-            generator.flush()
-            generator.line(f"if {test}:")
-            with generator.indented():
-                _chosen(generator, result, chosen)
-                generator.line("break")
-            if not isinstance(other, Call) or other.function != "_?_:_" or generator.tracing:
+            test = writer.truth(condition)
+            writer.flush()
+            writer.line(f"if {test}:")
+            with writer.indented():
+                _chosen(writer, result, chosen)
+                writer.line("break")
+            if not isinstance(other, Call) or other.function != "_?_:_" or writer.tracing:
                 break
             condition, chosen, other = other.arguments
-        _chosen(generator, result, other)
-        generator.line("break")
+        _chosen(writer, result, other)
+        writer.line("break")
     return Code(result)
 
 
-def _chosen(generator: Generator, result: str, branch: Node) -> None:
-    generator.spend(-runtime_cost.free_branch(branch))
-    generator.line(f"{result} = {generator.value(branch)}")
-    generator.flush()
+def _chosen(writer: Writer, result: str, branch: Node) -> None:
+    writer.spend(-runtime_cost.free_branch(branch))
+    writer.line(f"{result} = {writer.value(branch)}")
+    writer.flush()
 
 
 def is_alternative(node: Call) -> bool:
@@ -97,150 +97,152 @@ def is_alternative(node: Call) -> bool:
     return node.function in ("or", "orValue") and node.target is not None and len(node.arguments) == 1
 
 
-def alternative(generator: Generator, node: Call) -> Code:
-    """``or`` and ``orValue``: cost nothing, and look at their argument only where the optional is empty."""
+def alternative(writer: Writer, node: Call) -> Code:
+    """The code of ``or`` and ``orValue``: they cost nothing, and evaluate their argument only where the optional is
+    empty.
+    """
     assert node.target is not None
-    generator.flush()
-    result = generator.fresh()
-    generator.line(f"{result} = optional({generator.value(node.target)})")
-    generator.flush()
-    generator.line(f"if {result}.present:")
-    with generator.indented():
-        generator.line(f"{result} = {result}" if node.function == "or" else f"{result} = {result}.value")
-    generator.line("else:")
-    with generator.indented():
-        generator.line(f"{result} = {generator.value(node.arguments[0])}")
-        generator.flush()
+    writer.flush()
+    result = writer.fresh()
+    writer.line(f"{result} = optional({writer.value(node.target)})")
+    writer.flush()
+    writer.line(f"if {result}.present:")
+    with writer.indented():
+        writer.line(f"{result} = {result}" if node.function == "or" else f"{result} = {result}.value")
+    writer.line("else:")
+    with writer.indented():
+        writer.line(f"{result} = {writer.value(node.arguments[0])}")
+        writer.flush()
     return Code(result)
 
 
-def comprehension(generator: Generator, node: Comprehension) -> Code:
+def comprehension(writer: Writer, node: Comprehension) -> Code:
     """all, exists, exists_one, map and filter, and their like over keys and values."""
-    text, declared = generator.code(node.source)
+    text, declared = writer.code(node.source)
     inner = None
     if declared is not None and (node.key or declared.type.kind == "list"):
         inner = declared.element
     source = node.source.type
     native = source.kind == "list" or (source.kind == "map" and source.parameters[0].kind == "string")
-    visited = text if generator.fast and native else f"elements({text})"
-    variable = generator.fresh()
-    generator.locals[id(node.reference)] = variable
-    generator.declared[id(node.reference)] = inner
+    visited = text if writer.fast and native else f"elements({text})"
+    variable = writer.fresh()
+    writer.locals[id(node.reference)] = variable
+    writer.declared[id(node.reference)] = inner
     if node.key:
-        key = generator.locals[id(node.key_reference)] = generator.fresh()
+        key = writer.locals[id(node.key_reference)] = writer.fresh()
         variable, visited = f"{key}, {variable}", f"pairs({text})"
-    generator.flush()
-    return Code(_LOOPS[node.macro](generator, node, variable, visited))
+    writer.flush()
+    return Code(_LOOPS[node.macro](writer, node, variable, visited))
 
 
-def _quantifier(generator: Generator, node: Comprehension, variable: str, visited: str) -> str:
+def _quantifier(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
     """all and exists: stop at the first element that decides."""
     assert node.condition is not None
     decided = "False" if node.macro == "all" else "True"
     around, again = (3, 2) if node.macro == "all" else (4, 3)
-    result, error, steps = generator.fresh(), generator.fresh(), generator.fresh()
-    generator.line(f"{result} = {'True' if decided == 'False' else 'False'}")
-    if not generator.fast:
-        generator.line(f"{error} = None")
-    if generator.counting:
-        generator.line(f"{steps} = iter({visited})")
-    generator.line(f"for {variable} in {steps if generator.counting else visited}:")
-    with generator.indented(blocks=1 if generator.fast else 2):
-        generator.spend(around)
-        if not generator.fast:
-            generator.flush()
-            generator.line("try:")
-        with generator.indented() if not generator.fast else _nothing():
-            test = generator.truth(node.condition)
-            generator.checkpoint()
-            generator.line(f"if {'not ' if decided == 'False' else ''}{test}:")
-            with generator.indented():
-                generator.line(f"{result} = {decided}")
-                if generator.counting:
-                    generator.line(f"if next({steps}, ENDED) is not ENDED: cost += {again}")
-                generator.line("break")
-        if not generator.fast:
-            generator.line("except FAILURES as failure:")
-            with generator.indented():
-                generator.line(f"{error} = {error} or failure")
-    generator.spend(1)
-    if not generator.fast:
-        generator.flush()
-        generator.line(f"if {error} is not None and {result} is not {decided}: raise {error}")
+    result, error, steps = writer.fresh(), writer.fresh(), writer.fresh()
+    writer.line(f"{result} = {'True' if decided == 'False' else 'False'}")
+    if not writer.fast:
+        writer.line(f"{error} = None")
+    if writer.counting:
+        writer.line(f"{steps} = iter({visited})")
+    writer.line(f"for {variable} in {steps if writer.counting else visited}:")
+    with writer.indented(blocks=1 if writer.fast else 2):
+        writer.spend(around)
+        if not writer.fast:
+            writer.flush()
+            writer.line("try:")
+        with writer.indented() if not writer.fast else _nothing():
+            test = writer.truth(node.condition)
+            writer.checkpoint()
+            writer.line(f"if {'not ' if decided == 'False' else ''}{test}:")
+            with writer.indented():
+                writer.line(f"{result} = {decided}")
+                if writer.counting:
+                    writer.line(f"if next({steps}, ENDED) is not ENDED: cost += {again}")
+                writer.line("break")
+        if not writer.fast:
+            writer.line("except FAILURES as failure:")
+            with writer.indented():
+                writer.line(f"{error} = {error} or failure")
+    writer.spend(1)
+    if not writer.fast:
+        writer.flush()
+        writer.line(f"if {error} is not None and {result} is not {decided}: raise {error}")
     return result
 
 
-def _exactly_one(generator: Generator, node: Comprehension, variable: str, visited: str) -> str:
+def _exactly_one(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
     """exists_one: count them all."""
     assert node.condition is not None
-    result = generator.fresh()
-    generator.line(f"{result} = 0")
-    generator.line(f"for {variable} in {visited}:")
-    with generator.indented(blocks=1), _where(generator, node.condition):
-        generator.spend(2)
-        generator.line(f"{result} += 1")
-    generator.spend(2)
+    result = writer.fresh()
+    writer.line(f"{result} = 0")
+    writer.line(f"for {variable} in {visited}:")
+    with writer.indented(blocks=1), _where(writer, node.condition):
+        writer.spend(2)
+        writer.line(f"{result} += 1")
+    writer.spend(2)
     return f"({result} == 1)"
 
 
-def _collected(generator: Generator, node: Comprehension, variable: str, visited: str) -> str:
+def _collected(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
     """map and filter."""
-    result = generator.fresh()
-    generator.line(f"{result} = []")
-    generator.line(f"for {variable} in {visited}:")
-    with generator.indented(blocks=1), _where(generator, node.condition):
-        _append(generator, node, variable, result)
-    generator.spend(1)
+    result = writer.fresh()
+    writer.line(f"{result} = []")
+    writer.line(f"for {variable} in {visited}:")
+    with writer.indented(blocks=1), _where(writer, node.condition):
+        _append(writer, node, variable, result)
+    writer.spend(1)
     return result
 
 
-def _mapped(generator: Generator, node: Comprehension, variable: str, visited: str) -> str:
+def _mapped(writer: Writer, node: Comprehension, variable: str, visited: str) -> str:
     """transformMap and transformMapEntry."""
     assert node.transform is not None
-    result = generator.fresh()
-    generator.line(f"{result} = {{}}")
-    generator.line(f"for {variable} in {visited}:")
-    with generator.indented(blocks=1), _where(generator, node.condition):
-        generator.spend(3 if node.macro == "transformMap" else 2)
-        made = generator.value(node.transform)
+    result = writer.fresh()
+    writer.line(f"{result} = {{}}")
+    writer.line(f"for {variable} in {visited}:")
+    with writer.indented(blocks=1), _where(writer, node.condition):
+        writer.spend(3 if node.macro == "transformMap" else 2)
+        made = writer.value(node.transform)
         if node.macro == "transformMap":
-            made = f"{{key_of({generator.locals[id(node.key_reference)]}): {made}}}"
-        generator.checkpoint()
-        generator.line(f"insert({result}, {made})")
-    generator.spend(1)
+            made = f"{{key_of({writer.locals[id(node.key_reference)]}): {made}}}"
+        writer.checkpoint()
+        writer.line(f"insert({result}, {made})")
+    writer.spend(1)
     return result
 
 
-def _append(generator: Generator, node: Comprehension, variable: str, result: str) -> None:
+def _append(writer: Writer, node: Comprehension, variable: str, result: str) -> None:
     if node.transform is None:
-        generator.spend(13)
-        declared = generator.declared[id(node.reference)]
+        writer.spend(13)
+        declared = writer.declared[id(node.reference)]
         kept = declared is not None and declared.adapt is not None
-        text = f"{generator.constant(declared.adapt)}({variable})" if kept and declared is not None else variable
+        text = f"{writer.constant(declared.adapt)}({variable})" if kept and declared is not None else variable
     else:
-        generator.spend(2 if runtime_cost.is_constant(node.transform) else 12)
-        text = generator.value(node.transform)
-    generator.checkpoint()
-    generator.line(f"{result}.append({text})")
+        writer.spend(2 if runtime_cost.is_constant(node.transform) else 12)
+        text = writer.value(node.transform)
+    writer.checkpoint()
+    writer.line(f"{result}.append({text})")
 
 
-def bind(generator: Generator, node: Bind) -> Code:
+def bind(writer: Writer, node: Bind) -> Code:
     """A name for a value."""
-    name = generator.kept(generator.value(node.value))
-    generator.locals[id(node.reference)] = name
-    return Code(generator.value(node.body))
+    name = writer.kept(writer.value(node.value))
+    writer.locals[id(node.reference)] = name
+    return Code(writer.value(node.body))
 
 
 @contextmanager
-def _where(generator: Generator, condition: Node | None) -> Iterator[None]:
+def _where(writer: Writer, condition: Node | None) -> Iterator[None]:
     """What is written inside is for the items that meet the condition; without one, for all."""
     if condition is None:
         yield
         return
-    test = generator.truth(condition)
-    generator.checkpoint()
-    generator.line(f"if {test}:")
-    with generator.indented():
+    test = writer.truth(condition)
+    writer.checkpoint()
+    writer.line(f"if {test}:")
+    with writer.indented():
         yield
 
 

@@ -1,6 +1,9 @@
-"""Nodes of the syntax tree from the productions of the grammar: one method for each rule, named after it.
+"""The nodes of the syntax tree for the productions of the grammar: one method for each rule, named after it.
 
 The children that lark passes hold every token, because errors point at operators, dots and brackets.
+
+Positions, balanced chains of ``&&`` and ``||`` and texts of errors follow cel-go 0.17, parser/parser.go and
+parser/helper.go.
 """
 
 from __future__ import annotations

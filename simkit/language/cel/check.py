@@ -1,4 +1,7 @@
-"""The type checker: finds every node's type and every call's overloads, or says in the real server's words why not."""
+"""The type checker: finds the type of every node and the overloads of every call, and words errors as cel-go does.
+
+cel-spec, doc/langdef.md, "Gradual Type Checking"; cel-go 0.17, checker/checker.go.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Conversions between types: ``int(x)``, ``string(x)``, ``duration(x)`` and their like."""
+"""Conversions between types: ``int(x)``, ``string(x)``, ``duration(x)`` and the others.
+
+cel-spec, doc/langdef.md, "List of Standard Definitions"; cel-go 0.17, ConvertToType in common/types.
+"""
 
 from __future__ import annotations
 
@@ -187,4 +190,4 @@ CONVERSIONS: Final[dict[str, Callable[[Any], Any]]] = {
     "dyn": to_dyn,
     "type": type_of,
 }
-"""Conversion functions, which the real server evaluates early where their argument is a constant."""
+"""Conversion functions, which cel-go evaluates early where their argument is a constant."""

@@ -1,15 +1,18 @@
-"""What an expression can cost at most, over the sizes that a schema admits.
+"""The least and the greatest cost that an expression can have, over the sizes that a schema admits.
 
-The rules are the real server's, with their quirks: a value that no path of fields leads to has any size, and a path
+The rules are cel-go's, with their quirks: a value that no path of fields leads to has any size, and a path
 of one step stands for the whole object.
+
+cel-go 0.17, checker/cost.go, and the size estimator of k8s.io/apiserver/pkg/apiserver/schema/cel, release 1.30.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from simkit.language.cel import cost_functions
+from simkit.language.cel.cost_range import LARGEST, NOTHING, ONE, UNKNOWN, Range, Value
 from simkit.language.cel.decl_types import DeclType
 from simkit.language.cel.tree import (
     Bind,
@@ -23,48 +26,8 @@ from simkit.language.cel.tree import (
     Select,
     StructNode,
 )
-from simkit.language.cel.types import SCALARS, Type
+from simkit.language.cel.types import SCALARS
 from simkit.language.cel.values import CelType
-
-LARGEST: Final = 2**64 - 1
-
-
-class Range(NamedTuple):
-    """A least and a greatest size or cost; sums and products stop at 64 bits."""
-
-    low: int
-    high: int
-
-    def plus(self, other: Range) -> Range:
-        return Range(min(self.low + other.low, LARGEST), min(self.high + other.high, LARGEST))
-
-    def times(self, other: Range) -> Range:
-        return Range(min(self.low * other.low, LARGEST), min(self.high * other.high, LARGEST))
-
-    def scaled(self, factor: float) -> Range:
-        return Range(_scaled(self.low, factor), _scaled(self.high, factor))
-
-    def union(self, other: Range) -> Range:
-        return Range(min(self.low, other.low), max(self.high, other.high))
-
-
-def _scaled(size: int, factor: float) -> int:
-    product = float(size) * factor
-    return LARGEST if float(size) > LARGEST / factor else min(math.ceil(product), LARGEST)
-
-
-NOTHING: Final = Range(0, 0)
-ONE: Final = Range(1, 1)
-UNKNOWN: Final = Range(0, LARGEST)
-
-
-class Value(NamedTuple):
-    """What is known of an operand: how it is reached, its type, its node, and its size where that is known."""
-
-    path: tuple[str, ...]
-    type: Type
-    node: Node | None
-    size: Range | None
 
 
 class Estimator:
@@ -183,8 +146,6 @@ class Estimator:
         self, node: Call, overload: str, target: Value | None, values: Sequence[Value], costs: Sequence[Range]
     ) -> tuple[Range, Range | None]:
         """Cost, arguments included, and size of what one overload gives."""
-        from simkit.language.cel import cost_functions
-
         if overload in ("logical_and", "logical_or"):
             return Range(costs[0].low, costs[0].plus(costs[1]).high), None
         if overload == "conditional":
@@ -222,7 +183,7 @@ class Estimator:
         return around.plus(rest).plus(count.times(step))
 
     def _bind(self, node: Bind) -> Range:
-        # The real server writes this as a loop over an empty list literal, which costs 10 to make.
+        # cel-go writes this as a loop over an empty list literal, which costs 10 to make.
         return self.cost(node.value).plus(self.cost(node.body)).plus(Range(10, 10))
 
 

@@ -1,4 +1,7 @@
-"""Sizes turned into cost units, rounded as the real server rounds them."""
+"""Sizes as cost units, rounded as cel-go rounds them.
+
+cel-go 0.17, interpreter/runtimecost.go; traversalCost in k8s.io/apiserver/pkg/cel/library/cost.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def ceiling(size: int, factor: float) -> int:
 
 
 def traversal(value: Any) -> int:
-    """What it costs to visit a value with everything inside."""
+    """The cost of visiting a value with everything inside."""
     kind = kind_of(value)
     if kind == "string":
         return int(len(value.encode("utf-8", "surrogatepass")) * 0.1)

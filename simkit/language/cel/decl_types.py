@@ -1,4 +1,7 @@
-"""Types declared by schemas: which fields there are, how JSON becomes values, and how large values can get."""
+"""Types that schemas declare: their fields, the conversion from JSON to values, and the greatest sizes of values.
+
+DeclType in k8s.io/apiserver/pkg/cel/types.go, SchemaDeclType and UnstructuredToVal in pkg/cel/common, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ class DeclType:
     type
         The type for the checker.
     max_elements
-        The greatest size; 0 for scalars, as the real server's estimates have it.
+        The greatest size; 0 for scalars, as cel-go's estimates have it.
     min_size
         Bytes of the smallest JSON text.
     adapt

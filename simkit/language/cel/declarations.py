@@ -1,4 +1,7 @@
-"""Functions and their overloads, declared by signatures such as ``string.charAt(int) string``."""
+"""Declarations of functions and their overloads, by signatures such as ``string.charAt(int) string``.
+
+cel-go 0.17, common/decls.
+"""
 
 from __future__ import annotations
 
@@ -86,7 +89,7 @@ class Library:
 
 
 _UNSIGNED: Final = frozenset({"startsWith", "endsWith", "contains", "matches", "find", "size"})
-"""Functions that the real server finds by one argument alone; their errors name no types."""
+"""Functions that cel-go finds by one argument alone; their errors name no types."""
 
 
 @dataclass(slots=True)

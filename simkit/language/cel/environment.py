@@ -1,4 +1,7 @@
-"""Environments in which expressions are compiled, and the programs that come out."""
+"""Environments in which expressions are compiled, and the programs that come out.
+
+k8s.io/apiserver/pkg/cel/environment, release 1.30: which functions a compatibility version has.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,7 @@ class Program:
         Raises
         ------
         EvaluationError
-            With the real server's text; ``cost`` is what was spent until then.
+            With cel-go's text; ``cost`` is what was spent until then.
         BudgetExceeded
         """
         if self._failures < _PATIENCE:
@@ -159,7 +162,7 @@ class Environment:
     container
         A prefix under which names are looked up first.
     homogeneous
-        Whether list and map literals must not mix types: a rule of the real server, not of the language.
+        Whether list and map literals must not mix types: a rule of kube-apiserver, not of the language.
 
     Examples
     --------
@@ -205,7 +208,7 @@ class Environment:
         Raises
         ------
         CompileError
-            ``str()`` is the real server's text; ``stage`` says what kind of error it is.
+            ``str()`` is cel-go's text; ``stage`` says what kind of error it is.
         """
         node = parse(source, self.version)
         checker = Checker(

@@ -1,4 +1,7 @@
-"""What can go wrong with an expression: when it is compiled, and when it is evaluated."""
+"""The errors of compiling and of evaluating an expression.
+
+Texts and positions are those of cel-go 0.17, common/error.go and common/types/err.go.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def no_key(key: object) -> EvaluationError:
 
 
 def shown(value: object) -> str:
-    """A value as error texts of the real server show it."""
+    """A value as cel-go's errors write it."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -55,7 +58,7 @@ class Issue:
     text: str
 
     def rendered(self, source: str) -> str:
-        """The error as the real server prints it: place, text, the line, a caret under the column."""
+        """The error as cel-go prints it: place, text, the source line, a caret under the column."""
         if self.position == NOWHERE:
             return f"ERROR: <input>:-1:0: {self.text}"
         line_start = source.rfind("\n", 0, self.position) + 1
@@ -69,7 +72,7 @@ class Issue:
 
 
 class CompileError(Exception):
-    """An expression that does not parse or does not type check. ``str()`` is the real server's text.
+    """An expression that does not parse or does not type check; ``str()`` is the text of cel-go.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""An evaluation step by step: what each part of an expression came to, and what it cost."""
+"""The evaluation of an expression step by step: the value and the cost of each part."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of an expression failed: the innermost one that fails by itself in the same way."""
+"""The part of an expression that failed: the innermost one that fails by itself in the same way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CONDITIONAL = "_?_:_"
 
 
 def failure_position(program: Program, bindings: Mapping[str, Any], failure: EvaluationError) -> Issue:
-    """Where an evaluation went wrong, as an issue that can be shown under the expression.
+    """The position of a failed evaluation, as an issue that can be shown under the expression.
 
     Cost: each part around the one that failed is evaluated again.
 

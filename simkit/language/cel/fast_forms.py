@@ -1,15 +1,13 @@
-"""Python's own operations in place of careful ones, where the checked types allow it."""
+"""Python's own operations in place of the careful functions, where the checked types allow it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from simkit.language.cel.code import Writer
 from simkit.language.cel.tree import Call, ListNode, Literal, Node
 from simkit.language.cel.values import INT_MAX, INT_MIN
-
-if TYPE_CHECKING:
-    from simkit.language.cel.generate import Generator
 
 GENERIC: Final = {
     "_+_": "add",
@@ -33,13 +31,13 @@ _NUMBERS: Final = frozenset({"int", "uint", "double"})
 _SIGNS: Final = {"_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">="}
 
 
-def form(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def form(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     """A Python expression for the call, or None where only the careful function will do."""
     work = _FORMS.get(node.function)
-    return None if work is None else work(generator, node, arguments, texts)
+    return None if work is None else work(writer, node, arguments, texts)
 
 
-def _equality(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _equality(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     sign = "==" if node.function == "_==_" else "!="
     one, other = (each.type.kind for each in arguments)
     if "null" in (one, other):
@@ -51,29 +49,27 @@ def _equality(generator: Generator, node: Call, arguments: Sequence[Node], texts
         return f"({left} {sign} {right})"
     if any(map(_plainly_compared, arguments)):
         return f"({texts[0]} {sign} {texts[1]})"
-    return _guessed(generator, arguments, texts, f"{{}} {sign} {{}}", GENERIC[node.function])
+    return _guessed(writer, arguments, texts, f"{{}} {sign} {{}}", GENERIC[node.function])
 
 
 _CLASSES: Final = {"int": "int", "string": "str", "double": "float"}
 
 
-def _guessed(
-    generator: Generator, arguments: Sequence[Node], texts: Sequence[str], native: str, careful: str
-) -> str | None:
+def _guessed(writer: Writer, arguments: Sequence[Node], texts: Sequence[str], native: str, careful: str) -> str | None:
     """The native form where a dynamic value turns out to be of the other one's kind, else the careful one."""
     for at, other in ((0, 1), (1, 0)):
         found = _CLASSES.get(arguments[other].type.kind)
         if arguments[at].type.kind == "dyn" and found and isinstance(arguments[other], Literal):
-            name = generator.fresh()
+            name = writer.fresh()
             both = (name, texts[1]) if at == 0 else (texts[0], name)
             test = f"type({name} := {texts[at]}) is {found}"
             return f"({native.format(*both)} if {test} else {careful}({both[0]}, {both[1]}))"
     return None
 
 
-def dynamic_size(generator: Generator, text: str) -> str:
+def dynamic_size(writer: Writer, text: str) -> str:
     """``size(x)`` where x may be anything."""
-    name = generator.fresh()
+    name = writer.fresh()
     return f"(len({name}) if type({name} := {text}) in SIZED else size({name}))"
 
 
@@ -85,7 +81,7 @@ def _plainly_compared(node: Node) -> bool:
     return isinstance(value, str | bytes) or (type(value) is int and value not in (0, 1))
 
 
-def _order(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _order(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     one, other = (each.type.kind for each in arguments)
     left, right = texts
     sign = _SIGNS[node.function]
@@ -96,11 +92,11 @@ def _order(generator: Generator, node: Call, arguments: Sequence[Node], texts: S
         checks = [text for text, kind in ((left, one), (right, other)) if kind == "double" and not _is_number(text)]
         if not checks:
             return f"({left} {sign} {right})"
-        a, b = generator.fresh(), generator.fresh()
+        a, b = writer.fresh(), writer.fresh()
         return f"({a} {sign} {b} if ({a} := {left}) == {a} and ({b} := {right}) == {b} else unordered())"
     if "double" in (one, other):
         return None
-    return _guessed(generator, arguments, texts, f"{{}} {sign} {{}}", GENERIC[node.function])
+    return _guessed(writer, arguments, texts, f"{{}} {sign} {{}}", GENERIC[node.function])
 
 
 def _same_numbers(texts: Sequence[str], one: str, other: str) -> tuple[str, str]:
@@ -115,72 +111,72 @@ def _is_number(text: str) -> bool:
     return text.lstrip("-")[:1].isdigit()
 
 
-def _arithmetic(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _arithmetic(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     one, other = (each.type.kind for each in arguments)
     sign = node.function[1]
     if one != other:
         return None
     if one == "int":
-        name = generator.fresh()
+        name = writer.fresh()
         return f"({name} if {INT_MIN} <= ({name} := {texts[0]} {sign} {texts[1]}) <= {INT_MAX} else int_overflow())"
     if one == "double" or (sign == "+" and one in ("string", "bytes")):
         return f"({texts[0]} {sign} {texts[1]})"
     return "joined({}, {})".format(*texts) if one == "list" else None
 
 
-def _whole(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _whole(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     one, other = (each.type.kind for each in arguments)
     if one == other == "int":
         return f"{'divide_int' if node.function == '_/_' else 'modulo_int'}({texts[0]}, {texts[1]})"
     return None
 
 
-def _negation(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _negation(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     return f"(not {texts[0]})" if arguments[0].type.kind == "bool" else None
 
 
-def _minus(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _minus(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     return f"(-{texts[0]})" if arguments[0].type.kind == "double" else None
 
 
-def _membership(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _membership(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
     value, container = arguments
     if isinstance(container, ListNode) and container.elements and not container.optional:
         constants = [each.value if isinstance(each, Literal) else None for each in container.elements]
         if all(type(each) is str for each in constants):
-            return f"({texts[0]} in {generator.constant(frozenset(constants))})"
+            return f"({texts[0]} in {writer.constant(frozenset(constants))})"
     kind = value.type.kind
     inner = container.type.parameters[0].kind if container.type.parameters else ""
     if kind in _SIMPLE and kind != "bool" and inner == kind:
         return f"({texts[0]} in {texts[1]})"
     if kind == "string" and container.type.kind == "dyn" and isinstance(value, Literal):
-        name = generator.fresh()
+        name = writer.fresh()
         return f"({texts[0]} in {name} if type({name} := {texts[1]}) in PLAIN else contained({texts[0]}, {name}))"
     return None
 
 
-def _member(text: str) -> Callable[[Generator, Call, Sequence[Node], Sequence[str]], str | None]:
-    def found(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+def _member(text: str) -> Callable[[Writer, Call, Sequence[Node], Sequence[str]], str | None]:
+    def found(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
         if node.target is None or len(arguments) != 2 or arguments[1].type.kind != "string":
             return None
         if arguments[0].type.kind == "string":
             return text.format(*texts)
-        careful = generator.dispatcher(node)
-        return _guessed(generator, arguments, texts, text, f"{careful}") if careful else None
+        careful = writer.dispatcher(node)
+        return _guessed(writer, arguments, texts, text, f"{careful}") if careful else None
 
     return found
 
 
-def _matches(generator: Generator, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
-    test = generator.pattern(arguments[1]) if len(arguments) == 2 else None
+def _matches(writer: Writer, node: Call, arguments: Sequence[Node], texts: Sequence[str]) -> str | None:
+    test = writer.pattern(arguments[1]) if len(arguments) == 2 else None
     if test is None:
         return None
     if arguments[0].type.kind == "string":
         return f"({test}({texts[0]}) is not None)"
-    return _guessed(generator, arguments, texts, f"({test}({{}}) is not None)", generator.dispatcher(node))
+    return _guessed(writer, arguments, texts, f"({test}({{}}) is not None)", writer.dispatcher(node))
 
 
-def indexed(generator: Generator, operand: Node, key: Node, text: str, index: str) -> str:
+def indexed(writer: Writer, operand: Node, key: Node, text: str, index: str) -> str:
     """``operand[key]``."""
     kind = operand.type.kind
     constant = isinstance(key, Literal)
@@ -191,7 +187,7 @@ def indexed(generator: Generator, operand: Node, key: Node, text: str, index: st
     if kind == "list" and key.type.kind == "int":
         if constant and not index.startswith("-"):
             return f"{text}[{index}]"
-        name = generator.fresh()
+        name = writer.fresh()
         return f"({text}[{name}] if ({name} := {index}) >= 0 else out_of_bounds({name}))"
     return f"index({text}, {index})"
 

@@ -2,7 +2,7 @@
 
 Three variants are made of one expression, each when it is first needed. The *fast* one goes straight to Python's
 operations, lets Python's own exceptions fly and absorbs nothing. The *counted* one also adds up the cost. Whenever
-one of them fails, the *careful* one runs: it looks at every value's kind, words every error as the real server does
+one of them fails, the *careful* one runs: it looks at every value's kind, words every error as cel-go does
 and absorbs errors in ``&&``, ``||``, ``all`` and ``exists``. So the common case pays nothing for the rare one.
 
 Values stay the JSON they are, as long as an expression only walks through them; a declared date or set becomes a
@@ -285,7 +285,7 @@ class Generator:
         if branches.is_alternative(node):
             return branches.alternative(self, node)
         if node.function == "@in" and _is_empty_list(node.arguments[1]):
-            return Code("False")  # the real server finds this out before it runs, and evaluates nothing
+            return Code("False")  # cel-go finds this out before it runs, and evaluates nothing
         arguments = node.arguments if node.target is None else [node.target, *node.arguments]
         if node.function == "size" and self.fast and arguments[0].type.kind in ("list", "map", "string", "dyn"):
             self.spend(1)
@@ -294,9 +294,10 @@ class Generator:
         texts = [self.value(each) for each in arguments]
         if self.counting:
             texts = runtime_cost.charge(self, node, arguments, texts)
-        return Code(self._applied(node, arguments, texts))
+        return Code(self.applied(node, arguments, texts))
 
-    def _applied(self, node: Call, arguments: list[Node], texts: list[str]) -> str:
+    def applied(self, node: Call, arguments: list[Node], texts: list[str]) -> str:
+        """A Python expression for a call whose arguments are written already."""
         form = fast_forms.form(self, node, arguments, texts) if self.fast else None
         if form is not None:
             return form

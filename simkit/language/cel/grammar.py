@@ -1,6 +1,12 @@
-"""From source to syntax tree, with celpy's grammar and what the language has gained since it was written.
+"""From source to syntax tree, with the grammar of celpy (the distribution cel-python) and the corrections below.
 
-lark and the grammar are loaded when the first expression is parsed.
+celpy's own ``CELParser`` does not serve here: it drops the tokens that errors point at, takes no transformer, and reads
+neither optional syntax nor escapes as cel-go does. Its grammar file is part of the distribution and is read through
+importlib.metadata, so that celpy itself is not imported. ``CORRECTIONS`` lists the differences, with reasons. celpy's
+parser and interpreter are the reference in tests and in ``simkit.cel(..., compare_with="celpy")``: see ``reference``.
+
+lark and the grammar are loaded when the first expression is parsed. cel-spec, doc/langdef.md, "Syntax"; optional
+syntax: cel-go 0.17, parser/gen/CEL.g4.
 """
 
 from __future__ import annotations
@@ -8,9 +14,9 @@ from __future__ import annotations
 import re
 import sys
 from functools import cache
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from simkit.language.cel import syntax_errors
 from simkit.language.cel.build import Builder
@@ -22,10 +28,10 @@ if TYPE_CHECKING:
     from lark import Lark
 
 MAX_DEPTH: Final = 250
-"""How deeply the real server lets expressions nest."""
+"""How deeply cel-go lets expressions nest."""
 
 LONGEST: Final = 100_000
-"""How many letters the real server lets an expression have."""
+"""How many letters cel-go lets an expression have."""
 _BRACKETS: Final = re.compile(
     r"""[\[\](){}]|'{3}(?:\\.|[^\\])*?'{3}|"{3}(?:\\.|[^\\])*?"{3}|'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*\"""", re.DOTALL
 )
@@ -34,46 +40,90 @@ _DEEP_STACK: Final = 10_000
 """Python's limit of calls inside of calls, raised when the first deep expression comes."""
 _ESCAPES: Final = r"\\[abfnrtv\"'\\`?]|\\[xX][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\U[0-9a-fA-F]{8}|\\[0-3][0-7]{2}"
 
-_GROWN: Final = """
+
+class Correction(NamedTuple):
+    """One rule or terminal that differs from celpy's grammar."""
+
+    rule: str
+    reason: str
+    text: str
+
+
+CORRECTIONS: Final = (
+    Correction(
+        "member",
+        "optional selection and optional index are newer than celpy's grammar",
+        """
 %extend member: member_optional_dot | member_optional_index
 member_optional_dot: member "." "?" IDENT
 member_optional_index: member "[" "?" expr "]"
 optional_expr: "?" expr
-%override exprlist: (expr | optional_expr) | exprlist "," (expr | optional_expr)
-%override list_lit: "[" [exprlist] [","] "]"
-%override mapinits: (expr | optional_expr) ":" expr | mapinits "," (expr | optional_expr) ":" expr
-%override map_lit: "{" [mapinits] [","] "}"
 optional_field: "?" IDENT
-%override fieldinits: (IDENT | optional_field) ":" expr | fieldinits "," (IDENT | optional_field) ":" expr
-%override member_object: member "{" [fieldinits] [","] "}"
-"""
-
-_TERMINALS: Final = {
-    "FLOAT_LIT": r"/-?(?:[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)/",
-    "INT_LIT": r"/-?(?:0x[0-9a-fA-F]+(?![0-9a-fA-FuU])|[0-9]+(?![0-9uU]|x[0-9a-fA-F]))/",
-    "UINT_LIT": r"/(?:0x[0-9a-fA-F]+|[0-9]+)[uU]/",
-    "STRING_LIT": (
+""",
+    ),
+    Correction(
+        "exprlist",
+        "list elements may be optional; left recursion lets the parser build long lists without a stack",
+        '%override exprlist: (expr | optional_expr) | exprlist "," (expr | optional_expr)\n',
+    ),
+    Correction("list_lit", "a comma may end a list", '%override list_lit: "[" [exprlist] [","] "]"\n'),
+    Correction(
+        "mapinits",
+        "map entries may be optional",
+        '%override mapinits: (expr | optional_expr) ":" expr | mapinits "," (expr | optional_expr) ":" expr\n',
+    ),
+    Correction("map_lit", "a comma may end a map", '%override map_lit: "{" [mapinits] [","] "}"\n'),
+    Correction(
+        "fieldinits",
+        "fields of messages may be optional",
+        '%override fieldinits: (IDENT | optional_field) ":" expr | fieldinits "," (IDENT | optional_field) ":" expr\n',
+    ),
+    Correction(
+        "member_object", "a comma may end a message", '%override member_object: member "{" [fieldinits] [","] "}"\n'
+    ),
+    Correction(
+        "FLOAT_LIT",
+        "celpy lets a dot end a number, so that 1.size() does not parse",
+        "FLOAT_LIT: /-?(?:[0-9]+\\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\\.[0-9]+(?:[eE][+-]?[0-9]+)?)/\n",
+    ),
+    Correction(
+        "INT_LIT",
+        "a number must not end inside another one, such as 1 in 1u or 0 in 0x",
+        "INT_LIT: /-?(?:0x[0-9a-fA-F]+(?![0-9a-fA-FuU])|[0-9]+(?![0-9uU]|x[0-9a-fA-F]))/\n",
+    ),
+    Correction(
+        "UINT_LIT", "celpy allows a sign before an unsigned number", "UINT_LIT: /(?:0x[0-9a-fA-F]+|[0-9]+)[uU]/\n"
+    ),
+    Correction(
+        "STRING_LIT",
+        "celpy takes unknown escapes for letters",
+        "STRING_LIT: "
         r"""/(?:[rR]"[^"\n\r]*"|[rR]'[^'\n\r]*'|"""
         rf""""(?:{_ESCAPES}|[^"\n\r\\])*"|'(?:{_ESCAPES}|[^'\n\r\\])*')/"""
+        "\n",
     ),
-    "MLSTRING_LIT": (
+    Correction(
+        "MLSTRING_LIT",
+        "celpy takes unknown escapes for letters",
+        "MLSTRING_LIT: "
         r"""/(?:[rR]\"\"\"(?:.|[\r\n])*?\"\"\"|[rR]\'\'\'(?:.|[\r\n])*?\'\'\'|"""
         rf"""\"\"\"(?:{_ESCAPES}|[^\\])*?\"\"\"|\'\'\'(?:{_ESCAPES}|[^\\])*?\'\'\')/"""
+        "\n",
     ),
-}
-"""Terminals that celpy reads more loosely: it takes unknown escapes for letters, a dot may end a number,
-and a sign may belong to an unsigned one."""
+)
+"""The differences from celpy's grammar. A terminal in capitals replaces the one of celpy."""
 _WORDS: Final = {"true": "BOOL_LIT", "false": "BOOL_LIT", "null": "NULL_LIT", "in": "IN"}
 
 
 def _grammar_text() -> str:
-    """celpy's grammar as it is installed, without importing celpy, and the rules that are new since."""
-    found = find_spec("celpy")
-    if found is None or found.origin is None:
-        raise CompileError("", [Issue(0, "the distribution cel-python is not installed")])
-    text = (Path(found.origin).parent / "cel.lark").read_text(encoding="utf-8")
-    kept = re.sub(rf"^(?:{'|'.join(_TERMINALS)}) *:.*\n(?: +\|.*\n)*", "", text, flags=re.M)
-    return kept + _GROWN + "".join(f"{terminal}: {pattern}\n" for terminal, pattern in _TERMINALS.items())
+    """The grammar of the installed celpy with the corrections."""
+    try:
+        path = Path(str(distribution("cel-python").locate_file("celpy/cel.lark")))
+    except PackageNotFoundError:
+        raise CompileError("", [Issue(0, "the distribution cel-python is not installed")]) from None
+    terminals = "|".join(each.rule for each in CORRECTIONS if each.rule.isupper())
+    kept = re.sub(rf"^(?:{terminals}) *:.*\n(?: +\|.*\n)*", "", path.read_text(encoding="utf-8"), flags=re.M)
+    return kept + "".join(each.text for each in CORRECTIONS)
 
 
 @cache
@@ -107,7 +157,7 @@ def parse(source: str, version: tuple[int, int] = (1, 0)) -> Node:
     Raises
     ------
     CompileError
-        With the real server's texts where the source is no expression.
+        With cel-go's texts where the source is no expression.
     """
     from lark.exceptions import UnexpectedInput, VisitError
 

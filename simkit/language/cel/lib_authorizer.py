@@ -1,4 +1,7 @@
-"""Questions to the authorizer from inside an expression: ``authorizer.group('').resource('pods').check('get')``."""
+"""Authorization checks from inside an expression: ``authorizer.group('').resource('pods').check('get')``.
+
+k8s.io/apiserver/pkg/cel/library/authz.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ Ask = Callable[[Attributes], Decision]
 
 @dataclass(frozen=True, slots=True)
 class AuthorizerValue:
-    """What the variable ``authorizer`` is bound to: who is asked about, and whom to ask."""
+    """The value of the variable ``authorizer``: the identity that is asked about, and the authorizer."""
 
     cel_kind: ClassVar[str] = "kubernetes.authorization.Authorizer"
     identity: Identity
@@ -25,28 +28,28 @@ class AuthorizerValue:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """A question that is being put together."""
+    """A check that is being put together."""
 
     question: Attributes
     ask: Ask
 
 
 class PathCheck(_Check):
-    """A question about a path."""
+    """A check of a path."""
 
     __slots__ = ()
     cel_kind: ClassVar[str] = "kubernetes.authorization.PathCheck"
 
 
 class GroupCheck(_Check):
-    """A question about a group's resources."""
+    """A check of a group's resources."""
 
     __slots__ = ()
     cel_kind: ClassVar[str] = "kubernetes.authorization.GroupCheck"
 
 
 class ResourceCheck(_Check):
-    """A question about a resource; also what ``authorizer.requestResource`` is bound to."""
+    """A check of a resource; also the value of ``authorizer.requestResource``."""
 
     __slots__ = ()
     cel_kind: ClassVar[str] = "kubernetes.authorization.ResourceCheck"
@@ -54,7 +57,7 @@ class ResourceCheck(_Check):
 
 @dataclass(frozen=True, slots=True)
 class DecisionValue:
-    """The answer."""
+    """The authorizer's decision."""
 
     cel_kind: ClassVar[str] = "kubernetes.authorization.Decision"
     decision: Decision

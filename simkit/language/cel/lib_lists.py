@@ -1,4 +1,7 @@
-"""List functions: order, sums, extremes, positions; and sets, which are lists read without order."""
+"""List functions: order, sums, extremes, positions; and sets, which are lists without order.
+
+k8s.io/apiserver/pkg/cel/library/lists.go, release 1.30; cel-go ext/sets.go, and ext/lists.go for release 1.34.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Formats by name, which say what is wrong with a text: ``format.dns1123Label().validate(name)``."""
+"""Formats by name, which tell the faults of a text: ``format.dns1123Label().validate(name)``.
+
+k8s.io/apiserver/pkg/cel/library/format.go, release 1.31.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from simkit.schema.custom.formats import format_named
 
 @dataclass(frozen=True, slots=True)
 class NamedFormat:
-    """A format: what is wrong with a text, and the size by which the real server reckons what asking costs."""
+    """A format: its check of a text, and the size that the cost of a check is reckoned by."""
 
     cel_kind: ClassVar[str] = "kubernetes.NamedFormat"
     name: str

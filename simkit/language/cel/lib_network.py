@@ -1,4 +1,7 @@
-"""Addresses and address ranges, since release 1.30."""
+"""IP addresses and address ranges.
+
+k8s.io/apiserver/pkg/cel/library/ip.go and cidr.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,7 @@ def is_ip(text: str) -> bool:
 
 
 def cidr(text: str) -> CidrValue:
-    """The range that a text writes. Errors tell twice what could not be done, as the real server's do."""
+    """The range that a text writes. Errors repeat what could not be done, as Kubernetes' do."""
     failed = "network address parse error during conversion from string"
     try:
         address, length = parse_prefix(text)
@@ -116,7 +119,7 @@ def _contains_ip(outer: CidrValue, address: IpValue) -> bool:
 
 
 def _contains_written_ip(outer: CidrValue, text: str) -> bool:
-    """As the real server asks it: a text that is no address is an argument of a wrong type."""
+    """Whether the range holds a written address; a text that is no address is an argument of a wrong type."""
     try:
         address = ip(text)
     except EvaluationError:

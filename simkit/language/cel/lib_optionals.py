@@ -1,4 +1,7 @@
-"""Optional values: made, asked, and reached through ``.?field`` and ``[?key]``."""
+"""Optional values: made, asked, and reached through ``.?field`` and ``[?key]``.
+
+cel-go 0.17, OptionalTypes in cel/library.go.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def some_unless_zero(value: Any) -> Optional:
 
 
 def value_of(found: Optional) -> Any:
-    """What is inside."""
+    """The value inside an optional."""
     if not found.present:
         raise EvaluationError("optional.none() dereference")
     return found.value

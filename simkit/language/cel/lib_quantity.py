@@ -1,4 +1,7 @@
-"""Quantities: amounts with a suffix, compared and added exactly."""
+"""Quantities: amounts with a suffix, compared and added exactly.
+
+k8s.io/apiserver/pkg/cel/library/quantity.go, release 1.29, over k8s.io/apimachinery/pkg/api/resource.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _FINEST: Final = -9
 
 @dataclass(frozen=True, slots=True, repr=False)
 class QuantityValue:
-    """An amount in billionths, and the power of ten that the real server counts in.
+    """An amount in billionths, and the power of ten that ``resource.Quantity`` counts in.
 
     With no such power it keeps a decimal of any length, and such amounts are no integers, whatever they are worth.
     """
@@ -29,7 +32,7 @@ class QuantityValue:
 
     @property
     def number(self) -> int | None:
-        """The integer that it is; None where the real server sees none."""
+        """The integer that ``resource.Quantity`` sees; None where it sees none."""
         if self.unit is None or self.unit < 0:
             return None
         number = self.nano // NANO

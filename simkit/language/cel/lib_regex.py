@@ -1,4 +1,7 @@
-"""Regular expressions in RE2's syntax: ``matches``, ``find``, ``findAll``."""
+"""Regular expressions in RE2's syntax: ``matches``, ``find``, ``findAll``.
+
+k8s.io/apiserver/pkg/cel/library/regex.go, release 1.30; Go's package regexp.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _WORDING: Final = {
 
 
 class PatternError(Exception):
-    """A text that is no regular expression; the message is the real server's."""
+    """A text that is no regular expression; the message is that of Go's package regexp."""
 
 
 @lru_cache(maxsize=1024)
@@ -56,7 +59,7 @@ def tester(text: str) -> Callable[[str], Any]:
 
 
 def _reworded(reason: Any) -> str:
-    """RE2's reason in the words of the real server's library."""
+    """RE2's reason in the words of Go's package regexp/syntax."""
     text = reason.decode() if isinstance(reason, bytes) else str(reason)
     what, _, where = text.partition(": ")
     if what == "trailing \\":

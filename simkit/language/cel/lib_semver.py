@@ -1,4 +1,7 @@
-"""Versions as semver.org writes them: taken apart and compared."""
+"""Versions as semver.org writes them: taken apart and compared.
+
+k8s.io/apiserver/pkg/cel/library/semverlib.go, release 1.33.
+"""
 
 from __future__ import annotations
 

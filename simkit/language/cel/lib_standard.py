@@ -1,4 +1,7 @@
-"""The language's own functions and operators."""
+"""The standard functions and operators of the language.
+
+cel-spec, doc/langdef.md, "List of Standard Definitions"; cel-go 0.17, common/stdlib/standard.go.
+"""
 
 from __future__ import annotations
 

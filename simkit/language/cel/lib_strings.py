@@ -1,4 +1,7 @@
-"""String functions beyond the language's own: positions count code points."""
+"""String functions of the strings extension: positions count code points.
+
+cel-go 0.17, ext/strings.go.
+"""
 
 from __future__ import annotations
 

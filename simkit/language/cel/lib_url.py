@@ -1,4 +1,7 @@
-"""URLs: absolute ones, or absolute paths, taken apart."""
+"""URLs: absolute ones, or absolute paths, taken apart.
+
+k8s.io/apiserver/pkg/cel/library/urls.go, release 1.30; Go's package net/url.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,7 @@ def url(text: str) -> UrlValue:
 
 
 def fault(text: str) -> str:
-    """Why the text is no URL; empty where it is one."""
+    """The reason for which the text is no URL; empty where it is one."""
     try:
         _parse(text)
     except _NoUrl as error:

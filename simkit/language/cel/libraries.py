@@ -1,4 +1,7 @@
-"""All libraries with the compatibility versions that brought them."""
+"""All libraries, with the compatibility versions that brought them.
+
+k8s.io/apiserver/pkg/cel/environment/base.go, release 1.30, and later releases for what they add.
+"""
 
 from __future__ import annotations
 

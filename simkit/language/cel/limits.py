@@ -1,4 +1,7 @@
-"""Limits on costs, as release 1.30 sets them, and how it words that one is exceeded."""
+"""Limits of costs, and the words in which a limit that is exceeded is told.
+
+k8s.io/apiserver/pkg/apis/cel/config.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ SCHEMA_ESTIMATE: Final = 100_000_000
 MESSAGE_BYTES: Final = 5_120
 """The longest text that a message expression may give."""
 LONGEST_TEXT: Final = 64 * 1024 * 1024
-"""The longest text that a function gives, in letters. The real server has no such limit, and may run out of memory."""
+"""The longest text that a function gives, in letters. cel-go has no such limit, and may run out of memory."""
 LONGEST_LIST: Final = 1024 * 1024
-"""The longest list that a function makes of a number. The real server has no such limit either."""
+"""The longest list that a function makes of a number. cel-go has no such limit either."""
 
 _ADVICE: Final = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "
@@ -28,7 +31,7 @@ _ADVICE: Final = (
 
 
 def excess(what: str, cost: int, limit: int) -> str:
-    """How the real server says that an estimate is too high.
+    """The text that an estimate is above its limit, as kube-apiserver words it.
 
     Examples
     --------

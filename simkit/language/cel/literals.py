@@ -1,4 +1,7 @@
-"""Constants as the source writes them: numbers with their ranges, strings and bytes with their escapes."""
+"""Constants as the source writes them: numbers with their ranges, strings and bytes with their escapes.
+
+cel-spec, doc/langdef.md, "String and Bytes Values"; cel-go 0.17, parser/unescape.go.
+"""
 
 from __future__ import annotations
 

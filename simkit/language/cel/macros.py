@@ -1,4 +1,8 @@
-"""Macros: calls that stand for a piece of syntax tree."""
+"""Macros: calls that stand for a piece of syntax tree.
+
+cel-spec, doc/langdef.md, "Macros"; cel-go 0.17, parser/macro.go; two-variable comprehensions: cel-go
+ext/comprehensions.go, release 1.32.
+"""
 
 from __future__ import annotations
 
@@ -145,7 +149,7 @@ def report(position: int, text: str) -> None:
 
 
 def expand(call: Call, start: int) -> Node:
-    """What a call stands for: its macro's expansion, or the call itself. ``start`` is where its text begins."""
+    """The expansion of a call's macro, or the call itself. ``start`` is where its text begins."""
     macro = READING.get().macros.get((call.function, len(call.arguments), call.target is not None))
     found: Node = call
     try:

@@ -1,6 +1,8 @@
-"""What operators mean for any values: the careful way, which looks at the values' kinds and words every error.
+"""Operators over any values: the careful functions, which look at the kinds of the values and word every error.
 
 Compiled expressions go straight to Python's own operations where the checked types allow it, and come here otherwise.
+
+cel-go 0.17, common/types.
 """
 
 from __future__ import annotations
@@ -161,7 +163,7 @@ def negation(value: Any) -> bool:
 
 
 def unordered() -> bool:
-    """What comparing with NaN comes to."""
+    """The error of a comparison with NaN."""
     raise EvaluationError("NaN values cannot be ordered")
 
 
@@ -265,14 +267,14 @@ _GO_NAMES: Final = {"optional": "*types.Optional", "type": "*types.Type"}
 
 
 def _not_iterable(kind: str) -> EvaluationError:
-    """The error of a comprehension over what is neither list nor map, which names the real server's own type."""
+    """The error of a comprehension over what is neither list nor map, which names cel-go's own type."""
     package, _, name = kind.rpartition(".")
     found = _GO_NAMES.get(kind) or f"{'cel' if package else 'types'}.{name[:1].upper()}{name[1:]}"
     return EvaluationError(f"got '{found}', expected iterable type")
 
 
 def elements(container: Any) -> Iterable[Any]:
-    """What a comprehension visits: elements of a list, keys of a map."""
+    """The elements that a comprehension visits: those of a list, the keys of a map."""
     kind = kind_of(container)
     if kind == "list":
         found: Iterable[Any] = container
@@ -283,7 +285,7 @@ def elements(container: Any) -> Iterable[Any]:
 
 
 def pairs(container: Any) -> Iterable[tuple[Any, Any]]:
-    """What a comprehension of two variables visits: positions and elements, or keys and values."""
+    """The pairs that a comprehension of two variables visits: positions and elements, or keys and values."""
     kind = kind_of(container)
     if kind == "list":
         return enumerate(container)

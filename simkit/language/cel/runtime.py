@@ -1,4 +1,4 @@
-"""What generated functions call by name."""
+"""The functions that generated code calls by name."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def variable(bindings: Mapping[str, Any], name: str) -> Any:
 
 
 def unresolved(name: str) -> Any:
-    """What evaluating a name comes to that nothing declares."""
+    """The error of evaluating a name that nothing declares."""
     raise EvaluationError(f"undeclared reference to '{name.lstrip('.')}' (in container '')")
 
 
 def unbound(name: str) -> Any:
-    """What calling an unknown function comes to."""
+    """The error of calling an unknown function."""
     raise EvaluationError(f"unbound function: {name}")
 
 
@@ -75,12 +75,12 @@ def optional(found: Any) -> Optional:
 
 
 def listed(found: Any) -> tuple[Any, ...]:
-    """What ``[?x]`` adds to a list."""
+    """The elements that ``[?x]`` adds to a list."""
     return (found.value,) if optional(found).present else ()
 
 
 def paired(key: Any, found: Any) -> Iterable[tuple[Any, Any]]:
-    """What ``{?k: x}`` adds to a map."""
+    """The entries that ``{?k: x}`` adds to a map."""
     return [(key, value) for value in listed(found)]
 
 

@@ -1,7 +1,10 @@
-"""What evaluating each part costs, in the units in which the real server sets its limits.
+"""The cost of evaluating each part of an expression, in the units of cel-go.
 
 Costs that the expression alone decides are added up while it is compiled; the others are reckoned from the values'
 sizes while it runs. What follows a failed operand inside one call is not charged.
+
+cel-go 0.17, interpreter/runtimecost.go; for library functions CallCost in k8s.io/apiserver/pkg/cel/library/cost.go,
+release 1.30.
 """
 
 from __future__ import annotations
@@ -9,24 +12,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from simkit.language.cel.code import Writer
 from simkit.language.cel.conversions import CONVERSIONS, TYPE_NAMES
 from simkit.language.cel.tree import Call, Ident, ListNode, Literal, MapNode, Node, Select
 from simkit.language.cel.values import CelType
 
 if TYPE_CHECKING:
     from simkit.language.cel.declarations import Overload
-    from simkit.language.cel.generate import Generator
 
 _ATTRIBUTES: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 
 
 def denoted(found: CelType) -> CelType:
-    """The type value that a name denotes."""
+    """The type value that a name stands for."""
     return CelType(TYPE_NAMES.get(found.name, found.name))
 
 
 def is_constant(node: Node) -> bool:
-    """Whether the real server makes a constant of the node before it runs: it costs nothing then."""
+    """Whether cel-go folds the node into a constant before it runs, so that it costs nothing."""
     if isinstance(node, Literal) or isinstance(node.reference, CelType):
         return True
     if isinstance(node, ListNode):
@@ -69,31 +72,31 @@ def indexing(node: Call) -> int:
     return (1 if _is_attribute(operand) else 2) - free_branch(key)
 
 
-def charge(generator: Generator, node: Call, arguments: Sequence[Node], texts: list[str]) -> list[str]:
-    """Write what a call costs; gives the argument texts back, under names where their sizes are needed."""
+def charge(writer: Writer, node: Call, arguments: Sequence[Node], texts: list[str]) -> list[str]:
+    """Write the charge for a call, and give the argument texts back, under names where their sizes are needed."""
     if is_constant(node):
         return texts
     if node.function == "@in" and is_constant(arguments[1]) and _is_set(arguments[1]):
         return texts
-    formula = _formula(node, arguments, strict=generator.strict)
+    formula = _formula(node, arguments, strict=writer.strict)
     if formula is None:
-        generator.spend(1)
+        writer.spend(1)
         return texts
     if formula.isdigit():
-        generator.spend(int(formula))
+        writer.spend(int(formula))
         return texts
-    names = [generator.kept(text) for text in texts]
+    names = [writer.kept(text) for text in texts]
     if "{result}" in formula:
         # join is charged by what it makes, so it is made here already; its text stays short.
-        result = generator.kept(generator._applied(node, list(arguments), names))
-        generator.line(f"cost += {formula.format(*names, result=result)}")
+        result = writer.kept(writer.applied(node, list(arguments), names))
+        writer.line(f"cost += {formula.format(*names, result=result)}")
         return names
-    generator.line(f"cost += {formula.format(*names)}")
+    writer.line(f"cost += {formula.format(*names)}")
     return names
 
 
 def _is_set(node: Node) -> bool:
-    """Whether the real server turns the constant list into a set."""
+    """Whether cel-go turns the constant list into a set."""
     return isinstance(node, ListNode) and all(
         isinstance(each, Literal) and each.value is not None for each in node.elements
     )

@@ -1,4 +1,7 @@
-"""Lists whose schema calls them sets or keyed maps: they compare without order, and ``+`` is a union."""
+"""Lists whose schema makes them sets or keyed maps: they compare without order, and ``+`` is a union.
+
+unstructuredSetList and unstructuredMapList in k8s.io/apiserver/pkg/cel/common/values.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Why a source is no expression, in the words of the real server's parser.
+"""The errors of a source that does not parse, in the words of cel-go's generated parser.
 
 The real parser drops what it cannot read as a token and goes on with the rest, so one source may have several errors.
 It leaves out a token where the next one fits, supplies one that is missing where the next one can follow it, and
 otherwise gives up the construct it is in.
+
+cel-go 0.17, parser/gen/CEL.g4 and the error recovery of ANTLR 4.
 """
 
 from __future__ import annotations
@@ -227,7 +229,7 @@ class _Fault(NamedTuple):
 
 
 def _grammar_errors(source: str, tokens: list[_Token], parser: Lark, texts: Mapping[str, str]) -> list[Issue]:
-    """The tokens that cannot stand where they stand, with the recovery of the real server's parser after each."""
+    """The tokens that cannot stand where they stand, with ANTLR's recovery after each."""
     reading, silent, attempts = _Reading(parser, texts), False, 0
     wrong: list[Issue] = []
     rest = [*tokens, _Token("$END", "<EOF>", len(source))]

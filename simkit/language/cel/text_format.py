@@ -1,4 +1,7 @@
-"""``'%s is %d'.format([...])``: values written into a text."""
+"""``'%s is %d'.format([...])``: values written into a text.
+
+cel-go 0.17, ext/formatting.go.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The syntax tree of an expression after macros are expanded: every node knows where it stands in the source."""
+"""The syntax tree of an expression after macros are expanded; every node knows its place in the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The types of expressions: scalars, parameterised lists and maps, optionals, opaque library types, type parameters."""
+"""The types of expressions: scalars, lists and maps with parameters, optionals, opaque library types, type parameters.
+
+cel-go 0.17, common/types/types.go and checker/types.go.
+"""
 
 from __future__ import annotations
 
@@ -161,7 +164,7 @@ def applied(arguments: Sequence[Type], *, member: bool) -> str:
 
 
 class Substitutions:
-    """What the checker has found out about type variables. Cheap to copy, since expressions are short."""
+    """The types that the checker has found for type variables. Cheap to copy, since expressions are short."""
 
     __slots__ = ("known",)
 

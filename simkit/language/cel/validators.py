@@ -1,7 +1,10 @@
-"""Checks of constants: what the checker lets pass, and the real server refuses nevertheless.
+"""Checks of constants in expressions that type check, such as malformed durations and patterns.
 
 Constant durations, moments and patterns are read when an expression is compiled, and a list or map literal must not
 mix types, unless it is an argument of format.
+
+cel-go 0.17, cel/validator.go, with the validators that k8s.io/apiserver/pkg/cel/environment/base.go of release 1.30
+switches on.
 """
 
 from __future__ import annotations
@@ -83,7 +86,7 @@ def _conversion(node: Node) -> Any:
 
 
 def instantiation_error(node: Node) -> str | None:
-    """What the real server finds when it prepares a checked expression to run: constant conversions and patterns."""
+    """The error of preparing a checked expression: constants that cannot be converted, and malformed patterns."""
     for child in node.children():
         found = instantiation_error(child)
         if found is not None:

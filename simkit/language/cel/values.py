@@ -1,6 +1,8 @@
-"""Values that Python has no type of its own for: unsigned numbers, durations, moments, optionals, types.
+"""Values that Python has no type of its own for: unsigned numbers, durations, timestamps, optionals, types.
 
 Everything else is plain Python: bool, int, float, str, bytes, None, lists and mappings.
+
+cel-go 0.17, common/types.
 """
 
 from __future__ import annotations
@@ -195,7 +197,7 @@ def parsed_timestamp(text: str) -> Timestamp | None:
 
 
 def number_text(value: float) -> str:
-    """A double as the real server writes it: the shortest digits, an exponent from 1e+06 on.
+    """A double as cel-go writes it: the shortest digits, an exponent from 1e+06 on.
 
     Examples
     --------

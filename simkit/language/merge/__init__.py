@@ -1,1 +1,4 @@
-"""What a patch or an applied intent means: patches, field sets, field ownership."""
+"""Patches, field sets and field ownership: what a patch or an applied intent means for an object.
+
+The sources are sigs.k8s.io/structured-merge-diff v4.4 and k8s.io/apimachinery/pkg/util/managedfields of release 1.30.
+"""

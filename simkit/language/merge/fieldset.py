@@ -1,4 +1,4 @@
-"""Sets of fields: which paths of an object somebody owns, or which of them changed.
+"""Sets of fields: paths of an object that somebody owns, or that changed.
 
 A set has the shape of its JSON form (FieldsV1): nested mappings whose keys are path elements. An empty mapping is a
 member; a mapping with ``"."`` is a member that has members below it; any other mapping only leads to members. So
@@ -8,6 +8,8 @@ decoding and encoding cost nothing, and the algebra is recursion over mappings::
 
 Path elements are ``f:<name>`` for fields and map keys, ``k:<JSON object>`` for elements of keyed lists, ``v:<JSON>``
 for elements of sets, ``i:<number>`` for positions. Sets are never changed in place.
+
+structured-merge-diff v4.4, fieldpath/set.go, fieldpath/pathelementmap.go and fieldpath/serialize.go.
 """
 
 from __future__ import annotations
@@ -208,7 +210,7 @@ _HTML: Final = re.compile("[<>&\u2028\u2029]")
 
 
 def escaped_json(text: str) -> str:
-    """JSON text with the characters escaped that the real server's encoder escapes."""
+    """JSON text with the characters escaped that Go's encoding/json escapes."""
     return _HTML.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

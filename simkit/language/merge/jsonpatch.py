@@ -1,9 +1,11 @@
-"""JSON Patch (RFC 6902) as the real server applies it.
+"""JSON Patch (RFC 6902) as kube-apiserver applies it.
 
 Where it departs from the RFC: a path may lack its leading slash (then its first part is ignored), the document itself
 is a target for ``replace`` and ``test`` alone, and nothing but an object or a list replaces it, ``replace`` and
 ``copy`` take a missing key for null, ``-1`` is the last place of a list, and ``test`` takes null and a missing key for
 the same.
+
+github.com/evanphx/json-patch 4.12, which release 1.30 uses.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Who owns which fields: ``metadata.managedFields`` as values, and its order and cap."""
+"""``metadata.managedFields`` as values: which manager owns which fields, in order and with a cap.
+
+k8s.io/apimachinery/pkg/util/managedfields/internal, managedfields.go and capmanagers.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +24,12 @@ Record = Mapping[str, Any]
 
 
 class BadManagedFields(ValueError):
-    """A list of managed fields that cannot be read."""
+    """A list of managed fields that cannot be decoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who managed fields. Updates in several versions are several owners; applies in several versions are one."""
+    """A manager, as managed fields tell them apart. Updates in several versions are several owners; applies are one."""
 
     manager: str
     operation: str
@@ -34,7 +37,7 @@ class Owner:
     subresource: str = ""
 
     def __str__(self) -> str:
-        """As conflict messages name the owner: ``"ann" with subresource "status" using v1``."""
+        """The owner as conflict messages name it: ``"ann" with subresource "status" using v1``."""
         quoted = _quoted(self.manager)
         if self.subresource:
             quoted += f" with subresource {_quoted(self.subresource)}"
@@ -42,7 +45,7 @@ class Owner:
 
     @property
     def rank(self) -> str:
-        """What owners sort by where the real server sorts by its own identifiers of them."""
+        """The sort key of an owner, in place of kube-apiserver's own identifiers of managers."""
         parts = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
         parts["subresource"] = self.subresource
         return "{" + ",".join(f"{_quoted(name)}:{_quoted(value)}" for name, value in parts.items() if value) + "}"
@@ -66,7 +69,7 @@ class VersionedSet:
     record: Record | None = None
 
     def having(self, fields: Fields) -> VersionedSet:
-        """The same claim on other fields."""
+        """The same version with other fields."""
         return self if fields == self.fields else replace(self, fields=fields, record=None)
 
 
@@ -74,7 +77,7 @@ ManagedFields = dict[Owner, VersionedSet]
 
 
 def read(records: Iterable[Record], *, stored: bool = False) -> ManagedFields:
-    """The managed that managedFields record. Stored ones are taken as this package writes them.
+    """The managed fields that records hold. Stored records are taken to be as this package writes them.
 
     Raises
     ------
@@ -122,7 +125,7 @@ def records_of(obj: Object | None) -> Sequence[Record]:
 
 
 def managed_fields_of(obj: Object | None) -> ManagedFields:
-    """The managed on a stored object; none where its managedFields cannot be read."""
+    """The managed fields of a stored object; none where they cannot be decoded."""
     try:
         return read(records_of(obj), stored=True)
     except BadManagedFields:
@@ -130,7 +133,7 @@ def managed_fields_of(obj: Object | None) -> ManagedFields:
 
 
 def written(managed: ManagedFields) -> list[Record]:
-    """The managedFields that record the managed: by operation, then time, then manager."""
+    """The records of managed fields: by operation, then time, then manager."""
     if len(managed) == 1:
         return [_record(*next(iter(managed.items())))]
     return sorted((_record(owner, claim) for owner, claim in managed.items()), key=_record_rank)
@@ -155,7 +158,7 @@ def _record(owner: Owner, claim: VersionedSet) -> Record:
 
 
 def capped(managed: ManagedFields, limit: int = MAX_UPDATERS) -> ManagedFields:
-    """The managed with the oldest updaters of each version merged into one, as long as there are too many."""
+    """The managed fields with the oldest updaters of each version merged into one, as long as there are too many."""
     updaters = [owner for owner in managed if owner.operation == UPDATE]
     if len(updaters) <= limit:
         return managed

@@ -1,4 +1,7 @@
-"""An applied intent laid over a live value, by the rules of the schema."""
+"""An applied intent merged into a live value, by the rules of the schema.
+
+structured-merge-diff v4.4, typed/merge.go.
+"""
 
 from __future__ import annotations
 

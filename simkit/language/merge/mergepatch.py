@@ -1,4 +1,7 @@
-"""JSON Merge Patch (RFC 7386), with the real server's treatment of null inside lists."""
+"""JSON Merge Patch (RFC 7386), with kube-apiserver's treatment of null inside lists.
+
+github.com/evanphx/json-patch 4.12, MergePatch in merge.go.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Elements of the patch keep the order of the patch, those that only the server has keep theirs. The two are woven
 together so that an element of the server stands before the first one of the patch that stood behind it.
+
+normalizeElementOrder in k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What an intent no longer names goes away, unless somebody else owns it."""
+"""Removal of fields that an intent no longer names, unless somebody else owns them.
+
+structured-merge-diff v4.4, Updater.prune in merge/update.go.
+"""
 
 from __future__ import annotations
 

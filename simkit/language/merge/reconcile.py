@@ -1,6 +1,8 @@
-"""Ownership after a schema has made a part atomic: it belongs as a whole to whoever owned something in it.
+"""Field ownership after a schema made a part atomic: the part belongs as a whole to whoever owned something in it.
 
 The other way round nothing can be told: who owned a part that has become granular owns its path, and nothing in it.
+
+structured-merge-diff v4.4, typed/reconcile_schema.go.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from simkit.meta.objects import Object
 def reconciled(
     managed: ManagedFields, live: Object, shape: Shape, api_version: str, convert: Converter | None
 ) -> Mapping[Owner, VersionedSet]:
-    """The managed as they read under the present schemas; untouched ones are the same objects."""
+    """The managed fields under the present schemas; untouched ones are the same objects."""
     out: dict[Owner, VersionedSet] = {}
     for owner, claim in managed.items():
         known: Shape | None = shape

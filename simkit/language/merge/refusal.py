@@ -1,4 +1,4 @@
-"""How patches and applies are refused: as the Status that a client receives."""
+"""The errors of patches and applies, as the Status that a client receives."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def unfitting(detail: str) -> PatchError:
 
 
 def failed(message: str) -> PatchError:
-    """500 without a reason: an error that the real server passes on as it is."""
+    """The 500 without a reason of an error that kube-apiserver passes on as it is."""
     return PatchError(500, "", message)

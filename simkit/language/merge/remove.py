@@ -1,4 +1,7 @@
-"""A value without some of its fields, or with those alone."""
+"""Removal and extraction of fields: a value without the fields of a set, or with those alone.
+
+structured-merge-diff v4.4, typed/remove.go.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ def remove_items(value: Any, fields: Fields, shape: Shape) -> Any:
 
     Notes
     -----
-    A part that loses its last field becomes null, as on the real server.
+    A part that loses its last field becomes null, as in kube-apiserver.
     """
     if not fields:
         return value

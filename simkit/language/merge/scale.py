@@ -1,10 +1,12 @@
-"""Ownership of replicas as the scale subresource shows it, and back.
+"""Ownership of replicas between an object and its scale subresource.
 
 A Scale is another type than the object that it scales. Who owns the replicas of the object owns the replicas of its
 Scale, and whoever comes to own those through a Scale owns them in the object::
 
     parent: ann owns .spec.replicas and .spec.paused in apps/v1
     scale:  ann owns .spec.replicas in autoscaling/v1
+
+k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go, release 1.30.
 """
 
 from __future__ import annotations
@@ -57,8 +59,8 @@ def parent_records(
 
     Notes
     -----
-    Owners that are new through the Scale get no time, as on the real server. An updater that keeps the replicas keeps
-    its one entry, where the real server makes two of it.
+    Owners that are new through the Scale get no time, as in kube-apiserver. An updater that keeps the replicas keeps
+    its one entry, where kube-apiserver makes two of it.
     """
     left = dict(_read(scale))
     managed: ManagedFields = {}

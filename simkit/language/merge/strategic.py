@@ -2,6 +2,8 @@
 
 Directives: ``$patch`` (replace, delete) in an object or list element, ``$retainKeys`` in an object,
 ``$deleteFromPrimitiveList/<field>`` and ``$setElementOrder/<field>`` beside a list.
+
+k8s.io/apimachinery/pkg/util/strategicpatch/patch.go, release 1.30.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What differs between two values, and which fields a value has: both as field sets."""
+"""Comparison of two values, and the fields of one value: both as field sets.
+
+structured-merge-diff v4.4, typed/compare.go and typed/tofieldset.go.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ NO_DIFFERENCE: Final = Comparison(EMPTY, EMPTY, EMPTY)
 
 
 def field_set(value: Any, shape: Shape) -> Fields:
-    """The fields of a value: what an applier owns who applies it."""
+    """The fields of a value, which an applier owns who applies it."""
     node = _fields(value, shape)
     return {key: child for key, child in node.items() if key != SELF}
 

@@ -1,4 +1,7 @@
-"""Field ownership of writes that are no applies: whoever changes a field becomes its owner."""
+"""Field ownership after writes that are no applies: whoever changes a field becomes its owner.
+
+structured-merge-diff v4.4, Updater.Update in merge/update.go.
+"""
 
 from __future__ import annotations
 
@@ -89,7 +92,7 @@ def track_update(
 
     Notes
     -----
-    O(what changed) after one look at both objects. Where the real server, merging the oldest updaters, would lose the
+    O(what changed) after one look at both objects. Where kube-apiserver, merging the oldest updaters, would lose the
     entry that it merged them into before, this keeps it.
     """
     managed = managed_fields_before(live, wanted, subresource)
@@ -113,7 +116,7 @@ def updated(
     ignored: Fields = EMPTY,
     convert: Converter | None = None,
 ) -> ManagedFields:
-    """The managed after an update: the writer gains what changed, all others lose it."""
+    """The managed fields after an update: the writer gains what changed, all others lose it."""
     version = owner.api_version
     versions = Versions(live, wanted, shape, version, convert, ignored)
     after = {
@@ -129,7 +132,7 @@ def updated(
 
 
 def reduced(claim: VersionedSet, comparison: Comparison | None) -> VersionedSet | None:
-    """What is left of a claim of somebody else; None for nothing, or where its version is gone."""
+    """The fields that are left to another owner; None for nothing, or where its version is gone."""
     if comparison is None:
         return None
     lost = union(comparison.changed, comparison.removed)
@@ -138,7 +141,7 @@ def reduced(claim: VersionedSet, comparison: Comparison | None) -> VersionedSet 
 
 
 def managed_fields_before(live: Object | None, wanted: Object, subresource: str) -> ManagedFields:
-    """The managed that a write starts from: those in the object that it brings, else those on the live one."""
+    """The managed fields that a write starts from: those in the object that it brings, else those of the live one."""
     brought = None if subresource else metadata(wanted).get("managedFields")
     if brought is None or (live and brought == records_of(live)):
         return managed_fields_of(live)

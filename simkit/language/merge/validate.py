@@ -1,4 +1,7 @@
-"""Whether an applied intent is of its schema: types, known fields, no doubled elements."""
+"""Validation of an applied intent against its schema: types, known fields, no doubled elements.
+
+structured-merge-diff v4.4, typed/validate.go.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ Complaint = tuple[str, str]
 
 
 def validation_errors(value: Any, shape: Shape) -> str:
-    """All that is wrong with an intent, as the real server tells it; empty where nothing is.
+    """All errors of an intent, in the words of structured-merge-diff; empty where there are none.
 
     Examples
     --------
@@ -123,6 +126,6 @@ def text_of(value: Any) -> str:
 
 
 def reference_text(applied: Mapping[str, Any], gvk_text: str) -> str:
-    """How messages name an intent: ``namespace/name; group/version, Kind=kind``."""
+    """The text by which messages name an intent: ``namespace/name; group/version, Kind=kind``."""
     named = metadata_of(applied)
     return f"{text_of(named.get('namespace'))}/{text_of(named.get('name'))}; {gvk_text}"

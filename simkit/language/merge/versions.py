@@ -1,4 +1,7 @@
-"""Two states of an object in all the versions in which its owners have named their fields."""
+"""Two states of an object, compared in every version in which its owners have named their fields.
+
+structured-merge-diff v4.4, merge/update.go, where the Converter brings objects into an owner's version.
+"""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ _DECIMAL: Final = re.compile(r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[
 
 
 class BrokenText(ValueError):
-    """Text that is not what it should be: ``line`` counts from 1, ``told`` is what the real server says of it."""
+    """Text that is not what it should be: ``line`` counts from 1, ``told`` is kube-apiserver's words for it."""
 
     def __init__(self, line: int, what: str, told: str = "") -> None:
         super().__init__(f"line {line}: {what}")
@@ -148,7 +148,7 @@ def _decoded(reader: Any, text: str, first_line: int, compose: Callable[[], Any]
 
 
 def _told(error: yaml.MarkedYAMLError) -> str:
-    """The same complaint as the real server's reader words it, which has no name for the first line."""
+    """The same complaint as Go's yaml package words it, which has no name for the first line."""
     after = 1 if isinstance(error, yaml.scanner.ScannerError) else 0
     lines = (mark.line for mark in (error.context_mark, error.problem_mark) if mark is not None)
     line = next((line + after for line in lines if line), 0)
@@ -231,7 +231,7 @@ class _Construction:
             self._open.discard(id(node))
 
     def _count(self, node: yaml.Node) -> None:
-        """Bodies may say less by aliases the larger they become, as on the real server; files only so much at all."""
+        """Bodies may say less by aliases the larger they become, as in kube-apiserver; files only so much at all."""
         self._made += len(node.value)
         self._copied += len(node.value) if self._inside else 0
         if self._repeats is not None:

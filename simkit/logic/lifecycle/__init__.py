@@ -1,4 +1,7 @@
-"""The deprecation policy as code: what a history breaks, and the earliest schedule that breaks nothing."""
+"""The deprecation policy as code: what a history breaks, and the earliest schedule that breaks nothing.
+
+The policy is Kubernetes' own: https://kubernetes.io/docs/reference/using-api/deprecation-policy/, rules 1 to 11b.
+"""
 
 from simkit.logic.lifecycle.calendar import Calendar, Release
 from simkit.logic.lifecycle.document import History

@@ -1,4 +1,6 @@
-"""The history of a project's promises: the document that a team writes, and that other sources are turned into."""
+"""The life of a project's APIs, flags, features and metrics: the document that a team writes, or that other sources
+become.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def _release(value: Any) -> Any:
 
 
 class _Lived(_Part):
-    """Something that comes, may be deprecated, and may go. All three are names of releases."""
+    """An element that comes, may be deprecated, and may go. All three are names of releases."""
 
     introduced: str = ""
     deprecated: str = ""

@@ -1,4 +1,4 @@
-"""What differs between editions of the policy."""
+"""The editions of Kubernetes' deprecation policy, and the times that they demand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed in the fields of a version while it was served, told by the schemas of the releases."""
+"""Changes of fields within a version while it was served, found by comparing the schemas of the releases."""
 
 from __future__ import annotations
 

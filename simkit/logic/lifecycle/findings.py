@@ -1,4 +1,4 @@
-"""What is wrong with a history: which rule, what broke it, and when it would have been fine."""
+"""The findings about a history: the rule, the element that breaks it, and when it would have been fine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The earliest schedule that the policy allows, for a group that gets a new version or retires old ones."""
+"""The earliest schedule that the policy allows for a group that gets a new version or retires old ones."""
 
 from __future__ import annotations
 

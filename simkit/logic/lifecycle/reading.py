@@ -1,4 +1,4 @@
-"""Histories that people write, read with all that is wrong in them: what, in which line, and what to try."""
+"""The reader of histories that people write: errors come with the line, the fault and what to try."""
 
 from __future__ import annotations
 

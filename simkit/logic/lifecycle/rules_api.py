@@ -1,4 +1,4 @@
-"""Rules 1 and 2: nothing goes within a version, and nothing is lost between versions."""
+"""Rules 1 and 2 of the deprecation policy: nothing goes within a version, and nothing is lost between versions."""
 
 from __future__ import annotations
 

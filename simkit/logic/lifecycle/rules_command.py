@@ -1,4 +1,4 @@
-"""Rules 5 to 8: command lines, behaviours and features."""
+"""Rules 5 to 8 of the deprecation policy: command lines, behaviours and features."""
 
 from __future__ import annotations
 

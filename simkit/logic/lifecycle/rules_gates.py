@@ -1,4 +1,4 @@
-"""Rules 9 and 10: feature gates."""
+"""Rules 9 and 10 of the deprecation policy: feature gates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules 11a and 11b: metrics; and what a server does with a deprecated one."""
+"""Rules 11a and 11b of the deprecation policy: metrics; and how a server treats a deprecated one."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def description_of(text: str, deprecated: str) -> str:
 
 
 def visibility(deprecated: str, current: str, *, show_hidden_for: str = "") -> Visibility:
-    """What a server of a release does with a metric that is deprecated since another one.
+    """How a server of a release treats a metric that is deprecated since another one.
 
     ``show_hidden_for`` is the value of ``--show-hidden-metrics-for-version``: only the release before the current one
     can be asked for.

@@ -1,4 +1,4 @@
-"""Rules 3 and 4: when versions may be deprecated, go, and hand over."""
+"""Rules 3 and 4 of the deprecation policy: when versions may be deprecated, be removed, and hand over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Histories that nobody has to write: of the releases that simkit knows, and of custom resource definitions."""
+"""Histories made of known data: of Kubernetes' releases, and of custom resource definitions."""
 
 from __future__ import annotations
 

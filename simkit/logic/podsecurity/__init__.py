@@ -1,1 +1,5 @@
-"""Pod security levels: what a pod may ask for at each of them, and what a namespace demands."""
+"""Pod security: the checks of each level, and the levels that a namespace's labels set.
+
+k8s.io/pod-security-admission, release 1.30; KEP-2579;
+https://kubernetes.io/docs/concepts/security/pod-security-standards/.
+"""

@@ -1,4 +1,7 @@
-"""The checks of the level ``baseline``: known ways out of a container."""
+"""The checks of the level ``baseline``, which forbids known privilege escalations.
+
+k8s.io/pod-security-admission/policy, check_*.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ PROFILES: Final = frozenset({"RuntimeDefault", "Localhost"})
 
 
 def apparmor(metadata: Object, spec: Object) -> Violation | None:
-    """AppArmor profiles: the runtime's or the node's, set by field or by annotation."""
+    """The check of AppArmor profiles: the runtime's default or a profile of the node, by field or by annotation."""
     pod, bad, values = _bad_profiles(spec, "appArmorProfile")
     notes = sorted(f'{key}="{value}"' for key, value in _annotations(metadata).items() if _bad_apparmor(key, value))
     shown = [*sorted(values), *notes]
@@ -74,7 +77,7 @@ def _bad_apparmor(key: str, value: str) -> bool:
 
 
 def capabilities(metadata: Object, spec: Object) -> Violation | None:
-    """Capabilities beyond those that container runtimes give anyway."""
+    """The check of capabilities beyond those that container runtimes give by default."""
     bad: list[str] = []
     added: set[str] = set()
     for container in containers(spec):
@@ -89,19 +92,19 @@ def capabilities(metadata: Object, spec: Object) -> Violation | None:
 
 
 def host_namespaces(metadata: Object, spec: Object) -> Violation | None:
-    """The node's network, processes and IPC."""
+    """The check of the node's network, process and IPC namespaces."""
     shared = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)]
     return Violation("host namespaces", ", ".join(shared)) if shared else None
 
 
 def host_path(metadata: Object, spec: Object) -> Violation | None:
-    """The node's file system."""
+    """The check of hostPath volumes."""
     bad = [volume["name"] for volume in spec.get("volumes") or () if volume.get("hostPath") is not None]
     return Violation("hostPath volumes", f"{plural(len(bad), 'volume')} {quoted(bad)}") if bad else None
 
 
 def host_ports(metadata: Object, spec: Object) -> Violation | None:
-    """The node's ports."""
+    """The check of host ports."""
     bad: list[str] = []
     ports: set[str] = set()
     for container in containers(spec):
@@ -116,13 +119,13 @@ def host_ports(metadata: Object, spec: Object) -> Violation | None:
 
 
 def privileged(metadata: Object, spec: Object) -> Violation | None:
-    """Containers without any walls."""
+    """The check of privileged containers."""
     bad = [container["name"] for container in containers(spec) if security(container, "privileged")]
     return Violation("privileged", f"{who(bad)} must not set securityContext.privileged=true") if bad else None
 
 
 def proc_mount(metadata: Object, spec: Object) -> Violation | None:
-    """The unmasked /proc."""
+    """The check of the unmasked /proc."""
     bad: list[str] = []
     types: set[str] = set()
     for container in containers(spec):
@@ -136,7 +139,7 @@ def proc_mount(metadata: Object, spec: Object) -> Violation | None:
 
 
 def selinux(metadata: Object, spec: Object) -> Violation | None:
-    """SELinux users, roles and types of one's own."""
+    """The check of SELinux users, roles and types."""
     found: dict[str, set[str]] = {"type": set(), "user": set(), "role": set()}
     pod = _bad_selinux(at(spec, "securityContext", "seLinuxOptions"), found)
     bad = [each["name"] for each in containers(spec) if _bad_selinux(security(each, "seLinuxOptions"), found)]
@@ -161,7 +164,7 @@ def _bad_selinux(options: Mapping[str, Any] | None, found: dict[str, set[str]]) 
 
 
 def seccomp_annotations(metadata: Object, spec: Object) -> Violation | None:
-    """Seccomp switched off by annotation, as releases before 1.19 knew it."""
+    """The check of seccomp profiles in annotations, as releases before 1.19 knew them."""
     notes = _annotations(metadata)
     keys = {_SECCOMP_POD, *(_SECCOMP_CONTAINER + each["name"] for each in containers(spec))}
     bad = sorted(f'{key}="{notes[key]}"' for key in keys & notes.keys() if not _good_seccomp(notes[key]))
@@ -175,7 +178,7 @@ def _good_seccomp(value: str) -> bool:
 
 
 def seccomp(metadata: Object, spec: Object) -> Violation | None:
-    """Seccomp switched off."""
+    """The check of seccomp profiles in fields: Unconfined is forbidden."""
     pod, bad, values = _bad_profiles(spec, "seccompProfile")
     by = setters(pod, bad)
     if not by:
@@ -185,7 +188,7 @@ def seccomp(metadata: Object, spec: Object) -> Violation | None:
 
 
 def _sysctls(allowed: frozenset[str], metadata: Object, spec: Object) -> Violation | None:
-    """Kernel parameters that reach beyond the pod."""
+    """The check of sysctls outside of the safe set."""
     chosen = at(spec, "securityContext", "sysctls") or ()
     bad = [sysctl["name"] for sysctl in chosen if sysctl["name"] not in allowed]
     return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
@@ -197,7 +200,7 @@ sysctls_29 = partial(_sysctls, _SYSCTLS_29)
 
 
 def windows_host_process(metadata: Object, spec: Object) -> Violation | None:
-    """Processes of the node on Windows."""
+    """The check of HostProcess containers on Windows."""
     pod = bool(at(spec, "securityContext", "windowsOptions", "hostProcess"))
     bad = [each["name"] for each in containers(spec) if security(each, "windowsOptions", "hostProcess")]
     by = setters(pod, bad)

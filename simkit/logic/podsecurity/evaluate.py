@@ -1,4 +1,7 @@
-"""Which checks a level of a release consists of, and what they say of a pod."""
+"""The checks of a level in a release, and their results for a pod.
+
+k8s.io/pod-security-admission/policy/registry.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,7 @@ def checks_of(wanted: LevelVersion) -> Sequence[Check]:
 
 
 def violations(wanted: LevelVersion, metadata: Object, spec: Object) -> list[Violation]:
-    """What a pod does that a level forbids.
+    """The violations of a level by a pod.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""What the labels of a namespace demand: a level and a version for each of three modes."""
+"""The policy of a namespace by its labels: a level and a version for each of the modes enforce, audit and warn.
+
+k8s.io/pod-security-admission/api/helpers.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ ANYTHING: Final = LevelVersion()
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What a namespace demands of its pods: what is refused, noted in the audit log, and warned of."""
+    """The levels of a namespace for its pods: enforced, audited, and warned of."""
 
     enforce: LevelVersion = ANYTHING
     audit: LevelVersion = ANYTHING
@@ -59,7 +62,7 @@ def parse_level(text: str) -> Level | None:
 
 
 def policy_of(labels: Mapping[str, str], defaults: Policy | None = None) -> tuple[Policy, list[FieldError]]:
-    """The policy of a namespace with these labels, and what is wrong with them.
+    """The policy of a namespace with these labels, and the errors in them.
 
     A wrong level means ``restricted`` where it is enforced and ``privileged`` elsewhere; a wrong version means the
     latest.
@@ -113,7 +116,7 @@ def _minor(mode: str, text: str, errors: list[FieldError]) -> int | None:
 
 
 def exempt_namespace_warning(name: str, policy: Policy, labels: Mapping[str, str]) -> str:
-    """The warning for a namespace that is exempt although its labels demand something."""
+    """The warning for a namespace that is exempt although its labels set levels."""
     shown = ", ".join(
         f"{mode}={getattr(policy, mode)}"
         for mode in _MODES

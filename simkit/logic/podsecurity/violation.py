@@ -1,4 +1,7 @@
-"""What a check finds, and how it is told."""
+"""The result of a check, and its texts.
+
+CheckResult and AggregateCheckResult in k8s.io/pod-security-admission/policy/checks.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from simkit.meta.objects import Object, at
 
 
 class Violation(NamedTuple):
-    """One thing that a pod may not do: what it is called, and where the pod does it."""
+    """One thing that a pod may not do: its name, and where the pod does it."""
 
     reason: str
     detail: str = ""
@@ -23,12 +26,12 @@ Check = Callable[[Object, Object], Violation | None]
 
 
 def forbidden_detail(violations: Iterable[Violation]) -> str:
-    """All violations with their details."""
+    """All violations with their details, as one text."""
     return ", ".join(map(str, violations))
 
 
 def forbidden_reason(violations: Iterable[Violation]) -> str:
-    """All violations without details."""
+    """All violations without details, as one text."""
     return ", ".join(violation.reason for violation in violations)
 
 
@@ -54,10 +57,10 @@ def plural(count: int, word: str, more: str = "") -> str:
 
 
 def who(names: Sequence[str]) -> str:
-    """Which containers."""
+    """The names of containers as a message lists them."""
     return f"{plural(len(names), 'container')} {quoted(names)}"
 
 
 def setters(pod: bool, names: Sequence[str]) -> str:
-    """Who set something: the pod itself, some containers, or both; empty for nobody."""
+    """The text that names who set a field: the pod, some containers, or both; empty for nobody."""
     return " and ".join([*(["pod"] if pod else []), *([who(names)] if names else [])])

@@ -1,1 +1,4 @@
-"""What admission policies say to a write: does a policy see it, and does it let it pass?"""
+"""Decisions of validating admission policies about a write.
+
+k8s.io/apiserver/pkg/admission/plugin/policy, release 1.30; KEP-3488.
+"""

@@ -1,4 +1,7 @@
-"""A write as policies and webhooks look at it, and what they need to know of the reader around it."""
+"""The attributes of a write as policies and webhooks see them, and what they may read of the cluster.
+
+k8s.io/apiserver/pkg/admission/attributes.go and pkg/admission/plugin/webhook/request, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _OPTIONS: Final = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE
 class AdmissionAttributes:
     """One write that has not happened yet.
 
-    ``object`` and ``old`` are as they are stored; ``ClusterReader.convert`` gives them in the version that was matched.
+    ``object`` and ``old`` are as they are stored; ``ClusterReader.convert`` gives them in another version.
     """
 
     identity: Identity
@@ -58,7 +61,7 @@ class AdmissionAttributes:
         )
 
     def request(self, matched: Resource | None = None, *, uid: str = "") -> dict[str, Any]:
-        """The fields of an admission request, but for the objects; what is empty is left out as the real server does.
+        """The fields of an AdmissionRequest except the objects; empty ones are left out, as kube-apiserver does.
 
         ``matched`` is the resource that somebody asked to see the write as; the one of the request unless given.
         """
@@ -105,7 +108,10 @@ def _user(identity: Identity) -> dict[str, Any]:
 
 
 class ClusterReader(Protocol):
-    """What a policy may look at besides the write. It must answer from what is stored now, without waiting."""
+    """What policies and webhooks may read of the cluster besides the write.
+
+    Implementations must answer from what is stored now, without waiting.
+    """
 
     @property
     def catalogue(self) -> Catalogue:

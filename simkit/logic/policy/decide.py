@@ -1,4 +1,7 @@
-"""What all policies together say to a write."""
+"""The decision of all policies about a write.
+
+k8s.io/apiserver/pkg/admission/plugin/policy/validating/dispatcher.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _LONGEST_NOTE: Final = 10 * 1024
 
 
 class Binding:
-    """A policy's binding, read once: where it applies and what follows from a failed validation."""
+    """A ValidatingAdmissionPolicyBinding, read once: where it applies and what follows from a failed validation."""
 
     def __init__(self, obj: Object) -> None:
         self.object, self.name = obj, name_of(obj)
@@ -52,7 +55,7 @@ class BoundPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Why a write is refused; ``binding`` is empty where the policy itself cannot be carried out."""
+    """One refusal of a write; ``binding`` is empty where the policy itself is misconfigured."""
 
     policy: str
     binding: str
@@ -68,7 +71,7 @@ class Denial:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What policies say: denials in order (the first is told), warnings, annotations for the audit log."""
+    """The answers of all policies: denials in order (the client gets the first), warnings, audit annotations."""
 
     denials: list[Denial] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -85,7 +88,7 @@ def bind_policies(policies: Iterable[Policy], bindings: Iterable[Binding]) -> li
 
 
 def decide(attributes: AdmissionAttributes, hooks: Iterable[BoundPolicy], reader: ClusterReader) -> Outcome:
-    """What the policies say to a write.
+    """The outcome of the policies for a write.
 
     Raises
     ------
@@ -127,7 +130,7 @@ class _Versions:
 
 
 class _Case:
-    """One policy's look at one write."""
+    """One policy's evaluation of one write."""
 
     def __init__(
         self, attributes: AdmissionAttributes, policy: Policy, matched: Resource, versions: _Versions, outcome: Outcome

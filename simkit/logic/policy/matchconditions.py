@@ -1,4 +1,7 @@
-"""Match conditions: expressions that all have to hold before a policy or a webhook looks at a write."""
+"""Match conditions: expressions that all have to be true before a policy or a webhook sees a write.
+
+k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions/matcher.go, release 1.30; KEP-3716.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from simkit.logic.policy.variables import BudgetSpent, Expression, evaluate
 
 
 class MatchConditionsFailed(Exception):
-    """Conditions that could not be evaluated, none of which was false; the text is the real server's."""
+    """Match conditions that could not be evaluated, none of which was false; the text is kube-apiserver's."""
 
 
 def conditions_hold(

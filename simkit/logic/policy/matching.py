@@ -1,4 +1,7 @@
-"""Which writes a policy, a binding or a webhook wants to see: rules, selectors, equivalent versions."""
+"""Matching of writes by policies, bindings and webhooks: rules, selectors, equivalent versions.
+
+k8s.io/apiserver/pkg/admission/plugin/policy/matching/matching.go and plugin/webhook/predicates, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def _covers(item: str, resource: str, subresource: str) -> bool:
 
 
 def in_scope(rule: Rule, attributes: AdmissionAttributes) -> bool:
-    """Whether the write is to what the rule's scope takes; namespaces themselves belong to the cluster."""
+    """Whether the write is within the rule's scope; namespaces themselves are cluster-scoped."""
     scope = rule.get("scope") or "*"
     if scope == "*":
         return True

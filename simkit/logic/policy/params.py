@@ -1,4 +1,7 @@
-"""The parameters with which a binding has a policy evaluated."""
+"""The parameters with which a binding has a policy evaluated.
+
+CollectParams in k8s.io/apiserver/pkg/admission/plugin/policy/generic/policy_dispatcher.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _NONE_FOUND: Final = "no params found for policy binding with `Deny` parameterNo
 
 
 class Misconfigured(Exception):
-    """A policy or binding that cannot be carried out; the text is the real server's."""
+    """A policy or binding that cannot be evaluated as it is configured; the text is kube-apiserver's."""
 
 
 def param_resource(policy: Policy, reader: ClusterReader) -> Resource | None:

@@ -1,4 +1,7 @@
-"""One admission policy, compiled: what it says to a write that it sees."""
+"""One ValidatingAdmissionPolicy, compiled, and its evaluation.
+
+k8s.io/apiserver/pkg/admission/plugin/policy/validating/validator.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _SHOWN_METADATA: Final = tuple(name for name in METADATA_FIELDS if name not in _
 
 @dataclass(frozen=True, slots=True)
 class PolicyDecision:
-    """What one validation says: ``reason`` is empty where it could not be evaluated."""
+    """The decision of one validation; ``reason`` is empty where it could not be evaluated."""
 
     index: int
     admits: bool
@@ -45,14 +48,14 @@ class PolicyAuditAnnotation:
 
 @dataclass(frozen=True, slots=True)
 class ValidateResult:
-    """All that a policy says to one write with one parameter."""
+    """All decisions and audit annotations of a policy for one write with one parameter."""
 
     findings: Sequence[PolicyDecision] = ()
     notes: Sequence[PolicyAuditAnnotation] = ()
 
 
 class VersionedAttributes:
-    """A write as expressions see it, once it is matched as some resource; policies share it.
+    """A write as expressions see it, converted to the resource that it matched; policies share it.
 
     Parameters
     ----------
@@ -110,7 +113,7 @@ class Policy:
         return self._parts.listed()
 
     def validate(self, versioned: VersionedAttributes, param: Object | None) -> ValidateResult:
-        """What the policy says to a write that it sees in some version, with one of its parameters."""
+        """The result of the policy for a write in some version, with one of its parameters."""
         parts = self._parts
         bindings = {**versioned.bindings, "params": param}
         try:
@@ -126,7 +129,7 @@ class Policy:
         return ValidateResult(findings, notes)
 
     def costs(self, versioned: VersionedAttributes, param: Object | None) -> list[tuple[str, int]]:
-        """What evaluating each expression costs for a write, by the path of its field."""
+        """The cost of evaluating each expression for a write, by the path of its field."""
         parts = self._parts
         bindings = {**versioned.bindings, "params": param}
         found: list[tuple[str, int]] = []
@@ -222,7 +225,7 @@ class _Parts:
 
 
 def _unasked(bindings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Without the authorizer, which the real server does not lend to messages nor to annotations."""
+    """The bindings without the authorizer, which message expressions and audit annotations do not get."""
     return {name: value for name, value in bindings.items() if not name.startswith("authorizer")}
 
 

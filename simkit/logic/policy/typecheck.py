@@ -1,4 +1,7 @@
-"""What is doubtful about a policy's expressions, were they read with the types of the objects that it names."""
+"""Type checking of a policy's expressions against the kinds that its rules name.
+
+k8s.io/apiserver/pkg/admission/plugin/policy/validating/typechecking.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,7 @@ class _Check:
         return self._known(types, typed)
 
     def _known(self, types: Mapping[str, Type], typed: Variables) -> Environment:
-        """What the real server's check knows: everything but ``authorizer.requestResource``, which it warns of."""
+        """The variables that the type checker of kube-apiserver knows: all but ``authorizer.requestResource``."""
         params = self._params is not None
         return environment(params=params, request_resource=False, variables=types).with_variables(typed)
 

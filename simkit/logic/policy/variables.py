@@ -1,4 +1,7 @@
-"""Expressions of one policy while they are evaluated together: shared variables, a shared budget."""
+"""Evaluation of a policy's expressions together, with shared variables and a shared budget.
+
+k8s.io/apiserver/pkg/admission/plugin/cel, compile.go and composition.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ SPENT: Final = "validation failed due to running out of cost budget, no further 
 
 
 class BudgetSpent(Exception):
-    """The expressions of a policy cost more together than they may; the text is the real server's."""
+    """The error of a policy whose expressions cost more together than they may; the text is kube-apiserver's."""
 
     def __init__(self) -> None:
         super().__init__(SPENT)
@@ -100,7 +103,7 @@ class Variables(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What an expression came to: a value, or the text of its error."""
+    """The result of an expression: a value, or the text of its error."""
 
     expression: Expression
     value: Any = None

@@ -1,1 +1,4 @@
-"""What objects use of a namespace's quotas."""
+"""The usage of resource quotas by objects.
+
+pkg/quota/v1/evaluator/core, release 1.30.
+"""

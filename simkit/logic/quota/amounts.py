@@ -1,4 +1,7 @@
-"""Lists of resources as exact amounts."""
+"""Resource lists as exact amounts.
+
+k8s.io/apiserver/pkg/quota/v1/resources.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def amounts_of(values: Mapping[str, Any] | None) -> dict[str, Quantity]:
 
 
 def texts(amounts: Amounts) -> dict[str, str]:
-    """The amounts as the server writes them."""
+    """The amounts as quantities are written."""
     return {name: str(amount) for name, amount in amounts.items()}
 
 

@@ -1,4 +1,7 @@
-"""What a whole namespace uses of a quota."""
+"""The usage of a quota in a whole namespace.
+
+CalculateUsage in k8s.io/apiserver/pkg/quota/v1/resources.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def counted(names: Iterable[str]) -> list[GroupResource]:
 def used(
     quota: Object, names: Sequence[str], objects: Callable[[GroupResource], Iterable[Object]], now: float
 ) -> Amounts:
-    """What is used of each of a quota's names, zero where nothing is. Names that nobody can count are left out."""
+    """The usage of each of a quota's names, zero where there is none. Names that nothing can count are left out."""
     scopes = scopes_of(quota)
     total: dict[str, Quantity] = {}
     for resource in counted(names):

@@ -1,4 +1,8 @@
-"""What a whole pod asks for: the sum of its containers, or what its initialization needs where that is more."""
+"""The requests and limits of a whole pod: the sum of its containers, or what its initialization needs where that is
+more.
+
+k8s.io/kubernetes/pkg/api/v1/resource/helpers.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which objects a quota counts: those that fit all its scopes."""
+"""The scopes of quotas: an object counts that fits all of them.
+
+pkg/quota/v1/evaluator/core/pods.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def _ends(pod: Object) -> bool:
 
 
 def best_effort(pod: Object) -> bool:
-    """Whether no container of a pod says anything about processors or memory."""
+    """Whether no container of a pod sets requests or limits for CPU or memory."""
     said = at(pod, "status", "qosClass")
     if said:
         return bool(said == "BestEffort")

@@ -1,4 +1,7 @@
-"""What one object uses of which quota names."""
+"""The usage of quota names by one object.
+
+pkg/quota/v1/evaluator/core, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,7 @@ def _of_pods(name: str) -> bool:
 
 
 def usage(resource: GroupResource, obj: Object, now: float) -> Amounts:
-    """What an object uses, by quota name."""
+    """The usage by one object, by quota name."""
     if resource == PODS:
         return _pod(obj, now)
     if resource == SERVICES:
@@ -84,7 +87,7 @@ def usage(resource: GroupResource, obj: Object, now: float) -> Amounts:
 
 
 def charged(pod: Object, now: float) -> bool:
-    """Whether a pod uses more than its place in the store: it has not ended, and is not stuck in ending."""
+    """Whether a pod's resources count: it has not ended, and its deletion is not overdue."""
     if has_ended(pod):
         return False
     deleted, grace = metadata(pod).get("deletionTimestamp"), metadata(pod).get("deletionGracePeriodSeconds")
@@ -121,7 +124,7 @@ _MUST_SAY: Final = frozenset({"cpu", "memory", "requests.cpu", "requests.memory"
 
 
 def unsaid(pod: Object, names: Collection[str]) -> str:
-    """What containers must say when a quota limits it and do not: empty when all is said."""
+    """The fields that containers must set because a quota limits them, and do not: empty when all are set."""
     missing: dict[str, set[str]] = {}
     for field in ("containers", "initContainers"):
         for container in at(pod, "spec", field) or ():

@@ -1,4 +1,7 @@
-"""Who is bound to which role, and how the real server speaks of it."""
+"""Bindings of subjects to roles, and the texts in which the RBAC authorizer names them.
+
+plugin/pkg/auth/authorizer/rbac/rbac.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _KIND_NAMES: Final = {resource: kind for kind, resource in _ROLE_KINDS.items()}
 
 
 class Subject(NamedTuple):
-    """Whom a binding names. Only service accounts have a namespace."""
+    """A subject of a binding. Only service accounts have a namespace."""
 
     kind: str
     name: str
@@ -80,7 +83,7 @@ class Binding:
         return None
 
     def reason(self, subject: Subject) -> str:
-        """How the real server explains that the binding allowed a request."""
+        """The reason that the RBAC authorizer gives for a request which the binding allows."""
         cluster_wide = self.key.resource == CLUSTER_ROLE_BINDINGS
         kind = "ClusterRoleBinding" if cluster_wide else "RoleBinding"
         name = self.key.name if cluster_wide else f"{self.key.name}/{self.key.namespace}"
@@ -92,7 +95,7 @@ class Binding:
 
 
 class Grant(NamedTuple):
-    """That a subject has the rules of a role, by a binding."""
+    """The grant of a role's rules to a subject, by a binding."""
 
     binding: Key
     role: Key
@@ -120,7 +123,7 @@ def role_kind(role: Key) -> str:
 
 
 def missing_text(role: Key) -> str:
-    """How the authorizer reports a binding whose role it cannot find."""
+    """The text with which the RBAC authorizer reports a binding whose role it cannot find."""
     kind = role_kind(role)
     if role.resource not in _KIND_NAMES:
         return f"unsupported role reference kind: {quoted(kind)}"

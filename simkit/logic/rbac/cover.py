@@ -1,4 +1,7 @@
-"""Are rules within other rules? What stops a user from granting more than she has."""
+"""Coverage of rules by rules: users may not grant more than they have.
+
+k8s.io/component-helpers/auth/rbac/validation/policy_comparator.go and pkg/registry/rbac/validation, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,8 @@ def covers(owned: Sequence[Rule], wanted: Iterable[Rule]) -> bool:
 
 
 def uncovered(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """What the wanted rules allow beyond the owned ones: one rule per verb, group, resource and name, or path.
+    """The parts of the wanted rules that the owned ones do not cover: one rule per verb, group, resource and name, or
+    path.
 
     Rules are compared piece by piece: two owned rules which only together make up a wildcard do not cover it.
     """
@@ -53,7 +57,7 @@ def breakdown(rule: Rule) -> Iterator[Rule]:
 def compact_rules(rules: Iterable[Rule]) -> list[Rule]:
     """The rules, with those which differ only in their verbs put together.
 
-    Only rules about one resource of one group, and at most one name, take part, as on the real server.
+    Only rules about one resource of one group, and at most one name, take part, as in kube-apiserver.
     """
     simple: dict[Rule, Rule] = {}
     others: list[Rule] = []

@@ -1,4 +1,7 @@
-"""The default roles and bindings, and how a starting server puts them in place."""
+"""The default roles and bindings, and how a starting server reconciles them.
+
+plugin/pkg/auth/authorizer/rbac/bootstrappolicy and k8s.io/component-helpers/auth/rbac/reconciliation, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def default_objects(release: str, gates: Mapping[str, bool] | None = None) -> li
 
 
 def reconcile(snapshot: Snapshot, gates: Mapping[str, bool] | None = None) -> Iterator[tuple[Object, bool]]:
-    """What a server writes at its start: objects to create (False) or to replace what exists (True), in order.
+    """The writes of a starting server: objects to create (False) or to replace what exists (True), in order.
 
     Permissions, subjects, labels and annotations that are missing come back; what was added stays. A binding in
     ``outdated_bindings`` has to be deleted first: here it is one to create.

@@ -1,4 +1,7 @@
-"""Who may do what: all bindings of a cluster, found by the subjects that they name."""
+"""The index of all roles and bindings of a cluster, which answers who may do what.
+
+Decisions and reasons are those of plugin/pkg/auth/authorizer/rbac/rbac.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +44,14 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class ResolvedRules:
-    """The rules that somebody has in a namespace, and the roles that were bound but not found."""
+    """The rules of an identity in a namespace, and the bound roles that do not exist."""
 
     rules: tuple[Rule, ...]
     missing: tuple[Key, ...]
 
 
 class AllowingGrant(NamedTuple):
-    """One way in which a subject is granted what was asked: the grant, and which of its rules allows it."""
+    """A grant that allows a question, with the index of its first rule that does."""
 
     grant: Grant
     rule: int
@@ -62,7 +65,7 @@ class AccessIndex:
     Notes
     -----
     A decision costs O(bindings that name the subject, cluster-wide or in the namespace asked for). Where several
-    bindings grant, the first one speaks: cluster-wide ones first, by name. The real server names whichever comes
+    bindings grant, the first one speaks: cluster-wide ones first, by name. kube-apiserver names whichever comes
     first out of its cache.
     """
 
@@ -113,7 +116,7 @@ class AccessIndex:
     def authorize(self, ask: Attributes) -> Decision:
         """ALLOW with the binding, role and rule that speak for it, or NO_OPINION.
 
-        The reason is worded as the real server does it; bindings without a role show in the reason of a refusal.
+        The reason is worded as kube-apiserver does it; bindings without a role show in the reason of a refusal.
         """
         identity = ask.identity
         mentions = mentions_of(ask)
@@ -197,7 +200,7 @@ class AccessIndex:
                             yield AllowingGrant(grant, index)
 
     def allowing(self, question: Question) -> dict[RuleSet, int]:
-        """The rules that allow what is asked where they are bound, each with the index of the first rule that does."""
+        """The rule sets that allow a question where they are bound, each with the index of the first rule that does."""
         found: dict[RuleSet, int] = {}
         for mention in question.mentions:
             for rules in _within(self._mentioned, mention, question.namespace):
@@ -306,6 +309,6 @@ def _allowed(binding: Binding, identity: Identity, rule: int) -> Decision:
 
 
 def aggregate_errors(texts: Iterable[str]) -> str:
-    """Several errors in one text, each once, as the real server joins them; empty for none."""
+    """Several errors in one text, each once, as k8s.io/apimachinery/pkg/util/errors joins them; empty for none."""
     listed = list(dict.fromkeys(texts))
     return f"[{', '.join(listed)}]" if len(listed) > 1 else "".join(listed)

@@ -1,4 +1,4 @@
-"""Mappings that fork in constant time: a layer of one's own over layers that are shared and no longer change."""
+"""Mappings that fork in constant time: a writable layer over layers that are shared and no longer change."""
 
 from __future__ import annotations
 

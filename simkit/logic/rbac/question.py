@@ -1,4 +1,4 @@
-"""A question about everybody: who may do this?"""
+"""A question about everybody: an action without an actor."""
 
 from __future__ import annotations
 

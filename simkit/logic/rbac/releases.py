@@ -1,4 +1,4 @@
-"""The default roles of each release, told as what differs from those of 1.30.
+"""The default roles of each release, made of those of 1.30 and the recorded differences.
 
 Most differences hang on a feature gate: a server grants a controller what it needs when the feature is on. So the
 roles follow ``--feature-gates`` too.
@@ -24,13 +24,13 @@ _METADATA: Final[Mapping[str, Any]] = {
 
 @cache
 def changes() -> Sequence[Mapping[str, Any]]:
-    """What came or went: a role (``whole``) or some of its rules, since when or until when, or with which gates."""
+    """The differences: a role (``whole``) or some of its rules, since or until a release, or with feature gates."""
     found: Sequence[Mapping[str, Any]] = datasets.load("rbac/changes.json")
     return found
 
 
 def assumed(release: str) -> Iterator[str]:
-    """The roles of which it is a guess whether a release has some of their rules."""
+    """The roles for which it is assumed, not known, that a release has some of their rules."""
     for change in changes():
         first, last = change.get("assumed", ("", ""))
         if first and minor_of(first) <= minor_of(release) <= minor_of(last):

@@ -1,4 +1,7 @@
-"""One rule of a role, and how it is read from and written to an API object."""
+"""One rule of a role, and its form in an API object.
+
+PolicyRule in k8s.io/api/rbac/v1.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ ALL = "*"
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What a role allows in one breath: verbs on resources (of groups, perhaps only some names) or on paths."""
+    """The verbs that a role allows on resources (of groups, perhaps of some names) or on paths."""
 
     verbs: tuple[str, ...] = ()
     api_groups: tuple[str, ...] = ()
@@ -41,7 +44,7 @@ class Rule:
         )
 
     def entry(self) -> dict[str, Any]:
-        """The rule as an entry of ``rules``, its fields in the real server's order."""
+        """The rule as an entry of ``rules``, its fields in the order of the Go structure."""
         optional = {
             "apiGroups": self.api_groups,
             "resources": self.resources,
@@ -64,7 +67,7 @@ class Rule:
 
 
 def quoted_list(texts: tuple[str, ...]) -> str:
-    """Texts as the real server prints a list of them: quoted, separated by single spaces, in brackets."""
+    """Texts as Go's ``%q`` prints a list of strings: quoted, separated by single spaces, in brackets."""
     return f"[{' '.join(map(quoted, texts))}]"
 
 

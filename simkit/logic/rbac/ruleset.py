@@ -1,4 +1,4 @@
-"""The rules of a role, arranged so that a question meets only those which name its resource."""
+"""The rules of a role, arranged by the resources that they name."""
 
 from __future__ import annotations
 

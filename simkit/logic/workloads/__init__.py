@@ -1,1 +1,4 @@
-"""What follows from the state of workloads: pure decisions that controllers and subresources share."""
+"""Pure decisions about workloads that controllers and subresources share.
+
+pkg/controller, release 1.30.
+"""

@@ -1,4 +1,7 @@
-"""Which pods stand behind a service, at which addresses and ports."""
+"""The pods behind a service, with their addresses and ports.
+
+pkg/controller/endpoint and k8s.io/endpointslice, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ def families(service: Object) -> list[str]:
 
 
 def backends(service: Object, pods: Iterable[Object], family: str) -> list[Backend]:
-    """What stands behind a service in one family of addresses, by name of the pod. Pods that have ended do not."""
+    """The endpoints of a service in one address family, by name of the pod. Pods that have ended do not count."""
     early = bool(at(service, "spec", "publishNotReadyAddresses"))
     found: list[Backend] = []
     for pod in pods:
@@ -114,13 +117,13 @@ def _number(pod: Object, port: Mapping[str, Any]) -> int | None:
 
 
 def hostname(service: Object, pod: Object) -> str:
-    """The name under which a pod can be found behind a service, if it asks for one."""
+    """The host name of a pod behind a service, if the pod asks for one."""
     same = at(pod, "spec", "subdomain") == name_of(service) and namespace_of(pod) == namespace_of(service)
     return (at(pod, "spec", "hostname") or "") if same else ""
 
 
 def triggered(service: Object, pods: Sequence[Object]) -> str:
-    """When what stands behind a service changed last, as far as its objects tell."""
+    """The time of the last change behind a service, as far as its objects tell."""
     times = [metadata(service).get("creationTimestamp") or ""]
     for pod in pods:
         times += [
@@ -132,7 +135,7 @@ def triggered(service: Object, pods: Sequence[Object]) -> str:
 
 
 def inherited(service: Object) -> dict[str, str]:
-    """The labels that objects made for a service have from it."""
+    """The labels that a service passes on to objects made for it."""
     labels = {name: value for name, value in labels_of(service).items() if name != HEADLESS}
     return {**labels, HEADLESS: ""} if is_headless(service) else labels
 

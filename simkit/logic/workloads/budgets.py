@@ -1,4 +1,7 @@
-"""Disruption budgets: which one guards a pod, and what its status says."""
+"""Pod disruption budgets: the budgets of a pod, and their conditions.
+
+pkg/controller/disruption and pkg/registry/core/pod/storage/eviction.go, release 1.30.
+"""
 
 from __future__ import annotations
 

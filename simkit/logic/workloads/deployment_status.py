@@ -1,4 +1,7 @@
-"""What a Deployment says of itself."""
+"""The status and the conditions of a Deployment.
+
+pkg/controller/deployment/progress.go and sync.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +137,7 @@ def _progress(
 
 
 def deadline_of(deployment: Object, conditions: Sequence[Condition]) -> float | None:
-    """When a rollout that does not get on is said to have failed, None where it is not under way."""
+    """The moment at which a rollout without progress is said to have failed, None where no rollout is under way."""
     present = find(conditions, "Progressing")
     if present is None or not has_deadline(deployment):
         return None

@@ -1,4 +1,7 @@
-"""Sets of completion indexes as text, such as ``1,3-5``."""
+"""Sets of completion indexes as text, such as ``1,3-5``.
+
+pkg/controller/job/indexed_job_utils.go, release 1.30.
+"""
 
 from __future__ import annotations
 

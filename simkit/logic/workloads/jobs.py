@@ -1,4 +1,7 @@
-"""What a Job has achieved, and what it has to do next: decisions over the job and its pods."""
+"""The progress of a Job, and its next steps: decisions over the job and its pods.
+
+pkg/controller/job, release 1.30: job_controller.go, indexed_job_utils.go, pod_failure_policy.go, backoff_utils.go.
+"""
 
 from __future__ import annotations
 
@@ -123,7 +126,7 @@ def _has_ended(job: Object, pod: Object) -> bool:
 
 
 def failure_rule(job: Object, pod: Object) -> tuple[str, str]:
-    """What the job's pod failure policy says of a failed pod: its action and why, empty where no rule applies."""
+    """The rule of the job's pod failure policy for a failed pod: its action and why, empty where no rule applies."""
     if at(pod, "status", "phase") != "Failed":
         return "", ""
     for number, rule in enumerate(at(job, "spec", "podFailurePolicy", "rules") or ()):
@@ -172,7 +175,7 @@ def _gives_up(job: Object, pod: Object) -> bool:
 
 
 def verdict(progress: Progress, now: float) -> tuple[str, str, str] | None:
-    """How a job ends, if it does: type, reason and message of the condition."""
+    """The condition with which a job ends, if it does: type, reason and message."""
     job = progress.job
     for pod in progress.pods:
         action, why = failure_rule(job, pod)
@@ -207,7 +210,7 @@ def _starts_again_too_often(progress: Progress, limit: int) -> bool:
 
 
 def deadline_of(job: Object) -> float | None:
-    """When a job is said to have taken too long."""
+    """The moment at which a job has taken too long."""
     seconds, start = at(job, "spec", "activeDeadlineSeconds"), at(job, "status", "startTime")
     if seconds is None or not start or at(job, "spec", "suspend"):
         return None
@@ -215,7 +218,7 @@ def deadline_of(job: Object) -> float | None:
 
 
 def wanted_pods(progress: Progress) -> int:
-    """How many pods should be at work now."""
+    """The number of pods that should be active now."""
     job, active = progress.job, len(progress.active)
     parallelism, completions = at(job, "spec", "parallelism"), at(job, "spec", "completions")
     most: int = 1 if parallelism is None else parallelism
@@ -226,7 +229,7 @@ def wanted_pods(progress: Progress) -> int:
 
 
 def surplus_pods(progress: Progress) -> list[Object]:
-    """The pods at work that are too many, first those of an index that another one has or that is not asked for."""
+    """The active pods that are too many, first those of an index that another pod has or that is not asked for."""
     left = sorted(progress.active, key=removal_rank)
     count = max(0, len(left) - wanted_pods(progress))
     surplus: list[Object] = []
@@ -246,7 +249,7 @@ def free_indexes(progress: Progress, count: int) -> list[int]:
 
 
 def pause_until(progress: Progress) -> float:
-    """When the next pod may be made after failures: each one doubles the pause."""
+    """The moment from which a pod may be made after failures: each failure doubles the pause."""
     ends = [_ended_at(pod) for pod in progress.pods if at(pod, "status", "phase") == "Failed"]
     last_success = max(
         (_ended_at(pod) for pod in progress.pods if at(pod, "status", "phase") == "Succeeded"), default=0

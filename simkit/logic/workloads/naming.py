@@ -1,4 +1,7 @@
-"""Names that follow from contents: the short hashes in the names of replica sets and revisions, as everywhere."""
+"""Names that follow from contents: the hashes in names of replica sets and controller revisions.
+
+pkg/controller/controller_utils.go (ComputeHash) and pkg/controller/history, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _MASK: Final = 0xFFFFFFFF
 
 
 def template_hash(template: Any, collisions: int | None = None) -> str:
-    """What a deployment or a daemon set calls a pod template; another name for each number of collisions.
+    """The pod-template-hash of a pod template for a number of collisions.
 
     Examples
     --------
@@ -35,7 +38,7 @@ def template_hash(template: Any, collisions: int | None = None) -> str:
 
 
 def revision_hash(data: Any, collisions: int = 0) -> str:
-    """What a stateful set calls a revision with this data; another name for each number of collisions.
+    """The hash of a controller revision with this data for a number of collisions.
 
     Examples
     --------
@@ -54,5 +57,5 @@ def revision_hash(data: Any, collisions: int = 0) -> str:
 
 
 def _safe(number: int) -> str:
-    """A number in letters that make no words."""
+    """A number in letters that make no words (SafeEncodeString of k8s.io/apimachinery/pkg/util/rand)."""
     return "".join(SUFFIX_LETTERS[ord(digit) % len(SUFFIX_LETTERS)] for digit in str(number))

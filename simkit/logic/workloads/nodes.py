@@ -1,4 +1,7 @@
-"""On which nodes a pod may run, as far as the nodes' own labels and taints say."""
+"""The nodes on which a pod may run, by labels, affinity and taints.
+
+k8s.io/component-helpers/scheduling/corev1 and pkg/controller/nodelifecycle, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,7 @@ def is_conditional(taint: Mapping[str, Any]) -> bool:
 
 
 def endured(tolerations: Sequence[Mapping[str, Any]], taints: Sequence[Mapping[str, Any]]) -> float | None:
-    """For how many seconds a pod stays on a node with these taints: infinity for ever, None for not at all."""
+    """The seconds for which a pod stays on a node with these taints: infinity for ever, None for not at all."""
     seconds = float("inf")
     for taint in taints:
         fitting = [each for each in tolerations if tolerated(each, taint)]

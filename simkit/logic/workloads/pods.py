@@ -1,4 +1,7 @@
-"""Pods as their owners see them."""
+"""Pods as their controllers see them.
+
+pkg/controller/controller_utils.go and pkg/api/v1/pod/util.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def is_ready(pod: Object) -> bool:
 
 
 def ready_since(pod: Object) -> float | None:
-    """Since when a pod has been ready, None where it is not or does not say."""
+    """The moment since which a pod has been ready, None where it is not or does not say."""
     found = find(at(pod, "status", "conditions"), "Ready")
     if found is None or found.get("status") != "True" or not found.get("lastTransitionTime"):
         return None
@@ -39,7 +42,8 @@ def ready_since(pod: Object) -> float | None:
 
 
 def available_from(pod: Object, seconds: int) -> float | None:
-    """From when on a pod is available: when it has been ready for so many seconds. None: not before something happens.
+    """The moment from which a pod is available: it has been ready for so many seconds. None: not before something
+    happens.
 
     Examples
     --------
@@ -85,7 +89,7 @@ def _newest_first(timestamp: str) -> float:
 
 
 def owner_reference(api_version: str, kind: str, owner: Object) -> dict[str, Any]:
-    """How a controller is named in what it makes."""
+    """The reference to a controller in what it makes."""
     meta = metadata(owner)
     return {
         "apiVersion": api_version,

@@ -1,4 +1,7 @@
-"""The history of a workload's template: one ControllerRevision for each that it has had."""
+"""Controller revisions: one for each template that a workload has had.
+
+pkg/controller/history/controller_history.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _HASH: Final = label("hash", "controller")
 
 
 def data_of(owner: Object) -> dict[str, Any]:
-    """What a revision keeps: the template, as the patch that brings it back."""
+    """The data of a revision: the template, as the patch that brings it back."""
     return {"spec": {"template": {**(at(owner, "spec", "template") or {}), "$patch": "replace"}}}
 
 

@@ -1,4 +1,7 @@
-"""How a Deployment gets from old pods to new ones: pure arithmetic over its replica sets."""
+"""The sizes of a Deployment's replica sets during a rollout.
+
+pkg/controller/deployment/util/deployment_util.go, rolling.go and sync.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def newest(deployment: Object, sets: Sequence[Object]) -> Object | None:
 
 
 def surge(deployment: Object) -> int:
-    """How many pods more than wanted there may be."""
+    """The number of pods above the wanted ones that there may be."""
     if at(deployment, "spec", "strategy", "type") != "RollingUpdate":
         return 0
     value = at(deployment, "spec", "strategy", "rollingUpdate", "maxSurge")
@@ -47,7 +50,7 @@ def surge(deployment: Object) -> int:
 
 
 def may_lack(deployment: Object) -> int:
-    """How many pods fewer than wanted there may be."""
+    """The number of pods below the wanted ones that there may be."""
     total = wanted_replicas(deployment)
     if at(deployment, "spec", "strategy", "type") != "RollingUpdate" or not total:
         return 0
@@ -59,7 +62,7 @@ def may_lack(deployment: Object) -> int:
 
 
 def new_size(deployment: Object, sets: Sequence[Object], new: Object | None) -> int:
-    """How many replicas the newest set should have now."""
+    """The number of replicas that the newest set should have now."""
     total, present = wanted_replicas(deployment), wanted_replicas(new) if new is not None else 0
     if at(deployment, "spec", "strategy", "type") != "RollingUpdate" or present >= total:
         return total
@@ -68,7 +71,7 @@ def new_size(deployment: Object, sets: Sequence[Object], new: Object | None) -> 
 
 
 def old_sizes(deployment: Object, new: Object, old: Sequence[Object]) -> dict[str, int]:
-    """How many replicas old sets should have now, by name; those that stay as they are are left out.
+    """The number of replicas that old sets should have now, by name; sets that stay as they are are left out.
 
     Pods that do not serve go first, whatever happens; then as many as the new ones make superfluous.
     """

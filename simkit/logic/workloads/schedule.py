@@ -1,4 +1,7 @@
-"""When a schedule fires."""
+"""The moments at which a cron schedule fires.
+
+pkg/controller/cronjob/utils.go, release 1.30, and github.com/robfig/cron v3.
+"""
 
 from __future__ import annotations
 

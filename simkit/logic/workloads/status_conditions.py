@@ -1,4 +1,7 @@
-"""Lists of conditions: one of each type, with the time of its last change."""
+"""Lists of status conditions: one of each type, with the time of its last change.
+
+k8s.io/apimachinery/pkg/api/meta/conditions.go, release 1.30.
+"""
 
 from __future__ import annotations
 

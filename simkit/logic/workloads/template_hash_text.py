@@ -1,7 +1,9 @@
-"""A pod template as Go prints the structure, with all types and all empty fields: what its hash is taken of.
+"""The text of a pod template that its hash is computed from: the Go structure with all types and all empty fields.
 
 The tables know fields, numbers and most types of a structure. What they do not know stands here: fields that come
 earlier in the structure than their number says, and names that differ from those in JSON in more than a capital.
+
+DeepHashObject in pkg/util/hash/hash.go, release 1.30, which prints with github.com/davecgh/go-spew.
 """
 
 from __future__ import annotations

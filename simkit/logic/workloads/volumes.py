@@ -1,4 +1,7 @@
-"""Which volume fits a claim."""
+"""The volume for a claim.
+
+pkg/controller/volume/persistentvolume, index.go and pv_controller.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def is_for(volume: Object, claim: Object) -> bool:
 
 
 def best(claim: Object, volumes: Iterable[Object]) -> Object | None:
-    """The volume that a claim gets: one that is kept for it, else the smallest that has what it asks for."""
+    """The volume that is bound to a claim: one that is kept for it, else the smallest that has what it asks for."""
     fitting = [each for each in volumes if _fits(claim, each)]
     kept = [each for each in fitting if is_for(each, claim)]
     free = [each for each in fitting if not at(each, "spec", "claimRef")]
@@ -49,7 +52,7 @@ def _fits(claim: Object, volume: Object) -> bool:
 
 
 def mismatch(claim: Object, volume: Object) -> str:
-    """Why a volume that a claim asks for by name cannot be had; empty where it can."""
+    """The reason for which a claim cannot have the volume that it names; empty where it can."""
     return next(_faults(claim, volume), "")
 
 
@@ -68,7 +71,7 @@ def _faults(claim: Object, volume: Object) -> Iterator[str]:
 
 
 def undeletable(volume: Object) -> str:
-    """Why the controller of volumes cannot delete a volume that it is to delete; empty where it can.
+    """The reason for which the volume controller cannot delete a volume; empty where it can.
 
     It knows how to delete directories for temporary files alone, and nothing but to release the volumes of others.
     """
