@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simkit.analysis.expression import cel
+    from simkit.analysis.admission.cel import cel
     from simkit.cluster.cluster import Cluster
     from simkit.cluster.loading import fetch, load
     from simkit.meta.clock import SimulatedClock
@@ -25,7 +25,7 @@ __all__ = ["Cluster", "IncompleteSnapshot", "SimkitError", "SimulatedClock", "St
 __version__ = "0.1.0"
 
 _HOMES = {
-    "cel": "simkit.analysis.expression",
+    "cel": "simkit.analysis.admission.cel",
     "Cluster": "simkit.cluster.cluster",
     "load": "simkit.cluster.loading",
     "fetch": "simkit.cluster.loading",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.analysis.memo import Remembered
+from simkit.analysis.memo import SnapshotMemo
 from simkit.meta.domain import EXTENSIONS_GROUP
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at
@@ -14,7 +14,7 @@ from simkit.snapshot.protocol import Snapshot
 
 DEFINITIONS: Final = GroupResource(EXTENSIONS_GROUP, "customresourcedefinitions")
 
-_catalogues: Remembered[Catalogue] = Remembered()
+_catalogues: SnapshotMemo[Catalogue] = SnapshotMemo()
 
 
 def catalogue_of(snapshot: Snapshot) -> Catalogue:

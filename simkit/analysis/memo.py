@@ -11,7 +11,7 @@ from simkit.snapshot.protocol import Snapshot
 V = TypeVar("V")
 
 
-class Remembered(Generic[V]):
+class SnapshotMemo(Generic[V]):
     """One value per snapshot. A snapshot does not change, so what was derived from it stays right.
 
     Snapshots are told apart by identity or by what their class calls equal; one that cannot be referred to weakly is

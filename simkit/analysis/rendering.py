@@ -18,7 +18,7 @@ def html_lines(lines: Iterable[str]) -> str:
     return f"<p><b>{escape(head)}</b></p><ul>{''.join(f'<li>{escape(line.strip())}</li>' for line in rest)}</ul>"
 
 
-def amount(count: int, word: str) -> str:
+def counted(count: int, word: str) -> str:
     """A number with its noun.
 
     Examples

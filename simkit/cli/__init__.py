@@ -37,7 +37,7 @@ COMMANDS: Final = (
     Command("redact", "a dump that can be shared"),
     Command("releases", "what releases serve, and when versions come and go"),
     Command("policy", "check a history of versions against the deprecation policy"),
-    Command("without", "who would notice if versions went"),
+    Command("removal-report", "who uses API versions that a release removes"),
     Command("escalations", "who could get more than they have, and how"),
     Command("cut", "the cheapest changes that close all escalation paths"),
     Command("least-privilege", "roles that allow what an audit log shows in use"),

@@ -71,7 +71,7 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
         name=args.name,
         namespace=args.namespace,
         url=args.url,
-        group=args.api_group,
+        api_group=args.api_group,
         groups=tuple(args.groups),
         members=read_members(args),
     )
@@ -88,11 +88,11 @@ def _answer(args: argparse.Namespace, subject: str) -> int:
 
 def _list(args: argparse.Namespace, subject: str) -> int:
     from simkit.analysis.access.permissions import COLUMNS, permissions
-    from simkit.analysis.membership import merged
-    from simkit.analysis.rbac.subject import parse, text_of
+    from simkit.analysis.membership import merge_members
+    from simkit.analysis.rbac.subject import parse_subject, text_of
 
-    own = {group: [text_of(parse(subject))] for group in args.groups}
-    members = merged(read_members(args), own)
+    own = {group: [text_of(parse_subject(subject))] for group in args.groups}
+    members = merge_members(read_members(args), own)
     rows = permissions(read(args), subject, members=members).to_dict("records")
     if args.output in ("json", "csv"):
         write_rows(COLUMNS, rows, args.output)

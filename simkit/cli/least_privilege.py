@@ -47,7 +47,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """Answer, and return the exit code."""
-    from simkit.analysis.leastprivilege import least_privilege
+    from simkit.analysis.least_privilege import least_privilege
 
     dump = opened(args)
     made = least_privilege(dump.snapshot(), args.audit_log, args.subject, names=args.names, reuse=not args.no_reuse)

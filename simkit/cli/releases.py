@@ -96,13 +96,13 @@ def _served(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def _changes(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    from simkit.analysis.removal_gone import between
+    from simkit.analysis.upgrade.removed_resources import removed_between
     from simkit.schema.catalogue import Catalogue
 
     old = Catalogue.for_release(args.release, everything=args.all)
     new = Catalogue.for_release(args.other, everything=args.all)
-    for change, table in (("goes", between(old, new)), ("comes", between(new, old))):
-        for each in table.gone:
+    for change, table in (("goes", removed_between(old, new)), ("comes", removed_between(new, old))):
+        for each in table.resources:
             if not args.group or each.group in args.group:
                 yield {
                     "change": change,
@@ -114,7 +114,7 @@ def _changes(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def _calendar(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    from simkit.analysis.timeline import calendar
+    from simkit.analysis.upgrade.timeline import calendar
 
     found = calendar(args.group or None, first=args.release, last=args.other)
     for row in found.itertuples():

@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         name=None if args.any_name else args.name,
         namespace="" if args.all_namespaces else args.namespace,
         url=args.url,
-        group=args.api_group,
+        api_group=args.api_group,
         expand_groups=args.expand_groups or bool(args.members),
         members=read_members(args),
     )

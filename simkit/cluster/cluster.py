@@ -115,7 +115,7 @@ class Cluster(Questions):
         options = None if release in (None, self.release) else at_release(self._made.options, str(release))
         return self._of(self._made.fork(options), self.dump)
 
-    def without(self, *elements: str) -> Self:
+    def with_apis_disabled(self, *elements: str) -> Self:
         """A fork that no longer serves some versions, groups or resources: ``policy/v1beta1``, ``batch``, ..."""
         options = self._made.options
         off = switched_off(self._made.engine.catalogue, elements)
@@ -270,9 +270,9 @@ class Cluster(Questions):
 
     def uncalled_webhooks(self) -> DataFrame:
         """Calls to webhooks and backing servers that were not made because the door is closed."""
-        from simkit.analysis.policies import uncalled
+        from simkit.analysis.admission.policies import skipped_calls
 
-        return uncalled(self.egress.uncalled)
+        return skipped_calls(self.egress.uncalled)
 
     @contextmanager
     def what_if(self) -> Iterator[Trial]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from simkit.analysis.escalation import BlastRadius, Cut, Escalations
-    from simkit.analysis.leastprivilege import Proposal
+    from simkit.analysis.least_privilege import Proposal
     from simkit.snapshot.sources import Source
 
 
@@ -35,7 +35,7 @@ class Questions(ABC):
         """An independent copy."""
 
     @abstractmethod
-    def without(self, *elements: str) -> Self:
+    def with_apis_disabled(self, *elements: str) -> Self:
         """A fork that no longer serves some versions, groups or resources."""
 
     @abstractmethod
@@ -47,19 +47,19 @@ class Questions(ABC):
         """The answer to a request."""
 
     def who_can(self, verb: str, resource: str = "", **more: Any) -> DataFrame:
-        """Who may do something: see ``simkit.analysis.access.who_can``."""
+        """Who may do something: see ``simkit.analysis.who_can``."""
         from simkit.analysis.access.who_can import who_can
 
         return who_can(self.snapshot(), verb, resource, **more)
 
     def can(self, subject: str, verb: str, resource: str = "", **more: Any) -> Any:
-        """Whether somebody may do something, and why: see ``simkit.analysis.access.can``."""
+        """Whether somebody may do something, and why: see ``simkit.analysis.can``."""
         from simkit.analysis.access.can import can
 
         return can(self.snapshot(), subject, verb, resource, **more)
 
     def permissions(self, subject: str, **more: Any) -> DataFrame:
-        """All that somebody may do: see ``simkit.analysis.access.permissions``."""
+        """All that somebody may do: see ``simkit.analysis.permissions``."""
         from simkit.analysis.access.permissions import permissions
 
         return permissions(self.snapshot(), subject, **more)
@@ -96,38 +96,38 @@ class Questions(ABC):
 
     def least_privilege(self, log: Any = None, subjects: Any = None, **more: Any) -> Proposal:
         """Roles that allow what an audit log, by default the cluster's own, shows in use; ``.verify()`` replays it."""
-        from simkit.analysis.leastprivilege import least_privilege
+        from simkit.analysis.least_privilege import least_privilege
 
         used = self.audit_log() if log is None else log
         return least_privilege(self.snapshot(), used, subjects, sandbox=self, **more)
 
-    def who_would_notice(self, *elements: str, **more: Any) -> Any:
-        """Who would notice if versions went, or at another release: see ``simkit.analysis.removal``."""
-        from simkit.analysis.removal import who_would_notice
+    def removal_report(self, *elements: str, **more: Any) -> Any:
+        """Who would notice if versions went, or at another release: see ``simkit.analysis.upgrade.removal_report``."""
+        from simkit.analysis.upgrade.removal_report import removal_report
 
-        return who_would_notice(self, *elements, **more)
+        return removal_report(self, *elements, **more)
 
     def policy_effect(self, policies: Source | None = None, **more: Any) -> Any:
-        """What admission policies would do to the objects that are there: see ``simkit.analysis.policies``."""
-        from simkit.analysis.policies import policy_effect
+        """What admission policies would do to the objects: see ``simkit.analysis.admission.policies``."""
+        from simkit.analysis.admission.policies import policy_effect
 
         given = None if policies is None else manifests(policies, self.release)
         return policy_effect(self.snapshot(), given, **more)
 
     def policy_coverage(self, policies: Source | None = None) -> DataFrame:
-        """Which admission policies would see which objects: see ``simkit.analysis.policies``."""
-        from simkit.analysis.policies import policy_coverage
+        """Which admission policies would see which objects: see ``simkit.analysis.admission.policies``."""
+        from simkit.analysis.admission.policies import policy_coverage
 
         return policy_coverage(self.snapshot(), None if policies is None else manifests(policies, self.release))
 
     def webhook_coverage(self) -> DataFrame:
-        """Which webhooks would be asked about which objects: see ``simkit.analysis.webhooks``."""
-        from simkit.analysis.webhooks import webhook_coverage
+        """Which webhooks would be asked about which objects: see ``simkit.analysis.admission.webhooks``."""
+        from simkit.analysis.admission.webhooks import webhook_coverage
 
         return webhook_coverage(self.snapshot())
 
     def expression_costs(self) -> DataFrame:
         """What every expression of policies, webhooks and custom resources costs."""
-        from simkit.analysis.policycosts import expression_costs
+        from simkit.analysis.admission.expression_costs import expression_costs
 
         return expression_costs(self.snapshot())

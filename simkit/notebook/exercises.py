@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from simkit.analysis.access.compare import compare
-from simkit.analysis.rbac.subject import parse, text_of
+from simkit.analysis.rbac.subject import parse_subject, text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import PlainError, SimkitError, StatusError
 from simkit.meta.names import GroupResource
@@ -124,7 +124,7 @@ class Exercise:
     def _beyond(self, trial: Cluster) -> Note:
         """Whether the subjects gained no more than they must."""
         wanted = {_permission(attempt, trial) for attempt in self.attempts if attempt.allowed}
-        named = {parse(attempt.subject) for attempt in self.attempts}
+        named = {parse_subject(attempt.subject) for attempt in self.attempts}
         extra = []
         for row in compare(self.cluster.snapshot(), trial.snapshot()).itertuples(index=False):
             change, kind, name, namespace, scope, verb, group, resource, only, url = map(str, row[:10])
@@ -163,7 +163,7 @@ def _permission(attempt: Attempt, trial: Cluster) -> tuple[Subject, str, str, st
     known = trial.engine.catalogue.lookup(word)
     resource = known.resource + slash + subresource
     scope = attempt.namespace if known.namespaced and attempt.namespace else "*"
-    return parse(attempt.subject), scope, attempt.verb, known.group, resource, attempt.name
+    return parse_subject(attempt.subject), scope, attempt.verb, known.group, resource, attempt.name
 
 
 @dataclass(frozen=True)

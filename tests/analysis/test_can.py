@@ -11,7 +11,7 @@ import pytest
 
 from simkit.analysis.access.can import can
 from simkit.analysis.access.matrix import access_matrix
-from simkit.analysis.access.near_misses import Kind
+from simkit.analysis.access.near_misses import Difference
 from simkit.analysis.access.permissions import permissions
 from simkit.analysis.access.who_can import who_can
 from simkit.logic.rbac.binding import Subject
@@ -47,21 +47,28 @@ def test_a_yes_has_its_evidence() -> None:
 @pytest.mark.parametrize(
     ("subject", "question", "kind", "words"),
     [
-        ("ann", ("get", "pods", "", "ops"), Kind.NAMESPACE, "names user:ann for ClusterRole readers, but only in dev"),
-        ("ann", ("get", "pods", "", ""), Kind.NAMESPACE, "but only in dev, not in all namespaces"),
-        ("ann", ("get", "secrets", "web", "dev"), Kind.NAME, "holds only for the names db"),
-        ("ann", ("get", "secrets", "", "dev"), Kind.NAME, "a get without a name asks for all"),
-        ("ann", ("delete", "pods", "", "dev"), Kind.VERB, "allows get and not delete"),
-        ("ann", ("get", "pods/exec", "", "dev"), Kind.SUBRESOURCE, "does not include pods/exec"),
-        ("group:devs", ("get", "pods.metrics.k8s.io", "", ""), Kind.GROUP, "is about the API group ''"),
-        ("bob", ("get", "pods", "", "dev"), Kind.MISSING_ROLE, "but there is no such role"),
+        (
+            "ann",
+            ("get", "pods", "", "ops"),
+            Difference.NAMESPACE,
+            "names user:ann for ClusterRole readers, but only in dev",
+        ),
+        ("ann", ("get", "pods", "", ""), Difference.NAMESPACE, "but only in dev, not in all namespaces"),
+        ("ann", ("get", "secrets", "web", "dev"), Difference.NAME, "holds only for the names db"),
+        ("ann", ("get", "secrets", "", "dev"), Difference.NAME, "a get without a name asks for all"),
+        ("ann", ("delete", "pods", "", "dev"), Difference.VERB, "allows get and not delete"),
+        ("ann", ("get", "pods/exec", "", "dev"), Difference.SUBRESOURCE, "does not include pods/exec"),
+        ("group:devs", ("get", "pods.metrics.k8s.io", "", ""), Difference.GROUP, "is about the API group ''"),
+        ("bob", ("get", "pods", "", "dev"), Difference.MISSING_ROLE, "but there is no such role"),
     ],
 )
-def test_a_no_tells_what_came_near(subject: str, question: tuple[str, str, str, str], kind: Kind, words: str) -> None:
+def test_a_no_tells_what_came_near(
+    subject: str, question: tuple[str, str, str, str], kind: Difference, words: str
+) -> None:
     """The nearest grant of a refusal is told with the one thing in which it differs."""
     verb, resource, name, namespace = question
     plural, _, group = resource.partition(".")
-    answer = can(READERS, subject, verb, plural, name=name, namespace=namespace, group=group or None)
+    answer = can(READERS, subject, verb, plural, name=name, namespace=namespace, api_group=group or None)
     if "/" in plural:
         answer = can(READERS, subject, verb, plural, name=name, namespace=namespace)
     assert not answer
@@ -89,7 +96,7 @@ def test_groups_of_a_user() -> None:
     assert not can(READERS, "carol", "get", "pods")
     assert can(READERS, "carol", "get", "pods", groups=("devs",))
     assert can(READERS, "carol", "get", "pods", members={"devs": ["carol"]})
-    assert can(READERS, "carol", "delete", "pods", groups=("devs",)).near_misses[0].kind is Kind.VERB
+    assert can(READERS, "carol", "delete", "pods", groups=("devs",)).near_misses[0].kind is Difference.VERB
 
 
 def test_masters_may_do_everything() -> None:
@@ -144,7 +151,8 @@ def agreeing(questions: Iterable[Question]) -> int:
             continue
         who = Identity(spec.get("user", ""), tuple(spec.get("groups", ())))
         words = (asked.get("verb", ""), asked.get("resource", ""))
-        more = {part: asked.get(part, "") for part in ("subresource", "name", "namespace", "group")}
+        more = {part: asked.get(part, "") for part in ("subresource", "name", "namespace")}
+        more["api_group"] = asked.get("group", "")
         assert can(snapshot, who, *words, **more).allowed is record["status"]["allowed"], spec
         rows = who_can(snapshot, *words, **more)
         named = {Subject(*row).principal for row in rows[list(rows.columns[:3])].itertuples(index=False, name=None)}
@@ -164,7 +172,7 @@ def test_bind_is_asked_where_the_binding_is() -> None:
     assert not can(snapshot, "ann", "get", "nodes", namespace="dev")
     assert "ann" in set(who_can(snapshot, "bind", "clusterroles")["subject"])
     assert "ann" not in set(who_can(snapshot, "get", "nodes", namespace="dev")["subject"])
-    assert can(snapshot, "ann", "get", "nodes", group="", namespace="dev"), "asked as it is written, as reviews are"
+    assert can(snapshot, "ann", "get", "nodes", api_group="", namespace="dev"), "asked as it is written, as reviews are"
     assert list(permissions(snapshot, "ann")["effective"]) == [True, False]
     assert access_matrix(snapshot, "ann", resources=["clusterroles"], verbs=["bind"])["namespace"].tolist() == ["dev"]
 

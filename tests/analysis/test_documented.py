@@ -17,7 +17,9 @@ COLUMNS = {
 }
 
 
-@pytest.mark.parametrize("module", ["who_can", "compare", "permissions", "frames", "findings.audit"])
+@pytest.mark.parametrize(
+    "module", ["access.who_can", "access.compare", "access.permissions", "rbac.tables", "findings.audit"]
+)
 def test_every_column_is_on_the_page(module: str) -> None:
     """Whoever adds a column describes it."""
     found = import_module(f"simkit.analysis.{module}")

@@ -22,7 +22,7 @@ from simkit.analysis.membership import (
     members_of_files,
     members_of_snapshot,
     members_of_tokens,
-    merged,
+    merge_members,
 )
 from simkit.cli import main
 from simkit.cluster.options import Options
@@ -169,4 +169,4 @@ def test_commands_take_members(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_tables_are_merged() -> None:
     """What one source knows is added to what others do."""
-    assert merged({"a": ["x"]}, {"a": ["x", "y"], "b": []}) == {"a": ("x", "y"), "b": ()}
+    assert merge_members({"a": ["x"]}, {"a": ["x", "y"], "b": []}) == {"a": ("x", "y"), "b": ()}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from simkit.analysis.policies import policy_coverage, policy_effect, prove, uncalled
-from simkit.analysis.policycosts import expression_costs
+from simkit.analysis.admission.expression_costs import expression_costs
+from simkit.analysis.admission.policies import policy_coverage, policy_effect, prove, skipped_calls
 from simkit.cluster.cluster import Cluster
 from simkit.meta.errors import SimkitError
 from tests.engine.admission.policies import binding, config_map, policy, with_policy
@@ -145,7 +145,7 @@ def test_every_expression_has_its_cost() -> None:
 
 def test_calls_that_were_not_made_are_a_table() -> None:
     """Without calls the table still has its columns."""
-    assert list(uncalled([]).columns) == ["kind", "name", "target", "about"]
+    assert list(skipped_calls([]).columns) == ["kind", "name", "target", "about"]
 
 
 def test_webhooks_see_what_their_rules_and_selectors_take(cluster: Cluster) -> None:

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simkit.analysis.access.can import Answer, can
+from simkit.analysis.access.can import AccessDecision, can
 from simkit.logic.rbac.binding import RESOURCES_OF_KINDS, key_of
 from simkit.meta.objects import Object
 from simkit.snapshot.memory import MemorySnapshot
@@ -24,7 +24,7 @@ QUESTIONS = st.tuples(
 )
 
 
-def _asked(snapshot: Snapshot, answer: Answer) -> Answer:
+def _asked(snapshot: Snapshot, answer: AccessDecision) -> AccessDecision:
     """The same question asked of another snapshot."""
     ask = answer.ask
     return can(
@@ -35,7 +35,7 @@ def _asked(snapshot: Snapshot, answer: Answer) -> Answer:
         subresource=ask.subresource,
         name=ask.name,
         namespace=answer.namespace,
-        group=ask.group,
+        api_group=ask.group,
     )
 
 

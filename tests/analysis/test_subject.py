@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simkit.analysis.rbac.subject import groups_in, identity_of, normal, parse, text_of
+from simkit.analysis.rbac.subject import groups_in, identity_of, normalize_subject, parse_subject, text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 
@@ -24,17 +24,17 @@ from simkit.meta.errors import SimkitError
 )
 def test_every_form_is_read(text: str, kind: str, name: str, namespace: str) -> None:
     """Each way of writing a subject names what it says, and what is written back is read the same."""
-    found = parse(text)
+    found = parse_subject(text)
     assert found == Subject(kind, name, namespace)
-    assert parse(text_of(found)) == found
-    assert parse(found) is found
+    assert parse_subject(text_of(found)) == found
+    assert parse_subject(found) is found
 
 
 @pytest.mark.parametrize("text", ["", "group:", "user:", "sa:", "sa:runner", "sa:/runner", "sa:ci/"])
 def test_half_a_subject_is_refused(text: str) -> None:
     """A subject without a name or a service account without a namespace is told how to write it."""
     with pytest.raises(SimkitError, match="write"):
-        parse(text)
+        parse_subject(text)
 
 
 def test_the_server_adds_groups() -> None:
@@ -52,6 +52,8 @@ def test_the_server_adds_groups() -> None:
 def test_a_membership_table_is_read_as_subjects() -> None:
     """Members of a table are matched as what they are, however they are written."""
     table = {"devs": ["alice", "system:serviceaccount:ci:runner"], "ops": ["bob"]}
-    assert groups_in(table, parse("sa:ci/runner")) == ("devs",)
-    assert groups_in(table, parse("user:bob")) == ("ops",)
-    assert normal(Subject("User", "system:serviceaccount:ci:runner")) == Subject("ServiceAccount", "runner", "ci")
+    assert groups_in(table, parse_subject("sa:ci/runner")) == ("devs",)
+    assert groups_in(table, parse_subject("user:bob")) == ("ops",)
+    assert normalize_subject(Subject("User", "system:serviceaccount:ci:runner")) == Subject(
+        "ServiceAccount", "runner", "ci"
+    )

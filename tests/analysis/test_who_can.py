@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simkit.analysis.access.can import can, namespace_of_request
-from simkit.analysis.access.resolve import target
+from simkit.analysis.access.resolve import resolve_permission
 from simkit.analysis.access.who_can import COLUMNS, who_can
 from simkit.analysis.rbac.index import known_subjects
-from simkit.analysis.rbac.subject import identity_of, parse, text_of
+from simkit.analysis.rbac.subject import identity_of, parse_subject, text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.errors import IncompleteSnapshot, SimkitError, UnknownResource
@@ -69,7 +69,7 @@ def test_groups_of_resources_count() -> None:
         *(role("old", rule("get", "deployments", groups="extensions")), binding("b2", "old", "user:old")),
     )
     assert named(who_can(snapshot, "get", "deploy")) == ["user:apps"]
-    assert named(who_can(snapshot, "get", "deployments", group="extensions")) == ["user:old"]
+    assert named(who_can(snapshot, "get", "deployments", api_group="extensions")) == ["user:old"]
 
 
 def test_names() -> None:
@@ -229,11 +229,11 @@ def test_everybody_in_the_answer_is_allowed_and_nobody_else(
     url = "" if word else "/metrics"
     name = name if word else ""
     found = who_can(snapshot, verb, word, name=name, namespace=place, url=url, expand_groups=True)
-    allowed = set(named(found)) | {text_of(parse("group:system:masters"))}
+    allowed = set(named(found)) | {text_of(parse_subject("group:system:masters"))}
     index = AccessIndex.of(snapshot)
-    asked = target(snapshot, verb, word, name=name, url=url)
+    asked = resolve_permission(snapshot, verb, word, name=name, url=url)
     for text in {*ASKED, *map(text_of, known_subjects(snapshot))}:
-        subject = parse(text)
+        subject = parse_subject(text)
         ask = asked.ask(namespace_of_request(asked, place), identity_of(subject))
         groups = {f"group:{group}" for group in ask.identity.groups}
         masters = "group:system:masters" in groups

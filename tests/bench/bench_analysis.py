@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from simkit.analysis import audit, can, who_can
-from simkit.analysis.access.resolve import target
+from simkit.analysis.access.resolve import resolve_permission
 from simkit.analysis.access.who_can import question_of
 from simkit.analysis.rbac.index import index_of
 from simkit.logic.rbac.index import AccessIndex
@@ -57,7 +57,7 @@ def main() -> None:
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(f"  memory for it               {grown:8.0f} MB")
     for verb, word in (("get", "secrets"), ("delete", "nodes")):
-        question = question_of(target(snapshot, verb, word))
+        question = question_of(resolve_permission(snapshot, verb, word))
         rows = len(who_can(snapshot, verb, word))
         print(f"who can {verb} {word}, {rows:,} rows")
         print(f"  answers of the index        {best(partial(_consume, index, question), 5) * 1e3:8.2f} ms")

@@ -82,11 +82,11 @@ def test_a_policy_needs_one_history(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_nobody_and_somebody_would_notice(capsys: pytest.CaptureFixture[str]) -> None:
     """The bundled cluster does not use flow control's beta, but the workloads."""
-    assert main(["without", "apps/v1", "--dump", str(demo_path()), "-o", "json"]) == 1
+    assert main(["removal-report", "apps/v1", "--dump", str(demo_path()), "-o", "json"]) == 1
     rows = {row["what"]: row["count"] for row in orjson.loads(capsys.readouterr().out)}
     assert rows["objects: unreachable"] > 0
-    assert main(["without", "node.k8s.io/v1", "--dump", str(demo_path())]) in (0, 1)
-    assert main(["without", "nosuch/v1", "--dump", str(demo_path())]) == 2
+    assert main(["removal-report", "node.k8s.io/v1", "--dump", str(demo_path())]) in (0, 1)
+    assert main(["removal-report", "nosuch/v1", "--dump", str(demo_path())]) == 2
 
 
 @pytest.mark.parametrize(

@@ -80,12 +80,12 @@ def test_a_fork_at_another_release_serves_the_same_objects_in_what_is_left() -> 
 def test_a_fork_without_a_version_answers_as_if_it_were_gone() -> None:
     """The version, a whole group, and one resource of a version."""
     cluster = Cluster(seed=1)
-    assert get(cluster.without(BETA), f"/apis/{BETA}/flowschemas").status == 404
-    assert get(cluster.without("batch"), "/apis/batch/v1/jobs").status == 404
-    fork = cluster.without("batch/v1/jobs")
+    assert get(cluster.with_apis_disabled(BETA), f"/apis/{BETA}/flowschemas").status == 404
+    assert get(cluster.with_apis_disabled("batch"), "/apis/batch/v1/jobs").status == 404
+    fork = cluster.with_apis_disabled("batch/v1/jobs")
     assert (get(fork, "/apis/batch/v1/jobs").status, get(fork, "/apis/batch/v1/cronjobs").status) == (404, 200)
     with pytest.raises(SimkitError, match=r"does not serve 'policy/v1beta1'; of that group: policy/v1"):
-        cluster.without("policy/v1beta1")
+        cluster.with_apis_disabled("policy/v1beta1")
 
 
 def test_options_of_versions_and_gates_reach_the_server() -> None:

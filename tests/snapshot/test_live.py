@@ -95,7 +95,7 @@ def test_commands_ask_a_running_cluster(
     target = tmp_path / "shared.json"
     assert main(["redact", "--to", str(target), *live]) == 0
     assert main(["escalations", "--goal", "cluster-admin", "--subject", "sa:shop/auditor", *live]) == 0
-    assert main(["without", "flowcontrol.apiserver.k8s.io/v1beta3", *live]) == 0
+    assert main(["removal-report", "flowcontrol.apiserver.k8s.io/v1beta3", *live]) == 0
     assert any(obj["kind"] == "Secret" for obj in orjson.loads(target.read_bytes())["items"])
     capsys.readouterr()
     for words, told in (

@@ -9,13 +9,13 @@ from html import escape
 
 from simkit.analysis.access.near_misses import NearMiss, near_misses
 from simkit.analysis.access.remedies import Remedy, remedies
-from simkit.analysis.access.resolve import Target, check_verb, target
+from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
 from simkit.analysis.access.who_can import SINGLE_OBJECT_VERBS
-from simkit.analysis.memo import Remembered
+from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.graph import rule_text
-from simkit.analysis.rbac.index import NO_MEMBERS, identity, index_of
-from simkit.analysis.rbac.objects import written
-from simkit.analysis.rbac.subject import Members, normal, parse, text_of
+from simkit.analysis.rbac.index import NO_MEMBERS, identity_with_members, index_of
+from simkit.analysis.rbac.objects import display_name
+from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject, text_of
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.meta.attributes import ALLOW, Attributes, Decision, Evidence, Verdict
@@ -27,14 +27,14 @@ MASTERS_DECISION = Decision(ALLOW)
 
 
 @dataclass(frozen=True)
-class Answer:
+class AccessDecision:
     """A decision about one question, and what explains it. It is true in a condition exactly if it is a yes.
 
     ``decision`` is the authorizer's own, with its reason and evidence.
     """
 
     subject: Subject
-    target: Target
+    permission: Permission
     namespace: str
     decision: Decision
     ask: Attributes = field(repr=False)
@@ -66,7 +66,7 @@ class Answer:
         if self.allowed:
             return ()
         groups = (Subject(GROUP, name) for name in self.ask.identity.groups)
-        return near_misses(self.index, dict.fromkeys((self.subject, *groups)), self.ask, self.target)
+        return near_misses(self.index, dict.fromkeys((self.subject, *groups)), self.ask, self.permission)
 
     @cached_property
     def remedies(self) -> tuple[Remedy, ...]:
@@ -80,7 +80,7 @@ class Answer:
     def question(self) -> str:
         """The question in words."""
         where = f" in {self.namespace}" if self.namespace else ""
-        return f"{text_of(self.subject)}: {self.target}{where}"
+        return f"{text_of(self.subject)}: {self.permission}{where}"
 
     def lines(self) -> Iterator[str]:
         """The answer, its explanation and the first remedy, line by line."""
@@ -94,7 +94,7 @@ class Answer:
             yield "members of system:masters may do everything, without a binding"
         for evidence in self.evidence:
             rule = (self.index.rules(evidence.role) or ())[evidence.rule]
-            yield f"{written(evidence.binding)} gives {written(evidence.role)}"
+            yield f"{display_name(evidence.binding)} gives {display_name(evidence.role)}"
             yield f"rule {evidence.rule}: {rule_text(rule)}"
         if not self.allowed and not self.near_misses:
             yield "no binding that names the subject or its groups has anything to do with this"
@@ -123,10 +123,10 @@ def can(
     name: str = "",
     namespace: str = "",
     url: str = "",
-    group: str | None = None,
+    api_group: str | None = None,
     groups: tuple[str, ...] = (),
     members: Members = NO_MEMBERS,
-) -> Answer:
+) -> AccessDecision:
     """Whether a subject may do something, with the evidence or the near misses.
 
     Parameters
@@ -134,7 +134,7 @@ def can(
     subject
         ``alice``, ``user:alice``, ``group:devs`` (some member of it), ``sa:ns/name`` or a ``Subject``. The groups
         that the server adds by itself count. An ``Identity`` has just the groups that it has, as in an access review.
-    verb, resource, subresource, name, url, group
+    verb, resource, subresource, name, url, api_group
         As for ``who_can``; an empty name is a request that names no object.
     namespace
         Where; empty for all namespaces at once. It is not looked at for resources without a namespace, unless the
@@ -144,7 +144,7 @@ def can(
 
     Returns
     -------
-    Answer
+    AccessDecision
         True in a condition if allowed; printed, it explains itself.
 
     Notes
@@ -159,39 +159,43 @@ def can(
     True
     """
     index = index_of(snapshot)
-    who = _named(subject) if isinstance(subject, Identity) else parse(subject)
-    asked = _target(snapshot, index, (verb, resource, subresource, name, url, group))
+    who = _named(subject) if isinstance(subject, Identity) else parse_subject(subject)
+    asked = _permission(snapshot, index, (verb, resource, subresource, name, url, api_group))
     where = namespace_of_request(asked, namespace)
-    ask = asked.ask(where, subject if isinstance(subject, Identity) else identity(who, members, groups))
+    ask = asked.ask(where, subject if isinstance(subject, Identity) else identity_with_members(who, members, groups))
     decision = MASTERS_DECISION if MASTERS in ask.identity.groups else index.authorize(ask)
-    return Answer(who, asked, where, decision, ask, index, {**members, **{name: [text_of(who)] for name in groups}})
+    return AccessDecision(
+        who, asked, where, decision, ask, index, {**members, **{name: [text_of(who)] for name in groups}}
+    )
 
 
 def _named(asking: Identity) -> Subject:
     """Whom an identity is about: its user, or, without one, its first group."""
     if asking.user or not asking.groups:
-        return normal(Subject(USER, asking.user))
+        return normalize_subject(Subject(USER, asking.user))
     return Subject(GROUP, asking.groups[0])
 
 
-Words = tuple[str, str, str, str, str, str | None]
-_targets: Remembered[dict[Words, Target]] = Remembered()
+PermissionArguments = tuple[str, str, str, str, str, str | None]
+_permissions: SnapshotMemo[dict[PermissionArguments, Permission]] = SnapshotMemo()
 
 
-def _target(snapshot: Snapshot, index: AccessIndex, words: Words) -> Target:
-    """The target of the words, which are looked up once per snapshot."""
-    known = _targets.of(snapshot, lambda _: {})
-    found = known.get(words)
+def _permission(snapshot: Snapshot, index: AccessIndex, arguments: PermissionArguments) -> Permission:
+    """The permission that the arguments name, looked up once per snapshot."""
+    known = _permissions.of(snapshot, lambda _: {})
+    found = known.get(arguments)
     if found is None:
-        verb, resource, subresource, name, url, group = words
-        found = target(snapshot, verb, resource, subresource=subresource, name=name, url=url, group=group)
-        if group is None:
+        verb, resource, subresource, name, url, api_group = arguments
+        found = resolve_permission(
+            snapshot, verb, resource, subresource=subresource, name=name, url=url, api_group=api_group
+        )
+        if api_group is None:
             check_verb(verb, (one for grant in index.all_grants() for rule in grant.rules for one in rule.verbs))
-        known[words] = found
+        known[arguments] = found
     return found
 
 
-def namespace_of_request(asked: Target, namespace: str) -> str:
+def namespace_of_request(asked: Permission, namespace: str) -> str:
     """The namespace that a request for the target carries: none for a cluster's own resources, save a namespace's."""
     if asked.as_written:
         return namespace

@@ -9,8 +9,8 @@ import pandas as pd
 
 from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.objects import columns_of, written
-from simkit.analysis.rbac.subject import normal
+from simkit.analysis.rbac.objects import display_name, subject_columns
+from simkit.analysis.rbac.subject import normalize_subject
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.cover import covers, uncovered
@@ -32,7 +32,7 @@ COLUMNS: Final = (
     "bindings",
 )
 
-Held = dict[str, tuple[Grant, ...]]
+GrantsByNamespace = dict[str, tuple[Grant, ...]]
 """The grants of a subject by namespace, the empty one being the whole cluster."""
 
 
@@ -64,23 +64,25 @@ def compare(before: Snapshot, after: Snapshot) -> pd.DataFrame:
     return table(rows, COLUMNS)
 
 
-def _holdings(index: AccessIndex) -> dict[Subject, Held]:
-    held: dict[Subject, Held] = {}
+def _holdings(index: AccessIndex) -> dict[Subject, GrantsByNamespace]:
+    held: dict[Subject, GrantsByNamespace] = {}
     for grant in index.all_grants():
-        scopes = held.setdefault(normal(grant.subject), {})
+        scopes = held.setdefault(normalize_subject(grant.subject), {})
         scopes[grant.namespace] = (*scopes.get(grant.namespace, ()), grant)
     return held
 
 
-def _beyond(subject: Subject, less: Held, more: Held) -> Iterator[tuple[Any, ...]]:
+def _beyond(subject: Subject, less: GrantsByNamespace, more: GrantsByNamespace) -> Iterator[tuple[Any, ...]]:
     """The single permissions in ``more`` that ``less`` does not include, with the bindings that give them."""
     for scope in sorted(more):
         owned = _rules(less.get("", ())) + (_rules(less.get(scope, ())) if scope else ())
         for piece in dict.fromkeys(uncovered(owned, _rules(more[scope], local=bool(scope)))):
             resource, group = (piece.resources or ("",))[0], (piece.api_groups or ("",))[0]
             name, url = (piece.resource_names or ("",))[0], (piece.paths or ("",))[0]
-            by = tuple(dict.fromkeys(written(grant.binding) for grant in more[scope] if covers(grant.rules, [piece])))
-            yield (*columns_of(subject), scope or EVERYWHERE, piece.verbs[0], group, resource, name, url, by)
+            by = tuple(
+                dict.fromkeys(display_name(grant.binding) for grant in more[scope] if covers(grant.rules, [piece]))
+            )
+            yield (*subject_columns(subject), scope or EVERYWHERE, piece.verbs[0], group, resource, name, url, by)
 
 
 def _rules(grants: Iterable[Grant], *, local: bool = False) -> tuple[Rule, ...]:

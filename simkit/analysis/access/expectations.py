@@ -18,12 +18,12 @@ from simkit.analysis.access.who_can import who_can
 from simkit.analysis.rbac.index import MASTERS_GROUP
 from simkit.analysis.rbac.subject import text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import amount
+from simkit.analysis.rendering import counted
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Snapshot
 
-Words = Annotated[tuple[str, ...], Field(min_length=1)]
+OneOrMore = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class _Model(BaseModel):
@@ -42,7 +42,7 @@ class _Model(BaseModel):
 class Access(_Model):
     """What is done to what. ``namespace`` left out means anywhere, empty means the whole cluster at once."""
 
-    verb: Words
+    verb: OneOrMore
     resource: str = ""
     name: str = ""
     namespace: str | None = None
@@ -54,21 +54,21 @@ class Access(_Model):
         return f"{'/'.join(self.verb)} {what}{where}"
 
 
-class Of(Access):
+class SubjectAccess(Access):
     """Access of some subjects: ``user:ann``, ``group:devs``, ``sa:namespace/name``."""
 
-    subject: Words
+    subject: OneOrMore
     groups: tuple[str, ...] = ()
     """Groups that the subjects are in besides those that the server implies."""
 
 
-class Outside(Access):
+class ExclusiveAccess(Access):
     """Access that nobody has but the exceptions, which may hold ``*``: ``group:oidc:platform``, ``sa:payments/*``."""
 
     exceptions: tuple[str, ...] = Field(default=(), alias="except")
 
 
-class Unreachable(_Model):
+class UnreachableGoal(_Model):
     """A goal that nobody but the exceptions gets to by escalation, as ``simkit.analysis.escalation`` names goals."""
 
     goal: str
@@ -81,10 +81,10 @@ class Expectation(_Model):
     """One expectation: exactly one of ``can``, ``cannot``, ``nobody`` and ``unreachable``."""
 
     name: str
-    can: Of | None = None
-    cannot: Of | None = None
-    nobody: Outside | None = None
-    unreachable: Unreachable | None = None
+    can: SubjectAccess | None = None
+    cannot: SubjectAccess | None = None
+    nobody: ExclusiveAccess | None = None
+    unreachable: UnreachableGoal | None = None
     severity: Literal["low", "medium", "high", "critical"] = "high"
 
     @model_validator(mode="after")
@@ -198,16 +198,16 @@ def _failures(snapshot: Snapshot, expectation: Expectation) -> Iterator[str]:
         yield from _reaching(snapshot, expectation.unreachable)
 
 
-def _reaching(snapshot: Snapshot, wanted: Unreachable) -> Iterator[str]:
+def _reaching(snapshot: Snapshot, wanted: UnreachableGoal) -> Iterator[str]:
     from simkit.analysis.escalation.find.queries import outsiders  # the larger part of this floor, rarely asked for
 
     for path in outsiders(snapshot, wanted.goal, allowed=wanted.exceptions, within_hops=wanted.within):
         if path.start.subject != MASTERS_GROUP:
             by = " ".join(path.primitives) or "what it holds"
-            yield f"{path.subject} reaches {path.goal} by {by} ({amount(path.hops, 'hop')})"
+            yield f"{path.subject} reaches {path.goal} by {by} ({counted(path.hops, 'hop')})"
 
 
-def _asked(snapshot: Snapshot, access: Of, *, wanted: bool) -> Iterator[str]:
+def _asked(snapshot: Snapshot, access: SubjectAccess, *, wanted: bool) -> Iterator[str]:
     for subject in access.subject:
         for verb in access.verb:
             answer = can(
@@ -225,7 +225,7 @@ def _asked(snapshot: Snapshot, access: Of, *, wanted: bool) -> Iterator[str]:
                 yield f"{subject} {word} {verb} {access.url or access.resource}: {answer.reason}"
 
 
-def _others(snapshot: Snapshot, access: Outside) -> Iterator[str]:
+def _others(snapshot: Snapshot, access: ExclusiveAccess) -> Iterator[str]:
     seen: set[tuple[str, str]] = set()
     for verb in access.verb:
         rows = who_can(

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from simkit.analysis.memo import Remembered
+from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import MASTERS_GROUP, index_of
-from simkit.analysis.rbac.objects import columns_of, kind_of
-from simkit.analysis.rbac.subject import normal
+from simkit.analysis.rbac.objects import kind_of, subject_columns
+from simkit.analysis.rbac.subject import normalize_subject
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import Grant
 from simkit.logic.rbac.index import AccessIndex
@@ -22,7 +22,7 @@ from simkit.snapshot.protocol import Snapshot
 
 EVERYWHERE: Final = "*"
 """The scope of a grant that holds in the whole cluster."""
-FIXED: Final = (
+GRANT_COLUMNS: Final = (
     *("subject_kind", "subject", "subject_namespace", "via_group", "scope"),
     *("binding_kind", "binding", "role_kind", "role"),
 )
@@ -30,15 +30,15 @@ FIXED: Final = (
 
 NO_BINDING: Final = "(no binding)"
 """Stands for the binding of those whom the server allows everything without one."""
-_MASTERS_ROW: Final = (*columns_of(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "")
-Limit = tuple[int, tuple[str, ...]]
+_MASTERS_ROW: Final = (*subject_columns(MASTERS_GROUP), "", EVERYWHERE, "", NO_BINDING, "", "")
+RuleMatch = tuple[int, tuple[str, ...]]
 """The rule that allows what is asked, and the only names it holds for (empty: all)."""
 Numbers = NDArray[np.int64]
-Picked = tuple[Numbers, Numbers, NDArray[Any]]
+AnswerRows = tuple[Numbers, Numbers, NDArray[Any]]
 """Rows of an answer: their numbers, and for each the rule and the names."""
-REMEMBERED: Final = 1_000
+MAX_CACHED_QUESTIONS: Final = 1_000
 """Questions whose rows are kept; each takes some bytes a row."""
-_NO_RULE: Final[Limit] = (-1, ())
+_NO_RULE: Final[RuleMatch] = (-1, ())
 _FIRST: Final[Numbers] = np.zeros(1, dtype=np.int64)
 _NONE: Final[Numbers] = np.zeros(0, dtype=np.int64)
 
@@ -56,7 +56,7 @@ class GrantTable:
 
     def __init__(self, index: AccessIndex) -> None:
         grants = sorted((grant for grant in index.all_grants() if grant.rules), key=_order)
-        fixed = table([_MASTERS_ROW, *map(_row, grants)], FIXED)
+        fixed = table([_MASTERS_ROW, *map(_row, grants)], GRANT_COLUMNS)
         self._fixed = {str(name): column.array for name, column in fixed.items()}
         self._codes: dict[str, int] = {"": 0}
         self._scopes: Numbers = np.zeros(len(grants) + 1, dtype=np.int64)
@@ -64,13 +64,13 @@ class GrantTable:
         for number, grant in enumerate(grants, 1):
             self._scopes[number] = self._codes.setdefault(grant.namespace, len(self._codes))
             rows.setdefault(id(grant.rules), (grant, []))[1].append(number)
-        self._picked: dict[tuple[Question, bool], Picked] = {}
+        self._picked: dict[tuple[Question, bool], AnswerRows] = {}
         self._by_rules: dict[RuleSet, Numbers] = {
             RuleSet.of(grant.rules): np.array(numbers, dtype=np.int64) for grant, numbers in rows.values()
         }
 
     def answer(
-        self, question: Question, allowing: Callable[[], Mapping[RuleSet, Limit]], *, own_names: bool = False
+        self, question: Question, allowing: Callable[[], Mapping[RuleSet, RuleMatch]], *, own_names: bool = False
     ) -> pd.DataFrame:
         """The row of ``system:masters``, and those of the grants that allow what is asked where it is asked.
 
@@ -86,13 +86,13 @@ class GrantTable:
         if picked is None:
             scope = "" if question.path else question.namespace
             picked = self._pick(allowing(), scope, own_names=own_names)
-            if len(self._picked) < REMEMBERED:
+            if len(self._picked) < MAX_CACHED_QUESTIONS:
                 self._picked[key] = picked
         numbers, rules, names = picked
         columns: dict[str, Any] = {name: values.take(numbers) for name, values in self._fixed.items()}
         return pd.DataFrame({**columns, "rule": rules.copy(), "names": names.copy()})
 
-    def _pick(self, allowing: Mapping[RuleSet, Limit], scope: str | None, *, own_names: bool) -> Picked:
+    def _pick(self, allowing: Mapping[RuleSet, RuleMatch], scope: str | None, *, own_names: bool) -> AnswerRows:
         """The rows of grants in a namespace (empty: cluster-wide ones; None: all) that have some of these rules."""
         parts = [self._by_rules.get(rules, _NONE) for rules in allowing]
         limits = [_NO_RULE, *allowing.values()]
@@ -118,7 +118,7 @@ class GrantTable:
         return not names or scope == EVERYWHERE or scope in names
 
 
-_tables: Remembered[GrantTable] = Remembered()
+_tables: SnapshotMemo[GrantTable] = SnapshotMemo()
 
 
 def grant_table(snapshot: Snapshot) -> GrantTable:
@@ -129,11 +129,11 @@ def grant_table(snapshot: Snapshot) -> GrantTable:
 def _row(grant: Grant) -> tuple[str, ...]:
     binding, role = grant.binding, grant.role
     where = grant.namespace or EVERYWHERE
-    subject = columns_of(normal(grant.subject))
+    subject = subject_columns(normalize_subject(grant.subject))
     return (*subject, "", where, kind_of(binding), binding.name, kind_of(role), role.name)
 
 
 def _order(grant: Grant) -> tuple[Any, ...]:
     """Cluster-wide grants first, then by namespace; groups, service accounts, users; by name."""
-    kind, name, namespace = columns_of(normal(grant.subject))
+    kind, name, namespace = subject_columns(normalize_subject(grant.subject))
     return (bool(grant.namespace), grant.namespace, kind, namespace, name, grant.binding.name)

@@ -11,13 +11,13 @@ import pandas as pd
 
 from simkit.analysis.access.can import can
 from simkit.analysis.access.grant_table import EVERYWHERE, NO_BINDING
-from simkit.analysis.access.permission_bits import PermissionBits, Table, each_once
+from simkit.analysis.access.permission_bits import BoolTable, PermissionBits, each_once
 from simkit.analysis.access.resolve import check_verb
 from simkit.analysis.access.who_can import verbs_of
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, known_subjects, principals_of
-from simkit.analysis.rbac.objects import written
-from simkit.analysis.rbac.subject import Members, parse, text_of
+from simkit.analysis.rbac.objects import display_name
+from simkit.analysis.rbac.subject import Members, parse_subject, text_of
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.index import AccessIndex
 from simkit.snapshot.protocol import Snapshot
@@ -91,7 +91,7 @@ def _asked(snapshot: Snapshot, subjects: Subject | str | Iterable[Subject | str]
         groups = {subject for subject in index_of(snapshot).subjects() if subject.kind == GROUP}
         return [*known_subjects(snapshot), *sorted({*groups, MASTERS_GROUP})]
     one = [subjects] if isinstance(subjects, Subject | str) else subjects
-    return list(dict.fromkeys(map(parse, one)))
+    return list(dict.fromkeys(map(parse_subject, one)))
 
 
 class _Held:
@@ -125,7 +125,7 @@ class _Held:
             if grant.namespace:
                 allowed &= self._bits.local
             if allowed:
-                found[grant.namespace] = (*found.get(grant.namespace, ()), (written(grant.binding), allowed))
+                found[grant.namespace] = (*found.get(grant.namespace, ()), (display_name(grant.binding), allowed))
         return found
 
 
@@ -167,9 +167,9 @@ class _Rows:
         self._scopes: dict[str, int] = {EVERYWHERE: 0}
         self._numbers: list[tuple[int, int, int]] = []
         self._resources: list[Any] = []
-        self._tables: list[Table] = []
+        self._tables: list[BoolTable] = []
         self._bindings: list[tuple[str, ...]] = []
-        self._known: dict[int, tuple[Any, Table, Any]] = {}
+        self._known: dict[int, tuple[Any, BoolTable, Any]] = {}
 
     def add(self, subject: int, scope: str, parts: Parts) -> None:
         """Add a row for each resource of which the parts allow anything."""
@@ -190,7 +190,7 @@ class _Rows:
         seen = [(text, self._decoded(allowed)[2]) for text, allowed in dict(parts).items()]
         return [tuple(text for text, there in seen if there[place]) for place in places]
 
-    def _decoded(self, allowed: int) -> tuple[Any, Table, Any]:
+    def _decoded(self, allowed: int) -> tuple[Any, BoolTable, Any]:
         """The resources of which something is allowed, what is, and for each resource whether it is one of them."""
         known = self._known.get(allowed)
         if known is None:

@@ -6,9 +6,9 @@ import enum
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from simkit.analysis.access.resolve import Target
+from simkit.analysis.access.resolve import Permission
 from simkit.analysis.rbac.graph import rule_text
-from simkit.analysis.rbac.objects import written
+from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import Grant, Subject
 from simkit.logic.rbac.index import AccessIndex
@@ -24,11 +24,11 @@ from simkit.logic.rbac.rule import Rule
 from simkit.meta.attributes import Attributes
 from simkit.meta.names import Key
 
-MOST = 8
+MAX_NEAR_MISSES = 8
 """How many near misses are told."""
 
 
-class Kind(enum.IntEnum):
+class Difference(enum.IntEnum):
     """In what a grant differs from the request; nearest first."""
 
     NAMESPACE = 0
@@ -43,20 +43,20 @@ class Kind(enum.IntEnum):
 class NearMiss(NamedTuple):
     """A grant that would have allowed the request, but for one thing."""
 
-    kind: Kind
+    kind: Difference
     grant: Grant
     rule: int
     but: str
 
     def __str__(self) -> str:
-        named = f"{written(self.grant.binding)} names {text_of(self.grant.subject)}"
-        return f"{named} for {written(self.grant.role)}, {self.but}"
+        named = f"{display_name(self.grant.binding)} names {text_of(self.grant.subject)}"
+        return f"{named} for {display_name(self.grant.role)}, {self.but}"
 
 
 def near_misses(
-    index: AccessIndex, principals: Iterable[Subject], ask: Attributes, target: Target
+    index: AccessIndex, principals: Iterable[Subject], ask: Attributes, target: Permission
 ) -> tuple[NearMiss, ...]:
-    """The grants of some subjects which come nearest to what was asked and refused, at most ``MOST``."""
+    """The grants of some subjects which come nearest to what was asked and refused, at most ``MAX_NEAR_MISSES``."""
     found: dict[Key, NearMiss] = {}
     for subject in principals:
         for grant in index.grants_of_subject(subject):
@@ -64,18 +64,18 @@ def near_misses(
             if nearest is not None:
                 found.setdefault(grant.binding, nearest)
     ordered = sorted(found.values(), key=lambda miss: (miss.kind, miss.grant.namespace != ask.namespace))
-    return tuple(ordered[:MOST])
+    return tuple(ordered[:MAX_NEAR_MISSES])
 
 
 def _distance(miss: NearMiss) -> int:
     return miss.kind
 
 
-def _of_grant(grant: Grant, ask: Attributes, target: Target) -> Iterator[NearMiss]:
+def _of_grant(grant: Grant, ask: Attributes, target: Permission) -> Iterator[NearMiss]:
     reaches = not grant.namespace or (ask.is_resource and grant.namespace == ask.namespace)
     if grant.missing:
         if reaches:
-            yield NearMiss(Kind.MISSING_ROLE, grant, -1, "but there is no such role")
+            yield NearMiss(Difference.MISSING_ROLE, grant, -1, "but there is no such role")
         return
     for number, rule in enumerate(grant.rules):
         if not reaches:
@@ -89,34 +89,34 @@ def _of_grant(grant: Grant, ask: Attributes, target: Target) -> Iterator[NearMis
             yield NearMiss(kind, grant, number, f"but its rule {number} ({rule_text(rule)}) {but}")
 
 
-def _elsewhere(grant: Grant, number: int, ask: Attributes, target: Target) -> NearMiss:
+def _elsewhere(grant: Grant, number: int, ask: Attributes, target: Permission) -> NearMiss:
     if not ask.is_resource:
-        return NearMiss(Kind.DEAD, grant, number, "but URLs can only be granted by a ClusterRoleBinding")
+        return NearMiss(Difference.DEAD, grant, number, "but URLs can only be granted by a ClusterRoleBinding")
     if not target.namespaced and not target.is_namespace:
         but = f"but {target.resource} belong to no namespace, so only a ClusterRoleBinding can grant them"
-        return NearMiss(Kind.DEAD, grant, number, but)
+        return NearMiss(Difference.DEAD, grant, number, but)
     wanted = f"in {ask.namespace}" if ask.namespace else "in all namespaces"
-    return NearMiss(Kind.NAMESPACE, grant, number, f"but only in {grant.namespace}, not {wanted}")
+    return NearMiss(Difference.NAMESPACE, grant, number, f"but only in {grant.namespace}, not {wanted}")
 
 
-def _one_difference(rule: Rule, ask: Attributes) -> tuple[Kind, str] | None:
+def _one_difference(rule: Rule, ask: Attributes) -> tuple[Difference, str] | None:
     """In what one thing a rule that reaches the place differs, in words; None where in none or in several."""
     if not ask.is_resource:
         if path_matches(rule, ask.path) and not verb_matches(rule, ask.verb):
-            return Kind.VERB, f"allows {', '.join(rule.verbs)} and not {ask.verb}"
+            return Difference.VERB, f"allows {', '.join(rule.verbs)} and not {ask.verb}"
         return None
     verb, group = verb_matches(rule, ask.verb), group_matches(rule, ask.group)
     resource = resource_matches(rule, ask.resource_path, ask.subresource)
     name = name_matches(rule, ask.name)
     if (verb, group, resource, name) == (True, True, True, False):
-        return Kind.NAME, _names_differ(rule, ask)
+        return Difference.NAME, _names_differ(rule, ask)
     if (verb, group, name) == (True, True, True):
         return _other_subresource(rule, ask)
     if (verb, resource, name) == (True, True, True) and ask.resource_path in rule.resources:
         groups = ", ".join(repr(one) for one in rule.api_groups)
-        return Kind.GROUP, f"is about the API group {groups} and not {ask.group!r}"
+        return Difference.GROUP, f"is about the API group {groups} and not {ask.group!r}"
     if (group, resource, name) == (True, True, True):
-        return Kind.VERB, f"allows {', '.join(rule.verbs)} and not {ask.verb}"
+        return Difference.VERB, f"allows {', '.join(rule.verbs)} and not {ask.verb}"
     return None
 
 
@@ -127,13 +127,13 @@ def _names_differ(rule: Rule, ask: Attributes) -> str:
     return f"holds only for the names {names}"
 
 
-def _other_subresource(rule: Rule, ask: Attributes) -> tuple[Kind, str] | None:
+def _other_subresource(rule: Rule, ask: Attributes) -> tuple[Difference, str] | None:
     """Where a rule names the resource without the subresource that was asked for, or with one that was not."""
     if ask.subresource and resource_matches(rule, ask.resource, ""):
-        return Kind.SUBRESOURCE, f"allows {ask.resource}, which does not include {ask.resource_path}"
+        return Difference.SUBRESOURCE, f"allows {ask.resource}, which does not include {ask.resource_path}"
     if ask.subresource and f"{ask.resource}/*" in rule.resources:
-        return Kind.SUBRESOURCE, f"names {ask.resource}/*, which is no wildcard; name {ask.resource_path}"
+        return Difference.SUBRESOURCE, f"names {ask.resource}/*, which is no wildcard; name {ask.resource_path}"
     inner = [one for one in rule.resources if one.startswith(f"{ask.resource}/")]
     if inner and not ask.subresource:
-        return Kind.SUBRESOURCE, f"allows {', '.join(inner)}, which does not include {ask.resource} itself"
+        return Difference.SUBRESOURCE, f"allows {', '.join(inner)}, which does not include {ask.resource} itself"
     return None

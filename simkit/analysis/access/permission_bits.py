@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simkit.analysis.access.resolve import Target, target
+from simkit.analysis.access.resolve import Permission, resolve_permission
 from simkit.analysis.access.who_can import SINGLE_OBJECT_VERBS
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.snapshot.protocol import Snapshot
 
-Table = NDArray[np.bool_]
+BoolTable = NDArray[np.bool_]
 
 
 def each_once(words: str | Iterable[str]) -> tuple[str, ...]:
@@ -56,17 +56,17 @@ class PermissionBits:
         """All bits of the resources of which a binding in a namespace can grant anything."""
         self._known: dict[tuple[Rule, ...], int] = {}
         for place, (word, verb) in enumerate((word, verb) for word in self.resources for verb in self.verbs):
-            self._add(target(snapshot, verb, word), 1 << place)
+            self._add(resolve_permission(snapshot, verb, word), 1 << place)
         whole = (1 << len(self.verbs)) - 1
         for row in range(len(self.resources)):
             resource = whole << row * len(self.verbs)
             self.placed |= resource if self.local & resource else 0
 
-    def _add(self, asked: Target, bit: int) -> None:
+    def _add(self, asked: Permission, bit: int) -> None:
         path = f"{asked.resource}/{asked.subresource}" if asked.subresource else asked.resource
         for masks, word in (
             (self._by_verb, asked.verb),
-            (self._by_group, asked.group),
+            (self._by_group, asked.api_group),
             (self._by_path, path),
             (self._by_subresource, asked.subresource),
         ):
@@ -104,7 +104,7 @@ class PermissionBits:
                 found |= self._by_subresource.get(subresource, 0)
         return found
 
-    def table(self, bits: int) -> Table:
+    def table(self, bits: int) -> BoolTable:
         """The bits as a table of resources by verbs."""
         rows, columns = len(self.resources), len(self.verbs)
         packed = np.frombuffer(bits.to_bytes((rows * columns + 7) // 8, "little"), dtype=np.uint8)

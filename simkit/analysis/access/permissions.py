@@ -7,11 +7,11 @@ from typing import Any, Final
 import pandas as pd
 
 from simkit.analysis.access.grant_table import EVERYWHERE, NO_BINDING
-from simkit.analysis.access.resolve import PLACED_VERBS, VIRTUAL
+from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES, NAMESPACED_VERBS
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, principals_of
 from simkit.analysis.rbac.objects import kind_of
-from simkit.analysis.rbac.subject import Members, parse
+from simkit.analysis.rbac.subject import Members, parse_subject
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import GROUP, Grant, Subject
 from simkit.logic.rbac.rule import ALL, Rule
@@ -59,7 +59,7 @@ def permissions(snapshot: Snapshot, subject: Subject | str, *, members: Members 
     -----
     O(rules of the grants of the subject and its groups).
     """
-    index, who, catalogue = index_of(snapshot), parse(subject), catalogue_of(snapshot)
+    index, who, catalogue = index_of(snapshot), parse_subject(subject), catalogue_of(snapshot)
     rows: list[tuple[Any, ...]] = []
     for principal in principals_of(who, members):
         via = principal.name if principal.kind == GROUP and principal != who else ""
@@ -93,7 +93,7 @@ def is_effective(rule: Rule, namespace: str, catalogue: Catalogue) -> bool:
         return True
     if not rule.resources:
         return False
-    if {ALL, *PLACED_VERBS} & set(rule.verbs) and RBAC_GROUP in rule.api_groups:
+    if {ALL, *NAMESPACED_VERBS} & set(rule.verbs) and RBAC_GROUP in rule.api_groups:
         return True  # bind is asked of cluster roles in the namespace of the binding
     return any(_lives_in_namespaces(resource, rule.api_groups, catalogue) for resource in rule.resources)
 
@@ -104,5 +104,5 @@ def _lives_in_namespaces(resource: str, groups: tuple[str, ...], catalogue: Cata
     if ALL in (plural, *groups) or (plural == "namespaces" and "" in groups):
         return True
     known = [one for group in groups for one in catalogue.resources(group) if one.resource == plural]
-    virtual = plural in VIRTUAL and VIRTUAL[plural].group in groups
+    virtual = plural in AUTHORIZATION_RESOURCES and AUTHORIZATION_RESOURCES[plural].api_group in groups
     return any(one.namespaced for one in known) if known else not virtual

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 import yaml
 
-from simkit.analysis.access.near_misses import Kind, NearMiss
-from simkit.analysis.rbac.objects import kind_of, written
+from simkit.analysis.access.near_misses import Difference, NearMiss
+from simkit.analysis.rbac.objects import display_name, kind_of
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, RESOURCES_OF_KINDS, ROLES, SERVICE_ACCOUNT, Subject
 from simkit.logic.rbac.cover import breakdown
@@ -20,11 +20,11 @@ from simkit.meta.attributes import Attributes
 from simkit.meta.domain import RBAC_GROUP
 from simkit.meta.names import Key
 
-NAME: Final = "allow-{verb}-{what}"
+ROLE_NAME_FORMAT: Final = "allow-{verb}-{what}"
 _API: Final = f"{RBAC_GROUP}/v1"
-FEW: Final = 20
+MAX_EXTRA_PERMISSIONS: Final = 20
 """Permissions that may come along with a role before a role of its own is the better remedy."""
-_WIDE: Final = frozenset({Kind.NAME, Kind.SUBRESOURCE, Kind.GROUP, Kind.VERB})
+_WIDE: Final = frozenset({Difference.NAME, Difference.SUBRESOURCE, Difference.GROUP, Difference.VERB})
 
 
 class Remedy(NamedTuple):
@@ -49,7 +49,11 @@ class Remedy(NamedTuple):
             return f"{self.text} ({self.others} other{'s' if self.others > 1 else ''} would gain it too)"
         if self.also is None:
             return f"{self.text} (which gives far more than this)"
-        return f"{self.text} (which gives {self.also} more permissions)" if self.also > FEW else self.text
+        return (
+            f"{self.text} (which gives {self.also} more permissions)"
+            if self.also > MAX_EXTRA_PERMISSIONS
+            else self.text
+        )
 
     def _repr_html_(self) -> str:
         return f"<p>{escape(str(self))}</p><pre>{escape(self.manifest)}</pre>"
@@ -68,7 +72,7 @@ def remedies(index: AccessIndex, subject: Subject, ask: Attributes, misses: Iter
 
 
 def _is_much(remedy: Remedy) -> bool:
-    return remedy.also is None or remedy.also > FEW
+    return remedy.also is None or remedy.also > MAX_EXTRA_PERMISSIONS
 
 
 def _besides(rules: Iterable[Rule]) -> int | None:
@@ -81,23 +85,23 @@ def _besides(rules: Iterable[Rule]) -> int | None:
 
 def _of_miss(index: AccessIndex, subject: Subject, ask: Attributes, miss: NearMiss) -> Remedy | None:
     grant = miss.grant
-    if miss.kind is Kind.NAMESPACE and grant.role.resource == CLUSTER_ROLES:
+    if miss.kind is Difference.NAMESPACE and grant.role.resource == CLUSTER_ROLES:
         where = f"in {ask.namespace}" if ask.namespace else "in the whole cluster"
         bound = _binding(index, grant.role, subject, ask.namespace, grant.binding.name)
-        text = f"bind {written(grant.role)} to {text_of(subject)} {where}"
+        text = f"bind {display_name(grant.role)} to {text_of(subject)} {where}"
         return Remedy(text, (bound,), also=_besides(grant.rules))
-    if miss.kind is Kind.DEAD and grant.role.resource == CLUSTER_ROLES:
+    if miss.kind is Difference.DEAD and grant.role.resource == CLUSTER_ROLES:
         bound = _binding(index, grant.role, subject, "", grant.binding.name)
-        text = f"bind {written(grant.role)} to {text_of(subject)} in the whole cluster"
+        text = f"bind {display_name(grant.role)} to {text_of(subject)} in the whole cluster"
         return Remedy(text, (bound,), also=_besides(grant.rules))
-    if miss.kind is Kind.MISSING_ROLE:
+    if miss.kind is Difference.MISSING_ROLE:
         made = _role(grant.role, (_rule(ask),))
         return Remedy(
-            f"make {written(grant.role)}, which is bound already", (made,), _others(index, grant.role, subject)
+            f"make {display_name(grant.role)}, which is bound already", (made,), _others(index, grant.role, subject)
         )
     if miss.kind in _WIDE:
         rules = (*(index.rules(grant.role) or ()), _rule(ask))
-        text = f"add to {written(grant.role)} the rule {_worded(ask)}"
+        text = f"add to {display_name(grant.role)} the rule {_worded(ask)}"
         return Remedy(text, (_role(grant.role, rules),), _others(index, grant.role, subject))
     return None
 
@@ -106,7 +110,7 @@ def _own_role(index: AccessIndex, subject: Subject, ask: Attributes) -> Remedy:
     """A role with nothing but the permission, bound to the subject."""
     what = (f"{ask.resource}-{ask.subresource}" if ask.subresource else ask.resource) or "url"
     wide = not ask.is_resource or not ask.namespace
-    name = NAME.format(verb=ask.verb, what=what).lower().replace("*", "all")
+    name = ROLE_NAME_FORMAT.format(verb=ask.verb, what=what).lower().replace("*", "all")
     place = "" if wide else ask.namespace
     key = _free(Key(CLUSTER_ROLES if wide else ROLES, place, name), lambda key: index.rules(key) is not None)
     where = "in the whole cluster" if wide else f"in {ask.namespace}"

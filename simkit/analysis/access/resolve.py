@@ -21,18 +21,18 @@ URL_VERBS: Final = ("get", "head", "post", "put", "patch", "delete", "options")
 SPECIAL_VERBS: Final = ("impersonate", "bind", "escalate", "use", "approve", "sign", "attest")
 """Verbs that no request has: the server itself asks whether an identity has them."""
 
-PLACED_VERBS: Final = ("bind", "use")
+NAMESPACED_VERBS: Final = ("bind", "use")
 """The verbs about which the server asks in a namespace even where the resource has none."""
 
 NOBODY: Final = Identity("")
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Permission:
     """A verb on a resource or a URL. ``namespaced`` tells whether requests for the resource carry a namespace."""
 
     verb: str
-    group: str = ""
+    api_group: str = ""
     resource: str = ""
     subresource: str = ""
     name: str = ""
@@ -48,39 +48,39 @@ class Target:
         The server asks in the namespace of a binding whether its author may bind a cluster role, and in that of a pod
         whether its account may use a policy.
         """
-        return self.namespaced or self.as_written or self.verb in PLACED_VERBS
+        return self.namespaced or self.as_written or self.verb in NAMESPACED_VERBS
 
     @property
     def is_namespace(self) -> bool:
         """Whether it is a namespace itself, whose requests carry its own name as their namespace."""
-        return not self.group and self.resource == "namespaces"
+        return not self.api_group and self.resource == "namespaces"
 
     def ask(self, namespace: str, identity: Identity = NOBODY, *, name: str | None = None) -> Attributes:
         """The authorizer's question in a namespace (empty: for the whole cluster)."""
         if self.url:
             return Attributes(identity, self.verb, path=self.url, is_resource=False)
         asked = self.name if name is None else name
-        return Attributes(identity, self.verb, self.group, "", self.resource, self.subresource, namespace, asked)
+        return Attributes(identity, self.verb, self.api_group, "", self.resource, self.subresource, namespace, asked)
 
     def __str__(self) -> str:
         if self.url:
             return f"{self.verb} {self.url}"
         path = f"{self.resource}/{self.subresource}" if self.subresource else self.resource
-        what = f"{path}.{self.group}" if self.group else path
+        what = f"{path}.{self.api_group}" if self.api_group else path
         return f"{self.verb} {what}" + (f" {self.name!r}" if self.name else "")
 
 
-VIRTUAL: Final = {
-    "users": Target("", "", "users"),
-    "groups": Target("", "", "groups"),
-    "uids": Target("", AUTHENTICATION_GROUP, "uids"),
-    "userextras": Target("", AUTHENTICATION_GROUP, "userextras"),
-    "signers": Target("", CERTIFICATES_GROUP, "signers"),
+AUTHORIZATION_RESOURCES: Final = {
+    "users": Permission("", "", "users"),
+    "groups": Permission("", "", "groups"),
+    "uids": Permission("", AUTHENTICATION_GROUP, "uids"),
+    "userextras": Permission("", AUTHENTICATION_GROUP, "userextras"),
+    "signers": Permission("", CERTIFICATES_GROUP, "signers"),
 }
 """Resources that nothing serves and no discovery lists; rules name them for the special verbs."""
 
 
-def target(
+def resolve_permission(
     snapshot: Snapshot,
     verb: str,
     resource: str = "",
@@ -88,8 +88,8 @@ def target(
     subresource: str = "",
     name: str = "",
     url: str = "",
-    group: str | None = None,
-) -> Target:
+    api_group: str | None = None,
+) -> Permission:
     """The target that the words name at the snapshot's release, its custom resources included.
 
     Parameters
@@ -97,7 +97,7 @@ def target(
     resource
         Plural, singular, short name or kind, with its subresource (``pods/log``) or group (``deployments.apps``) if
         wanted, or ``*``.
-    group
+    api_group
         The API group; given, verb, resource and namespace are taken as they are written, as in an access review,
         whether the release has them or not.
     url
@@ -113,32 +113,32 @@ def target(
     """
     if not isinstance(name, str):
         raise SimkitError(f"name is one name, not {name!r}; ask for each of several")
-    if resource.startswith("/") and not url and group is None:
+    if resource.startswith("/") and not url and api_group is None:
         resource, url = "", resource
     if bool(resource) == bool(url):
         raise SimkitError("say either a resource (who_can('get', 'pods')) or a url (who_can('get', url='/metrics'))")
     if url:
-        return Target(verb, url=url)
+        return Permission(verb, url=url)
     word, _, behind = resource.partition("/")
     behind, _, dotted = behind.partition(".")
     word = f"{word}.{dotted}" if dotted else word
-    found = _resource(catalogue_of(snapshot), verb, word, group)
+    found = _resource(catalogue_of(snapshot), verb, word, api_group)
     found = replace(found, verb=verb, subresource=subresource or behind, name=name)
     return _checked(found, resource) if subresource and behind and subresource != behind else found
 
 
-def _checked(found: Target, resource: str) -> Target:
+def _checked(found: Permission, resource: str) -> Permission:
     raise SimkitError(f"{resource!r} names another subresource than {found.subresource!r}; give one of them")
 
 
-def _resource(catalogue: Catalogue, verb: str, word: str, group: str | None) -> Target:
+def _resource(catalogue: Catalogue, verb: str, word: str, api_group: str | None) -> Permission:
     plural = word.partition(".")[0].lower()
-    if group is not None:
-        return Target(verb, group, word, namespaced=_namespaced(catalogue, group, word), as_written=True)
+    if api_group is not None:
+        return Permission(verb, api_group, word, namespaced=_namespaced(catalogue, api_group, word), as_written=True)
     if word == ALL:
-        return Target(verb, ALL, ALL, namespaced=True)
-    virtual = VIRTUAL.get(plural)
-    if virtual is not None and word in (plural, f"{plural}.{virtual.group}"):
+        return Permission(verb, ALL, ALL, namespaced=True)
+    virtual = AUTHORIZATION_RESOURCES.get(plural)
+    if virtual is not None and word in (plural, f"{plural}.{virtual.api_group}"):
         if verb in SPECIAL_VERBS or verb == ALL:
             return virtual
         try:
@@ -146,13 +146,13 @@ def _resource(catalogue: Catalogue, verb: str, word: str, group: str | None) -> 
         except UnknownResource:
             return virtual
     known = catalogue.lookup(word)
-    return Target(verb, known.group, known.resource, namespaced=known.namespaced)
+    return Permission(verb, known.group, known.resource, namespaced=known.namespaced)
 
 
 def _namespaced(catalogue: Catalogue, group: str, resource: str) -> bool:
     """Whether a resource that may be unknown is namespaced; what nobody knows of is asked for everywhere."""
     matching = [known for known in catalogue.resources(group) if known.resource == resource] if group != ALL else []
-    return matching[0].namespaced if matching else resource not in VIRTUAL
+    return matching[0].namespaced if matching else resource not in AUTHORIZATION_RESOURCES
 
 
 def check_verb(verb: str, used: Iterable[str]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import pandas as pd
 
-from simkit.analysis.rbac.objects import written
+from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import Subject
 from simkit.meta.errors import SimkitError
@@ -79,9 +79,9 @@ def findings_graph(findings: Iterable[Finding]) -> nx.MultiDiGraph[Any]:
 def _named(finding: Finding) -> Iterator[tuple[str, str, str]]:
     yield from ((text_of(subject), "subject", "about") for subject in finding.subjects)
     if finding.binding is not None:
-        yield written(finding.binding), "binding", "by"
+        yield display_name(finding.binding), "binding", "by"
     if finding.role is not None:
-        yield written(finding.role), "role", "of"
+        yield display_name(finding.role), "role", "of"
 
 
 def _add_answer(graph: nx.MultiDiGraph[Any], row: Mapping[Any, Any]) -> None:

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.access.grant_table import FIXED, GrantTable, Limit, grant_table
-from simkit.analysis.access.resolve import PLACED_VERBS, Target, check_verb, target
+from simkit.analysis.access.grant_table import GRANT_COLUMNS, GrantTable, RuleMatch, grant_table
+from simkit.analysis.access.resolve import NAMESPACED_VERBS, Permission, check_verb, resolve_permission
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_of
-from simkit.analysis.rbac.objects import columns_of
+from simkit.analysis.rbac.objects import subject_columns
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.logic.rbac.binding import GROUP, Grant
@@ -20,7 +20,7 @@ from simkit.logic.rbac.rule import Rule
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.snapshot.protocol import Snapshot
 
-COLUMNS: Final = (*FIXED, "rule", "names")
+COLUMNS: Final = (*GRANT_COLUMNS, "rule", "names")
 
 SINGLE_OBJECT_VERBS: Final = ("get", "update", "patch", "delete")
 """The verbs that ask for one object: those for which a namespace's own name is the request's namespace."""
@@ -35,7 +35,7 @@ def who_can(
     name: str | None = "",
     namespace: str | None = None,
     url: str = "",
-    group: str | None = None,
+    api_group: str | None = None,
     expand_groups: bool = False,
     members: Members = NO_MEMBERS,
     within_hops: int | None = None,
@@ -60,7 +60,7 @@ def who_can(
         resources without a namespace and is not looked at there.
     url
         A path that is no resource, instead of a resource: ``/metrics``.
-    group
+    api_group
         The API group. With it the question is taken as it is written, as in an access review: any resource and verb,
         and the namespace also for resources that have none.
     expand_groups, members
@@ -99,8 +99,10 @@ def who_can(
     [['Group', 'system:masters', '(no binding)']]
     """
     index = index_of(snapshot)
-    asked = target(snapshot, verb, resource, subresource=subresource, name=name or "", url=url, group=group)
-    if group is None:
+    asked = resolve_permission(
+        snapshot, verb, resource, subresource=subresource, name=name or "", url=url, api_group=api_group
+    )
+    if api_group is None:
         check_verb(verb, verbs_of(index.all_grants()))
     question = question_of(asked, namespace, any_name=name is None)
     found = _answered(grant_table(snapshot), index, question, asked)
@@ -114,7 +116,7 @@ def who_can(
 
 
 def _with_escalations(
-    found: pd.DataFrame, snapshot: Snapshot, question: Question, asked: Target, members: Members, hops: int
+    found: pd.DataFrame, snapshot: Snapshot, question: Question, asked: Permission, members: Members, hops: int
 ) -> pd.DataFrame:
     """The rows, and after them one for each subject that gets there by escalation, the nearest first."""
     from simkit.analysis.escalation.find.goal import question_goal
@@ -124,18 +126,18 @@ def _with_escalations(
     rows = [(*row, 0, ()) for row in found.itertuples(index=False, name=None)]
     for path in escalations(snapshot, goal=question_goal(str(asked), question), within_hops=hops, members=members):
         subject = path.start.subject
-        if subject is not None and columns_of(subject) not in at_once:
-            rows.append((*columns_of(subject), "", "", "", "", "", "", -1, (), path.hops, path.primitives))
+        if subject is not None and subject_columns(subject) not in at_once:
+            rows.append((*subject_columns(subject), "", "", "", "", "", "", -1, (), path.hops, path.primitives))
     return table(rows, (*COLUMNS, "hops", "path"))
 
 
-def question_of(asked: Target, namespace: str | None = None, *, any_name: bool = False) -> Question:
+def question_of(asked: Permission, namespace: str | None = None, *, any_name: bool = False) -> Question:
     """The index's question about a target in a namespace (None: anywhere).
 
     Requests for resources without a namespace carry none, so that grants in a namespace never count; but a namespace
     itself is asked for under its own name, and what is asked as it is written is asked where it says.
     """
-    where = namespace if asked.namespaced or asked.verb in PLACED_VERBS else ""
+    where = namespace if asked.namespaced or asked.verb in NAMESPACED_VERBS else ""
     if asked.as_written and namespace is not None:
         where = namespace
     elif asked.is_namespace and (asked.verb in SINGLE_OBJECT_VERBS or asked.subresource):
@@ -145,17 +147,17 @@ def question_of(asked: Target, namespace: str | None = None, *, any_name: bool =
     name = None if any_name else asked.name
     if asked.url:
         return Question(asked.verb, path=asked.url)
-    return Question(asked.verb, asked.group, asked.resource, asked.subresource, where, name)
+    return Question(asked.verb, asked.api_group, asked.resource, asked.subresource, where, name)
 
 
 def verbs_of(grants: Iterable[Grant]) -> Iterator[str]:
     return (verb for grant in grants for rule in grant.rules for verb in rule.verbs)
 
 
-def _answered(grants: GrantTable, index: AccessIndex, question: Question, asked: Target) -> pd.DataFrame:
+def _answered(grants: GrantTable, index: AccessIndex, question: Question, asked: Permission) -> pd.DataFrame:
     """The row of ``system:masters``, and one for each grant that allows what is asked."""
 
-    def allowing() -> Mapping[RuleSet, Limit]:
+    def allowing() -> Mapping[RuleSet, RuleMatch]:
         found = index.allowing(question).items()
         return {rules: limits(rules.rules, first, question) for rules, first in found}
 
@@ -180,4 +182,4 @@ def _expanded(snapshot: Snapshot, row: tuple[Any, ...], members: Members) -> Ite
     kind, name = row[:2]
     if kind == GROUP:
         for subject in members_of(snapshot, name, members):
-            yield (*columns_of(subject), name, *row[4:])
+            yield (*subject_columns(subject), name, *row[4:])

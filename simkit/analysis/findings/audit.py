@@ -18,7 +18,7 @@ from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.wide import WIDE_CHECKS
 from simkit.analysis.findings.workloads import WORKLOAD_CHECKS
 from simkit.analysis.rbac.index import NO_MEMBERS
-from simkit.analysis.rbac.objects import RBAC, require, written
+from simkit.analysis.rbac.objects import RBAC, display_name, require_captured
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
 from simkit.meta.errors import IncompleteSnapshot, SimkitError
@@ -135,7 +135,7 @@ def audit(
     >>> audit(MemorySnapshot([], captured=["*"]))
     <Audit: no findings; 0 defaults set aside>
     """
-    require(snapshot, RBAC)
+    require_captured(snapshot, RBAC)
     own = tuple(rules)
     with collection_paused():
         survey = Survey(snapshot, include_defaults=include_defaults, members=members, managed=managed)
@@ -150,7 +150,7 @@ def _found(survey: Survey, checks: Iterable[Check]) -> tuple[list[Finding], list
     skipped: list[Skipped] = []
     for check in checks:
         try:
-            require(survey.snapshot, check.needs)
+            require_captured(survey.snapshot, check.needs)
         except IncompleteSnapshot as missing:
             skipped.append(Skipped(check.id, check.title, str(missing)))
             continue
@@ -183,4 +183,4 @@ def _row(finding: Finding) -> tuple[Any, ...]:
 
 
 def _written(key: Key | None) -> str:
-    return "" if key is None else written(key)
+    return "" if key is None else display_name(key)

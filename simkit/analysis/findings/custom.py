@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from simkit.analysis.findings.check import Check, Finding, Severity
 from simkit.analysis.findings.survey import Survey
-from simkit.analysis.rbac.objects import RBAC, kind_of, written
-from simkit.analysis.rbac.subject import normal, text_of
+from simkit.analysis.rbac.objects import RBAC, display_name, kind_of
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.language.cel.environment import Environment, Program
 from simkit.language.cel.errors import CompileError, EvaluationError
 from simkit.language.cel.types import BOOL, DYN, STRING
@@ -153,7 +153,7 @@ class _Compiled:
         self, survey: Survey, binding: Binding
     ) -> Iterator[tuple[dict[str, Any], tuple[Subject, ...], tuple[int, ...]]]:
         """What the expression is asked of, for one binding."""
-        subjects = tuple(map(normal, binding.subjects))
+        subjects = tuple(map(normalize_subject, binding.subjects))
         if self.rule.each == "binding":
             yield {"subjects": [_subject(subject) for subject in subjects]}, subjects, ()
             return
@@ -170,8 +170,8 @@ class _Compiled:
         if self.message is not None:
             return str(self._value(self.message, variables, str))
         who = ", ".join(map(text_of, subjects)) or "nobody"
-        what = f"rule {numbers[0]} of {written(binding.role)}" if numbers else written(binding.role)
-        return f"{written(binding.key)} gives {what} to {who}."
+        what = f"rule {numbers[0]} of {display_name(binding.role)}" if numbers else display_name(binding.role)
+        return f"{display_name(binding.key)} gives {what} to {who}."
 
     def _value(self, program: Program, variables: Mapping[str, Any], wanted: type) -> Any:
         try:

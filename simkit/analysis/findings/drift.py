@@ -11,8 +11,8 @@ from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.default_objects import settled_defaults
 from simkit.analysis.rbac.graph import rule_text
-from simkit.analysis.rbac.objects import written
-from simkit.analysis.rbac.subject import normal
+from simkit.analysis.rbac.objects import display_name
+from simkit.analysis.rbac.subject import normalize_subject
 from simkit.logic.rbac.aggregate import is_aggregated
 from simkit.logic.rbac.binding import Binding, Subject
 from simkit.logic.rbac.cover import covers, uncovered
@@ -35,7 +35,7 @@ def changed_defaults(survey: Survey, check: Check) -> Iterator[Finding]:
             yield from _changed_role(check, key, obj, default)
     if gone and len(gone) < len(known):  # all of them: it is no whole cluster
         yield check.finding(
-            f"{listed(map(written, gone), 6)} {'is' if len(gone) == 1 else 'are'} missing.", severity=Severity.INFO
+            f"{listed(map(display_name, gone), 6)} {'is' if len(gone) == 1 else 'are'} missing.", severity=Severity.INFO
         )
 
 
@@ -44,14 +44,14 @@ def _changed_role(check: Check, key: Key, obj: Object, default: Object) -> Itera
     less = uncovered(rules_of(obj), rules_of(default))
     if more:
         yield check.finding(
-            f"{written(key)} allows more than the server's own: {_told(more)}.",
+            f"{display_name(key)} allows more than the server's own: {_told(more)}.",
             namespace=key.namespace,
             role=key,
             manifest=default,
         )
     if less:
         yield check.finding(
-            f"{written(key)} allows less than the server's own: {_told(less)}.",
+            f"{display_name(key)} allows less than the server's own: {_told(less)}.",
             severity=Severity.INFO,
             namespace=key.namespace,
             role=key,
@@ -60,11 +60,15 @@ def _changed_role(check: Check, key: Key, obj: Object, default: Object) -> Itera
 
 
 def _changed_binding(survey: Survey, check: Check, key: Key, now: Binding, own: Binding) -> Iterator[Finding]:
-    added = [subject for subject in map(normal, now.subjects) if subject not in set(map(normal, own.subjects))]
+    added = [
+        subject
+        for subject in map(normalize_subject, now.subjects)
+        if subject not in set(map(normalize_subject, own.subjects))
+    ]
     if now.role != own.role or added:
-        what = f"binds {written(now.role)}" if now.role != own.role else f"also names {listed(added)}"
+        what = f"binds {display_name(now.role)}" if now.role != own.role else f"also names {listed(added)}"
         yield check.finding(
-            f"{written(key)} is the server's own and {what}.",
+            f"{display_name(key)} is the server's own and {what}.",
             severity=Severity.HIGH if now.role in survey.full_roles else check.severity,
             namespace=key.namespace,
             binding=key,
@@ -82,7 +86,7 @@ def subsumed_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
     held: dict[Subject, list[Binding]] = defaultdict(list)
     for binding in survey.index.bindings():
         if survey.rules(binding.role):
-            for subject in map(normal, binding.subjects):
+            for subject in map(normalize_subject, binding.subjects):
                 held[subject].append(binding)
     superfluous: set[Key] = set()
     for binding in sorted(survey.bindings, key=lambda one: (not one.namespace, one.key)):
@@ -90,7 +94,7 @@ def subsumed_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
         if not rules or not binding.subjects:
             continue
         by: dict[Key, None] = {}
-        for subject in map(normal, binding.subjects):
+        for subject in map(normalize_subject, binding.subjects):
             others = [one for one in held[subject] if _counts(one, binding) and one.key not in superfluous]
             if not others or not covers([rule for one in others for rule in survey.rules(one.role)], rules):
                 break
@@ -98,8 +102,9 @@ def subsumed_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
         else:
             superfluous.add(binding.key)
             yield check.finding(
-                f"{written(binding.key)} gives {written(binding.role)} to {listed(map(normal, binding.subjects))}, who "
-                f"{'has' if len(binding.subjects) == 1 else 'have'} all of it by {listed(map(written, by), 2)}.",
+                f"{display_name(binding.key)} gives {display_name(binding.role)} to "
+                f"{listed(map(normalize_subject, binding.subjects))}, who "
+                f"{'has' if len(binding.subjects) == 1 else 'have'} all of it by {listed(map(display_name, by), 2)}.",
                 **binding_evidence(binding),
                 command=delete_command(binding.key),
             )

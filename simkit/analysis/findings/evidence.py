@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from simkit.analysis.findings.survey import listed
 from simkit.analysis.rbac.objects import kind_of
-from simkit.analysis.rbac.subject import normal
+from simkit.analysis.rbac.subject import normalize_subject
 from simkit.logic.rbac.binding import Binding, Subject
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
@@ -21,7 +21,7 @@ def binding_evidence(binding: Binding, *subjects: Subject) -> dict[str, Any]:
         "namespace": binding.namespace,
         "binding": binding.key,
         "role": binding.role,
-        "subjects": subjects or tuple(map(normal, binding.subjects)),
+        "subjects": subjects or tuple(map(normalize_subject, binding.subjects)),
     }
 
 

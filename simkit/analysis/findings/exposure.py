@@ -11,7 +11,7 @@ from simkit.analysis.access.grant_table import EVERYWHERE
 from simkit.analysis.findings.holders import Place, holders
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey
-from simkit.analysis.memo import Remembered
+from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
@@ -21,7 +21,7 @@ from simkit.snapshot.protocol import Snapshot
 REACH_COLUMNS = ("subject", "cluster_wide", "in_namespaces", "namespaces", "risky_permissions")
 
 
-_usual: Remembered[Mapping[str, tuple[Place, ...]]] = Remembered()
+_usual: SnapshotMemo[Mapping[str, tuple[Place, ...]]] = SnapshotMemo()
 
 
 def _held(snapshot: Snapshot, include_defaults: bool, members: Members) -> Mapping[str, tuple[Place, ...]]:

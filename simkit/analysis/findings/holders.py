@@ -12,8 +12,8 @@ from simkit.analysis.findings.power import Power, Right
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.index import principals_of
-from simkit.analysis.rbac.objects import written
-from simkit.analysis.rbac.subject import normal
+from simkit.analysis.rbac.objects import display_name
+from simkit.analysis.rbac.subject import normalize_subject
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Grant, Subject
 from simkit.logic.rbac.match import resource_matches
 from simkit.logic.rbac.question import Question
@@ -99,7 +99,7 @@ def _rights(survey: Survey, right: Right, administrators: bool) -> dict[Place, H
             held = Held(grant, *limits(grant.rules, first, question))
             if held.names and right.names and not set(held.names) & set(right.names):
                 continue
-            place = (normal(grant.subject), grant.namespace)
+            place = (normalize_subject(grant.subject), grant.namespace)
             if place not in found or (found[place].names and not held.names):
                 found[place] = held
     return found
@@ -184,7 +184,9 @@ def _sentence(namespace: str, holding: Holding) -> str:
     what = " and ".join(_what(right, held) for right, held in zip(holding.way, holding.grants, strict=True))
     where = f"in namespace {namespace}" if namespace else "in the whole cluster"
     only = f", only for {listed(holding.names)}" if holding.names else ""
-    ways = dict.fromkeys(f"{written(held.grant.binding)} of {written(held.grant.role)}" for held in holding.grants)
+    ways = dict.fromkeys(
+        f"{display_name(held.grant.binding)} of {display_name(held.grant.role)}" for held in holding.grants
+    )
     return f"may {what} {where}{only}, by {' and '.join(ways)}"
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Set
 from typing import Final
 
 from simkit.analysis.access.permissions import is_effective
-from simkit.analysis.access.resolve import VIRTUAL
+from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import DEFINITIONS
 from simkit.analysis.findings.check import Check, Finding, Severity
 from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.graph import rule_text
-from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, written
-from simkit.analysis.rbac.subject import normal, text_of
+from simkit.analysis.rbac.objects import NAMESPACES, RBAC, SERVICE_ACCOUNTS, all_roles, display_name
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta import labels
@@ -31,8 +31,8 @@ def missing_roles(survey: Survey, check: Check) -> Iterator[Finding]:
     for binding in survey.bindings:
         if survey.index.rules(binding.role) is None:
             yield check.finding(
-                f"{written(binding.key)} gives {written(binding.role)}, which does not exist, to "
-                f"{listed(map(normal, binding.subjects)) or 'nobody'}.",
+                f"{display_name(binding.key)} gives {display_name(binding.role)}, which does not exist, to "
+                f"{listed(map(normalize_subject, binding.subjects)) or 'nobody'}.",
                 **binding_evidence(binding),
                 command=delete_command(binding.key),
             )
@@ -44,7 +44,8 @@ def missing_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
         known = (subject.namespace, subject.name) in survey.accounts
         if not known and subject.namespace in survey.namespaces:
             yield check.finding(
-                f"{written(binding.key)} gives {written(binding.role)} to {text_of(subject)}, which does not exist.",
+                f"{display_name(binding.key)} gives {display_name(binding.role)} to {text_of(subject)}, "
+                "which does not exist.",
                 severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
                 **{**binding_evidence(binding, subject), "namespace": subject.namespace},
                 manifest=_without(survey, binding, subject),
@@ -57,8 +58,8 @@ def missing_namespaces(survey: Survey, check: Check) -> Iterator[Finding]:
     for binding, subject in _account_subjects(survey):
         if subject.namespace not in survey.namespaces:
             yield check.finding(
-                f"{written(binding.key)} gives {written(binding.role)} to {text_of(subject)}, whose namespace "
-                "does not exist.",
+                f"{display_name(binding.key)} gives {display_name(binding.role)} to {text_of(subject)}, "
+                "whose namespace does not exist.",
                 severity=Severity.HIGH if binding.role in survey.full_roles else Severity.MEDIUM,
                 **binding_evidence(binding, subject),
                 manifest=_without(survey, binding, subject),
@@ -68,7 +69,7 @@ def missing_namespaces(survey: Survey, check: Check) -> Iterator[Finding]:
 
 def _account_subjects(survey: Survey) -> Iterator[tuple[Binding, Subject]]:
     for binding in survey.bindings:
-        for subject in map(normal, binding.subjects):
+        for subject in map(normalize_subject, binding.subjects):
             if subject.kind == SERVICE_ACCOUNT:
                 yield binding, subject
 
@@ -83,7 +84,7 @@ def _without(survey: Survey, binding: Binding, subject: Subject) -> dict[str, ob
 
 
 def _subject(binding: Binding, entry: Object) -> Subject:
-    return normal(Binding.of(binding.key, {"subjects": [entry]}).subjects[0])
+    return normalize_subject(Binding.of(binding.key, {"subjects": [entry]}).subjects[0])
 
 
 def empty_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -91,7 +92,7 @@ def empty_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
     for binding in survey.bindings:
         if not binding.subjects:
             yield check.finding(
-                f"{written(binding.key)} gives {written(binding.role)} to nobody.",
+                f"{display_name(binding.key)} gives {display_name(binding.role)} to nobody.",
                 **binding_evidence(binding),
                 command=delete_command(binding.key),
             )
@@ -102,13 +103,13 @@ def duplicate_bindings(survey: Survey, check: Check) -> Iterator[Finding]:
     alike: dict[tuple[Key, str, frozenset[Subject]], list[Binding]] = defaultdict(list)
     for binding in survey.index.bindings():
         if binding.subjects:
-            alike[binding.role, binding.namespace, frozenset(map(normal, binding.subjects))].append(binding)
+            alike[binding.role, binding.namespace, frozenset(map(normalize_subject, binding.subjects))].append(binding)
     for found in alike.values():
         first, *others = sorted(found, key=lambda binding: (binding.key not in survey.defaults, binding.key))
         for other in others:
             yield check.finding(
-                f"{written(other.key)} gives what {written(first.key)} gives already: {written(first.role)} to "
-                f"{listed(map(normal, first.subjects))}.",
+                f"{display_name(other.key)} gives what {display_name(first.key)} gives already: "
+                f"{display_name(first.role)} to {listed(map(normalize_subject, first.subjects))}.",
                 **binding_evidence(other),
                 command=delete_command(other.key),
             )
@@ -125,7 +126,7 @@ def unused_roles(survey: Survey, check: Check) -> Iterator[Finding]:
         collected = key.resource == CLUSTER_ROLES and any(one.matches(labels_of(role)) for one in selectors)
         if key not in survey.defaults and not collected and not survey.index.bindings_of(key):
             yield check.finding(
-                f"No binding names {written(key)}.", namespace=key.namespace, role=key, command=delete_command(key)
+                f"No binding names {display_name(key)}.", namespace=key.namespace, role=key, command=delete_command(key)
             )
 
 
@@ -139,7 +140,7 @@ def aggregated(survey: Survey, check: Check) -> Iterator[Finding]:
             if numbers:
                 shown = "; ".join(rule_text(rules[number]) for number in numbers[:2])
                 yield check.finding(
-                    f"{written(key)} adds to the role {extended[0]}, and so to all who have it: {shown}.",
+                    f"{display_name(key)} adds to the role {extended[0]}, and so to all who have it: {shown}.",
                     severity=Severity.MEDIUM if extended[0] == "view" else Severity.LOW,
                     role=key,
                     rules=numbers,
@@ -162,7 +163,7 @@ def dead_rules(survey: Survey, check: Check) -> Iterator[Finding]:
             why = _why_dead(survey, rule, bindings)
             if why:
                 yield check.finding(
-                    f"Rule {number} of {written(role)} ({rule_text(rule)}) does nothing: {why}.",
+                    f"Rule {number} of {display_name(role)} ({rule_text(rule)}) does nothing: {why}.",
                     namespace=role.namespace,
                     binding=bindings[0].key if bindings else None,
                     role=role,
@@ -187,7 +188,7 @@ def unknown_resources(survey: Survey, check: Check) -> Iterator[Finding]:
     """Rules of bound roles about resources of a known group which the release does not have."""
     served = {(one.group, one.resource) for one in survey.catalogue.resources()}
     groups = {group for group, _ in served}
-    served |= {(one.group, name) for name, one in VIRTUAL.items()}
+    served |= {(one.api_group, name) for name, one in AUTHORIZATION_RESOURCES.items()}
     for role in sorted({binding.role for binding in survey.bindings}):
         for number, rule in enumerate(survey.rules(role)):
             plurals = dict.fromkeys(resource.partition("/")[0] for resource in rule.resources)
@@ -195,7 +196,7 @@ def unknown_resources(survey: Survey, check: Check) -> Iterator[Finding]:
             if unknown and groups.issuperset(rule.api_groups):
                 named = listed(group or "the core group" for group in rule.api_groups)
                 yield check.finding(
-                    f"Rule {number} of {written(role)} names {listed(unknown)}, not served in {named}.",
+                    f"Rule {number} of {display_name(role)} names {listed(unknown)}, not served in {named}.",
                     namespace=role.namespace,
                     role=role,
                     rules=(number,),

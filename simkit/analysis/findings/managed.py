@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from simkit.analysis.rbac.objects import all_bindings
-from simkit.analysis.rbac.subject import EVERYONE, normal, text_of
+from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
 from simkit.logic.rbac.binding import Binding
 from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
@@ -33,7 +33,7 @@ class Provider(NamedTuple):
         """Whether the binding is one of the provider's, by its name and all its subjects; none of everybody's is."""
         if not any(fnmatchcase(binding.key.name, pattern) for pattern in self.bindings):
             return False
-        subjects = [normal(subject) for subject in binding.subjects]
+        subjects = [normalize_subject(subject) for subject in binding.subjects]
         if any(subject.name in EVERYONE for subject in subjects):
             return False
         texts = map(text_of, subjects)

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 
 from simkit.analysis.findings.audit import CHECKS, Audit
 from simkit.analysis.findings.check import Check, Finding
-from simkit.analysis.rbac.objects import written
+from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
 from simkit.meta.errors import SimkitError
 
@@ -169,7 +169,7 @@ def fingerprint(finding: Finding) -> str:
 
     Wording, severity and the order of rules do not count.
     """
-    objects = [written(key) if key is not None else "" for key in (finding.binding, finding.role)]
+    objects = [display_name(key) if key is not None else "" for key in (finding.binding, finding.role)]
     nothing = not any(objects) and not finding.subjects
     parts = [finding.check, finding.namespace, *objects, *sorted(text_of(subject) for subject in finding.subjects)]
     if nothing:

@@ -15,8 +15,8 @@ from simkit.analysis.findings.evidence import (
 )
 from simkit.analysis.findings.survey import NAMESPACE_ROLES, Survey, listed
 from simkit.analysis.rbac.graph import rule_text
-from simkit.analysis.rbac.objects import PODS, RBAC, written
-from simkit.analysis.rbac.subject import EVERYONE, normal, text_of
+from simkit.analysis.rbac.objects import PODS, RBAC, display_name
+from simkit.analysis.rbac.subject import EVERYONE, normalize_subject, text_of
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Binding, Subject
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.domain import SYSTEM_NAMESPACE
@@ -31,7 +31,7 @@ def administrators(survey: Survey, check: Check) -> Iterator[Finding]:
         if binding.role in survey.full_roles and binding.subjects:
             where = f"in namespace {binding.namespace}" if binding.namespace else "in the whole cluster"
             yield check.finding(
-                f"{_are(binding)} everything {where}, by {written(binding.key)} of {written(binding.role)}.",
+                f"{_are(binding)} everything {where}, by {display_name(binding.key)} of {display_name(binding.role)}.",
                 severity=Severity.HIGH if binding.namespace else Severity.CRITICAL,
                 **binding_evidence(binding),
                 command=delete_command(binding.key),
@@ -44,16 +44,16 @@ def namespace_administrators(survey: Survey, check: Check) -> Iterator[Finding]:
         if binding.namespace and binding.role in NAMESPACE_ROLES and binding.subjects:
             system = binding.namespace == SYSTEM_NAMESPACE
             yield check.finding(
-                f"{listed(map(normal, binding.subjects))} may read secrets, run commands in pods and act as every "
-                f"service account in namespace {binding.namespace}, by {written(binding.key)} of "
-                f"{written(binding.role)}.",
+                f"{listed(map(normalize_subject, binding.subjects))} may read secrets, run commands in pods "
+                f"and act as every service account in namespace {binding.namespace}, by {display_name(binding.key)} of "
+                f"{display_name(binding.role)}.",
                 severity=Severity.HIGH if system else Severity.LOW,
                 **binding_evidence(binding),
             )
 
 
 def _are(binding: Binding) -> str:
-    return f"{listed(map(normal, binding.subjects))} may do"
+    return f"{listed(map(normalize_subject, binding.subjects))} may do"
 
 
 def wildcards(survey: Survey, check: Check) -> Iterator[Finding]:
@@ -69,12 +69,12 @@ def _wildcard(survey: Survey, check: Check, role: Key, numbers: tuple[int, ...],
     rules = [survey.rules(role)[number] for number in numbers]
     anything = any(ALL in rule.resources and ALL in rule.api_groups for rule in rules)
     everywhere = any(not binding.namespace for binding in bindings)
-    subjects = tuple(dict.fromkeys(normal(subject) for binding in bindings for subject in binding.subjects))
+    subjects = tuple(dict.fromkeys(normalize_subject(subject) for binding in bindings for subject in binding.subjects))
     shown = "; ".join(rule_text(rule) for rule in rules[:2])
     more = f" and {len(rules) - 2} more" if len(rules) > 2 else ""
     severity = (Severity.HIGH if everywhere else Severity.MEDIUM) if anything else Severity.LOW
     return check.finding(
-        f"{written(role)} allows {shown}{more}; {listed(subjects)} {'has' if len(subjects) == 1 else 'have'} it.",
+        f"{display_name(role)} allows {shown}{more}; {listed(subjects)} {'has' if len(subjects) == 1 else 'have'} it.",
         severity=severity,
         namespace=role.namespace,
         binding=bindings[0].key,
@@ -95,7 +95,7 @@ def everybody(survey: Survey, check: Check) -> Iterator[Finding]:
         rules = survey.rules(binding.role)
         if named and rules:
             yield check.finding(
-                f"{written(binding.key)} gives {written(binding.role)} to {listed(named)}: "
+                f"{display_name(binding.key)} gives {display_name(binding.role)} to {listed(named)}: "
                 f"{'; '.join(rule_text(rule) for rule in rules[:3])}{' ...' if len(rules) > 3 else ''}.",
                 severity=_how_bad(named, rules),
                 **binding_evidence(binding, *named),
@@ -124,11 +124,15 @@ def _how_bad(named: list[Subject], rules: tuple[Rule, ...]) -> Severity:
 def default_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
     """Bindings that name a namespace's default service account."""
     for binding in survey.bindings:
-        named = [one for one in map(normal, binding.subjects) if (one.kind, one.name) == (SERVICE_ACCOUNT, "default")]
+        named = [
+            one
+            for one in map(normalize_subject, binding.subjects)
+            if (one.kind, one.name) == (SERVICE_ACCOUNT, "default")
+        ]
         if named:
             yield check.finding(
-                f"{listed(named)} {'has' if len(named) == 1 else 'have'} {written(binding.role)} by "
-                f"{written(binding.key)}, and with it every pod that names no service account.",
+                f"{listed(named)} {'has' if len(named) == 1 else 'have'} {display_name(binding.role)} by "
+                f"{display_name(binding.key)}, and with it every pod that names no service account.",
                 severity=Severity.MEDIUM if binding.namespace else Severity.HIGH,
                 **binding_evidence(binding, *named),
                 manifest=account_manifest(named[0].namespace, f"{binding.key.name.replace(':', '-')}-user"),
@@ -144,11 +148,12 @@ def admin_pods(survey: Survey, check: Check) -> Iterator[Finding]:
     for binding in survey.bindings:
         if binding.namespace or binding.role not in survey.full_roles:
             continue
-        for subject in map(normal, binding.subjects):
+        for subject in map(normalize_subject, binding.subjects):
             if subject in pods:
                 names = pods[subject]
                 yield check.finding(
-                    f"{pods_run(names)} as {text_of(subject)}, which {written(binding.key)} makes an administrator.",
+                    f"{pods_run(names)} as {text_of(subject)}, "
+                    f"which {display_name(binding.key)} makes an administrator.",
                     **{**binding_evidence(binding, subject), "namespace": subject.namespace},
                 )
 

@@ -12,7 +12,7 @@ from simkit.analysis.findings.holders import holders, severity_of
 from simkit.analysis.findings.powers import POWERS
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.default_objects import control_plane
-from simkit.analysis.rbac.objects import PODS, RBAC, SERVICE_ACCOUNTS, written
+from simkit.analysis.rbac.objects import PODS, RBAC, SERVICE_ACCOUNTS, display_name
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, Binding, Subject
 from simkit.meta.identity import SERVICE_ACCOUNTS as ALL_ACCOUNTS
@@ -68,7 +68,7 @@ def unused_accounts(survey: Survey, check: Check) -> Iterator[Finding]:
         found = bindings.get(subject)
         if found and subject not in used:
             first = found[0]
-            roles = listed(dict.fromkeys(written(one.role) for one in found), 3)
+            roles = listed(dict.fromkeys(display_name(one.role) for one in found), 3)
             yield check.finding(
                 f"No pod runs as {text_of(subject)} and no workload names it, but it has {roles}.",
                 severity=Severity.MEDIUM if any(one.role in survey.full_roles for one in found) else check.severity,

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import yaml
 
-from simkit.analysis.auditlog import Log, read_events
-from simkit.analysis.membership.pairs import Pair, Table, gathered
+from simkit.analysis.audit_log.events import AuditLog, read_events
+from simkit.analysis.membership.pairs import MembershipTable, Pair, membership_table
 from simkit.meta.domain import CERTIFICATES_GROUP, SYSTEM_NAMESPACE
 from simkit.meta.names import GroupResource
 from simkit.meta.objects import Object, at, name_of
@@ -22,12 +22,12 @@ _GROUPS: Final = GroupResource("user.openshift.io", "groups")
 _IMPLIED: Final = ("system:authenticated", "system:unauthenticated", "system:serviceaccounts")
 
 
-def members_of_audit_log(log: Log) -> Table:
+def members_of_audit_log(log: AuditLog) -> MembershipTable:
     """Who was in which group by an audit log: of users, and of those who were impersonated.
 
     Groups that the server adds by itself are left out.
     """
-    return gathered(pair for event in read_events(log) for pair in _of_event(event))
+    return membership_table(pair for event in read_events(log) for pair in _of_event(event))
 
 
 def _of_event(event: Object) -> Iterator[Pair]:
@@ -38,7 +38,7 @@ def _of_event(event: Object) -> Iterator[Pair]:
                 yield str(user.get("username") or ""), group
 
 
-def members_of_snapshot(snapshot: Snapshot) -> Table:
+def members_of_snapshot(snapshot: Snapshot) -> MembershipTable:
     """Who is in which group by objects of the cluster, as far as they were captured.
 
     These are: requests for certificates, which tell the groups of who asked; the config map ``aws-auth`` (of a dump
@@ -52,7 +52,7 @@ def members_of_snapshot(snapshot: Snapshot) -> Table:
         pairs += _of_mappings(mapped) if mapped is not None else ()
     if _GROUPS in captured:
         pairs += ((str(user), name_of(obj)) for obj in snapshot.scan(_GROUPS) for user in obj.get("users") or ())
-    return gathered(pairs)
+    return membership_table(pairs)
 
 
 def _of_request(obj: Object) -> Iterator[Pair]:

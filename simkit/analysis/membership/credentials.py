@@ -11,13 +11,13 @@ import orjson
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
-from simkit.analysis.membership.pairs import Pair, Table, gathered
+from simkit.analysis.membership.pairs import MembershipTable, Pair, membership_table
 from simkit.meta.errors import SimkitError
 
 CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----"
 
 
-def members_of_certificates(pem: bytes | str) -> Table:
+def members_of_certificates(pem: bytes | str) -> MembershipTable:
     """Who is in which group by client certificates: the common name is the user, each organization a group.
 
     Parameters
@@ -35,7 +35,7 @@ def members_of_certificates(pem: bytes | str) -> Table:
         certificates = x509.load_pem_x509_certificates(raw)
     except ValueError as wrong:
         raise SimkitError(f"these are no certificates: {wrong}") from None
-    return gathered(pair for certificate in certificates for pair in _of_certificate(certificate))
+    return membership_table(pair for certificate in certificates for pair in _of_certificate(certificate))
 
 
 def _of_certificate(certificate: x509.Certificate) -> Iterator[Pair]:
@@ -45,7 +45,7 @@ def _of_certificate(certificate: x509.Certificate) -> Iterator[Pair]:
             yield str(name.value), str(organization.value)
 
 
-def members_of_kubeconfig(config: Mapping[str, Any]) -> Table:
+def members_of_kubeconfig(config: Mapping[str, Any]) -> MembershipTable:
     """Who is in which group by the certificates that a kubeconfig holds."""
     pems = []
     for entry in config.get("users") or ():
@@ -62,7 +62,7 @@ def members_of_tokens(
     groups_claim: str = "groups",
     user_prefix: str = "",
     group_prefix: str = "",
-) -> Table:
+) -> MembershipTable:
     """Who is in which group by the claims of identity tokens, which are read and not verified.
 
     Parameters
@@ -81,7 +81,7 @@ def members_of_tokens(
         for each in claims
         for group in _listed(each.get(groups_claim))
     ]
-    return gathered(pairs, user_prefix=user_prefix, group_prefix=group_prefix)
+    return membership_table(pairs, user_prefix=user_prefix, group_prefix=group_prefix)
 
 
 def _claims(token: str) -> Mapping[str, Any]:

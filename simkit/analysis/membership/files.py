@@ -15,9 +15,9 @@ from simkit.analysis.membership.credentials import (
     members_of_kubeconfig,
     members_of_tokens,
 )
-from simkit.analysis.membership.pairs import Table, merged
+from simkit.analysis.membership.pairs import MembershipTable, merge_members
 from simkit.analysis.membership.providers import members_of_export
-from simkit.analysis.rbac.subject import parse
+from simkit.analysis.rbac.subject import parse_subject
 from simkit.meta.domain import API_DOMAIN
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.load import load
@@ -25,7 +25,7 @@ from simkit.snapshot.load import load
 
 def members_of_files(
     paths: str | Path | Iterable[str | Path], *, user_prefix: str = "", group_prefix: str = ""
-) -> Table:
+) -> MembershipTable:
     """Who is in which group by files of any known form.
 
     Parameters
@@ -52,10 +52,10 @@ def members_of_files(
     {'oidc:devs': ('user:ann',)}
     """
     listed = [paths] if isinstance(paths, str | Path) else list(paths)
-    return merged(*(_of_file(Path(path), user_prefix, group_prefix) for path in listed))
+    return merge_members(*(_of_file(Path(path), user_prefix, group_prefix) for path in listed))
 
 
-def _of_file(path: Path, user_prefix: str, group_prefix: str) -> Table:
+def _of_file(path: Path, user_prefix: str, group_prefix: str) -> MembershipTable:
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -66,7 +66,7 @@ def _of_file(path: Path, user_prefix: str, group_prefix: str) -> Table:
         raise SimkitError(f"{path}: {wrong}") from None
 
 
-def _of_content(path: Path, raw: bytes, prefixes: Mapping[str, str]) -> Table:
+def _of_content(path: Path, raw: bytes, prefixes: Mapping[str, str]) -> MembershipTable:
     if CERTIFICATE in raw:
         return members_of_certificates(raw)
     if f"audit.{API_DOMAIN}/".encode() in raw[:4096] or raw[:2] == b"\x1f\x8b":
@@ -97,5 +97,5 @@ def _decoded(text: str) -> Any:
 
 def _subject(text: Any) -> str:
     """A subject of a table, looked at so that a mistake is told at once."""
-    parse(str(text))
+    parse_subject(str(text))
     return str(text)

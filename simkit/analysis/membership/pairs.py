@@ -8,11 +8,11 @@ from simkit.analysis.rbac.subject import Members
 
 Pair = tuple[str, str]
 """A user's name and a group's, as the server sees them."""
-Table = Mapping[str, tuple[str, ...]]
+MembershipTable = Mapping[str, tuple[str, ...]]
 """Group name to subjects, as ``parse`` reads them."""
 
 
-def gathered(pairs: Iterable[Pair], *, user_prefix: str = "", group_prefix: str = "") -> Table:
+def membership_table(pairs: Iterable[Pair], *, user_prefix: str = "", group_prefix: str = "") -> MembershipTable:
     """The table of some pairs, in their order, names with the prefixes that the server puts before them.
 
     Examples
@@ -27,7 +27,7 @@ def gathered(pairs: Iterable[Pair], *, user_prefix: str = "", group_prefix: str 
     return {group: tuple(users) for group, users in found.items()}
 
 
-def merged(*tables: Members) -> Table:
+def merge_members(*tables: Members) -> MembershipTable:
     """One table of several.
 
     Examples

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.analysis.membership.pairs import Pair, Table, gathered
+from simkit.analysis.membership.pairs import MembershipTable, Pair, membership_table
 from simkit.meta.errors import SimkitError
 
 _USER_COLUMNS: Final = ("user", "username", "user_name", "userprincipalname", "login", "email", "mail", "member")
@@ -16,7 +16,7 @@ _GROUP_COLUMNS: Final = ("group", "groups", "groupname", "group_name", "groupdis
 _NAME: Final = re.compile(r"^(?:cn|uid|ou)=((?:[^,\\]|\\.)+)", re.IGNORECASE)
 
 
-def members_of_export(content: Any, *, user_prefix: str = "", group_prefix: str = "") -> Table:
+def members_of_export(content: Any, *, user_prefix: str = "", group_prefix: str = "") -> MembershipTable:
     """Who is in which group by an export of an identity provider.
 
     Parameters
@@ -34,7 +34,7 @@ def members_of_export(content: Any, *, user_prefix: str = "", group_prefix: str 
         For content of another form.
     """
     pairs = _of_mapping(content) if isinstance(content, Mapping) else _of_text(str(content))
-    return gathered(pairs, user_prefix=user_prefix, group_prefix=group_prefix)
+    return membership_table(pairs, user_prefix=user_prefix, group_prefix=group_prefix)
 
 
 def _of_mapping(content: Mapping[str, Any]) -> Iterable[Pair]:

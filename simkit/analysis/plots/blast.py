@@ -22,7 +22,7 @@ from simkit.analysis.plots.style import (
     shortened,
     title,
 )
-from simkit.analysis.rendering import amount
+from simkit.analysis.rendering import counted
 
 NAMED: Final = 12
 """Of how many places of one kind in one ring the names are written; of more only their number."""
@@ -61,7 +61,9 @@ def blast_figure(subject: str, reached: pd.DataFrame) -> Figure:
     rings = sorted(set(drawn["hops"]))
     for number, hops in enumerate(rings, 1):
         _ring(axes, number + MIDDLE, drawn[drawn["hops"] == hops])
-        axes.text(0, number + MIDDLE, amount(hops, "hop"), fontsize=7, color=INK, ha="center", va="center", bbox=_PAPER)
+        axes.text(
+            0, number + MIDDLE, counted(hops, "hop"), fontsize=7, color=INK, ha="center", va="center", bbox=_PAPER
+        )
     axes.scatter([0], [0], s=60, color=INK, zorder=3)
     axes.text(0, -0.07, shortened(subject, 32), fontsize=8, color=INK, ha="center", va="top")
     side = len(rings) + MIDDLE + 0.7
@@ -70,7 +72,7 @@ def blast_figure(subject: str, reached: pd.DataFrame) -> Figure:
     axes.set_aspect("equal")
     axes.set_axis_off()
     _legend(axes, drawn)
-    title(axes, f"{shortened(subject)} reaches {amount(len(drawn), 'place')}")
+    title(axes, f"{shortened(subject)} reaches {counted(len(drawn), 'place')}")
     return made
 
 

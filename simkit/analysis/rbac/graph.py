@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import networkx as nx
 
-from simkit.analysis.rbac.objects import all_bindings, all_roles, written
+from simkit.analysis.rbac.objects import all_bindings, all_roles, display_name
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import Binding
 from simkit.logic.rbac.rule import Rule, rules_of
@@ -49,7 +49,7 @@ def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[A
 
 
 def _add_role(graph: nx.MultiDiGraph[Any], key: Key, *, exists: bool) -> None:
-    graph.add_node(key, layer="role", text=written(key), namespace=key.namespace, exists=exists)
+    graph.add_node(key, layer="role", text=display_name(key), namespace=key.namespace, exists=exists)
 
 
 def _add_rules(graph: nx.MultiDiGraph[Any], key: Key, rules: Iterable[Rule]) -> None:
@@ -61,7 +61,7 @@ def _add_rules(graph: nx.MultiDiGraph[Any], key: Key, rules: Iterable[Rule]) -> 
 def _add_binding(graph: nx.MultiDiGraph[Any], binding: Binding) -> None:
     if binding.role not in graph:
         _add_role(graph, binding.role, exists=False)
-    graph.add_node(binding.key, layer="binding", text=written(binding.key), namespace=binding.namespace)
+    graph.add_node(binding.key, layer="binding", text=display_name(binding.key), namespace=binding.namespace)
     graph.add_edge(binding.key, binding.role, relation="refers to")
     for subject in binding.subjects:
         graph.add_node(subject, layer="subject", text=text_of(subject), kind=subject.kind)

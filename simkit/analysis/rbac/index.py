@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.analysis.memo import Remembered
-from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, require
-from simkit.analysis.rbac.subject import Members, groups_in, identity_of, implied_groups, parse
+from simkit.analysis.memo import SnapshotMemo
+from simkit.analysis.rbac.objects import RBAC, SERVICE_ACCOUNTS, require_captured
+from simkit.analysis.rbac.subject import Members, groups_in, identity_of, implied_groups, parse_subject
 from simkit.logic.rbac.aggregate import is_aggregated, settled
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, SERVICE_ACCOUNT, USER, Subject, key_of
 from simkit.logic.rbac.index import AccessIndex
@@ -21,8 +21,8 @@ NO_MEMBERS: Final[Members] = {}
 MASTERS_GROUP: Final = Subject(GROUP, MASTERS)
 """Whose members may do everything, without any binding."""
 
-_indexes: Remembered[AccessIndex] = Remembered()
-_known: Remembered[tuple[Subject, ...]] = Remembered()
+_indexes: SnapshotMemo[AccessIndex] = SnapshotMemo()
+_known: SnapshotMemo[tuple[Subject, ...]] = SnapshotMemo()
 
 
 def index_of(snapshot: Snapshot) -> AccessIndex:
@@ -36,7 +36,7 @@ def index_of(snapshot: Snapshot) -> AccessIndex:
 
 
 def _indexed(snapshot: Snapshot) -> AccessIndex:
-    require(snapshot, RBAC)
+    require_captured(snapshot, RBAC)
     if not isinstance(snapshot, Successor):
         return _whole(snapshot)
     known = _indexes.known(snapshot.earlier)
@@ -76,11 +76,13 @@ def _fill(index: AccessIndex, snapshot: Snapshot) -> None:
                 index.put(key_of(role, CLUSTER_ROLES), role)
 
 
-def identity(subject: Subject | str, members: Members = NO_MEMBERS, groups: tuple[str, ...] = ()) -> Identity:
+def identity_with_members(
+    subject: Subject | str, members: Members = NO_MEMBERS, groups: tuple[str, ...] = ()
+) -> Identity:
     """The identity of a subject with the groups that the server adds, those given, and those of a membership table."""
     if not members:
         return identity_of(subject, groups)
-    known = parse(subject)
+    known = parse_subject(subject)
     return identity_of(known, (*groups, *groups_in(members, known)))
 
 
@@ -107,10 +109,10 @@ def members_of(snapshot: Snapshot, group: str, members: Members = NO_MEMBERS) ->
     if group == UNAUTHENTICATED:
         yield Subject(USER, ANONYMOUS)
         return
-    listed = [parse(text) for text in members.get(group, ())]
+    listed = [parse_subject(text) for text in members.get(group, ())]
     yield from dict.fromkeys(listed)
     if group == AUTHENTICATED or group.startswith(ALL_ACCOUNTS):
-        tabled = {parse(text) for texts in members.values() for text in texts}
+        tabled = {parse_subject(text) for texts in members.values() for text in texts}
         for subject in dict.fromkeys((*known_subjects(snapshot), *sorted(tabled))):
             if subject not in listed and group in identity_of(subject).groups:
                 yield subject
@@ -120,4 +122,4 @@ def principals_of(subject: Subject, members: Members = NO_MEMBERS) -> tuple[Subj
     """The subject, and as subjects all groups that it is certainly in."""
     if subject.kind == GROUP:
         return (subject, *(Subject(GROUP, name) for name in implied_groups(subject.name)))
-    return (subject, *(Subject(GROUP, name) for name in identity(subject, members).groups))
+    return (subject, *(Subject(GROUP, name) for name in identity_with_members(subject, members).groups))

@@ -32,7 +32,7 @@ KINDS: Final = {
 }
 
 
-def require(snapshot: Snapshot, resources: Iterable[GroupResource] = RBAC) -> None:
+def require_captured(snapshot: Snapshot, resources: Iterable[GroupResource] = RBAC) -> None:
     """Nothing where the snapshot holds all of these resources; IncompleteSnapshot where it does not."""
     missing = set(resources) - set(snapshot.captured())
     if missing:
@@ -58,7 +58,7 @@ def kind_of(key: Key) -> str:
     return KINDS.get(key.resource, key.resource.resource)
 
 
-def written(key: Key) -> str:
+def display_name(key: Key) -> str:
     """A role or binding as a person writes it: ``RoleBinding dev/readers``.
 
     Examples
@@ -69,6 +69,6 @@ def written(key: Key) -> str:
     return f"{kind_of(key)} {key.namespace}/{key.name}" if key.namespace else f"{kind_of(key)} {key.name}"
 
 
-def columns_of(subject: Subject) -> tuple[str, str, str]:
+def subject_columns(subject: Subject) -> tuple[str, str, str]:
     """The subject as three columns of a table: kind, name, namespace."""
     return subject.kind, subject.name, subject.namespace

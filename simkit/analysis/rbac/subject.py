@@ -21,10 +21,10 @@ EVERYONE: Final = (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, SERVICE_ACCOUNTS)
 """Names that stand for everybody, everybody without a credential, or every workload."""
 
 Members = Mapping[str, Iterable[str]]
-"""Who belongs to groups that the cluster does not keep: group name to subjects, as ``parse`` reads them."""
+"""Who belongs to groups that the cluster does not keep: group name to subjects, as ``parse_subject`` reads them."""
 
 
-def parse(subject: Subject | str) -> Subject:
+def parse_subject(subject: Subject | str) -> Subject:
     """The subject that a text names.
 
     ``alice`` and ``user:alice`` are users, ``group:devs`` a group, ``sa:ns/name`` and
@@ -37,9 +37,9 @@ def parse(subject: Subject | str) -> Subject:
 
     Examples
     --------
-    >>> parse("sa:ci/runner")
+    >>> parse_subject("sa:ci/runner")
     Subject(kind='ServiceAccount', name='runner', namespace='ci')
-    >>> text_of(parse("alice"))
+    >>> text_of(parse_subject("alice"))
     'user:alice'
     """
     if isinstance(subject, Subject):
@@ -52,7 +52,7 @@ def parse(subject: Subject | str) -> Subject:
     name = rest if kind == "user" else subject
     if not name or kind == "group":
         raise SimkitError(f"{subject!r} names no subject; write alice, user:alice, group:devs or sa:namespace/name")
-    return normal(Subject(USER, name))
+    return normalize_subject(Subject(USER, name))
 
 
 def _parse_service_account(text: str, rest: str) -> Subject:
@@ -63,13 +63,13 @@ def _parse_service_account(text: str, rest: str) -> Subject:
 
 
 def text_of(subject: Subject) -> str:
-    """The subject as ``parse`` reads it."""
+    """The subject as ``parse_subject`` reads it."""
     if subject.kind == SERVICE_ACCOUNT:
         return f"sa:{subject.namespace}/{subject.name}"
     return f"{subject.kind.lower()}:{subject.name}"
 
 
-def normal(subject: Subject) -> Subject:
+def normalize_subject(subject: Subject) -> Subject:
     """The subject, with a service account that is written as a user turned into the service account that it is."""
     account = split_service_account(subject.name) if subject.kind == USER else None
     return Subject(SERVICE_ACCOUNT, account[1], account[0]) if account else subject
@@ -85,7 +85,7 @@ def identity_of(subject: Subject | str, groups: Iterable[str] = ()) -> Identity:
     >>> identity_of("group:devs").groups
     ('devs', 'system:authenticated')
     """
-    subject, extra = parse(subject), tuple(groups)
+    subject, extra = parse_subject(subject), tuple(groups)
     if subject.kind == SERVICE_ACCOUNT:
         known = service_account(subject.namespace, subject.name)
         return Identity(known.user, _merged(extra, known.groups))
@@ -109,10 +109,10 @@ def groups_in(members: Members, subject: Subject) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> groups_in({"devs": ["alice", "sa:ci/runner"]}, parse("alice"))
+    >>> groups_in({"devs": ["alice", "sa:ci/runner"]}, parse_subject("alice"))
     ('devs',)
     """
-    return tuple(group for group, names in members.items() if subject in map(parse, names))
+    return tuple(group for group, names in members.items() if subject in map(parse_subject, names))
 
 
 def _merged(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS, all_bindings, all_roles, columns_of, kind_of
+from simkit.analysis.rbac.objects import SERVICE_ACCOUNTS, all_bindings, all_roles, kind_of, subject_columns
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.logic.rbac.rule import rules_of
 from simkit.meta.domain import label
@@ -74,7 +74,7 @@ def subjects(snapshot: Snapshot) -> pd.DataFrame:
     rows = []
     for subject in sorted(accounts | wide.keys() | local.keys()):
         exists = subject in accounts if captured and subject.kind == SERVICE_ACCOUNT else None
-        rows.append((*columns_of(subject), exists, wide[subject] + local[subject], wide[subject]))
+        rows.append((*subject_columns(subject), exists, wide[subject] + local[subject], wide[subject]))
     return table(rows, SUBJECT_COLUMNS)
 
 
@@ -97,7 +97,7 @@ def bindings(snapshot: Snapshot) -> pd.DataFrame:
     for binding in all_bindings(snapshot):
         key, role = binding.key, binding.role
         start = (kind_of(key), key.namespace, key.name, kind_of(role), role.name, role in known)
-        named = [columns_of(subject) for subject in binding.subjects] or [("", "", "")]
+        named = [subject_columns(subject) for subject in binding.subjects] or [("", "", "")]
         rows += [(*start, *columns) for columns in named]
     return table(rows, BINDING_COLUMNS)
 

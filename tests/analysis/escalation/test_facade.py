@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from simkit.analysis.escalation import cut
-from simkit.analysis.leastprivilege import least_privilege
+from simkit.analysis.least_privilege import least_privilege
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.meta.errors import SimkitError

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from simkit.analysis.auditlog import Log
+from simkit.analysis.audit_log.events import AuditLog
 from simkit.analysis.escalation.cut.hitting_set import cheapest_hitting_set
 from simkit.analysis.escalation.cut.removal import GoalHolders, PossibleRemovals, Removal, changes_of
 from simkit.analysis.escalation.cut.result import Cut, after
@@ -16,10 +16,10 @@ from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.search import always, path_towards, towards
 from simkit.analysis.escalation.find.states import AttackState, subject_state
-from simkit.analysis.leastprivilege.proposal import Change
-from simkit.analysis.leastprivilege.usage import default_bindings, usage
+from simkit.analysis.least_privilege.proposal import Change
+from simkit.analysis.least_privilege.usage import default_bindings, usage
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of
-from simkit.analysis.rbac.subject import Members, normal, parse
+from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject
 from simkit.logic.rbac.binding import SERVICE_ACCOUNT, Subject
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, SERVICE_ACCOUNTS, UNAUTHENTICATED
@@ -34,7 +34,7 @@ def trusted(snapshot: Snapshot) -> Callable[[Subject], bool]:
     """Whose access belongs to the control plane: its own users and groups, and the accounts of its controllers."""
     index, kept = index_of(snapshot), default_bindings(snapshot)
     controllers = {
-        normal(subject)
+        normalize_subject(subject)
         for binding in index.bindings()
         if binding.key in kept
         for subject in binding.subjects
@@ -54,7 +54,7 @@ def cut(
     goal: Goal | str = CLUSTER,
     *,
     sources: Iterable[Subject | str] | None = None,
-    log: Log | None = None,
+    log: AuditLog | None = None,
     keep: Iterable[Subject | str] = (),
     direct: bool = False,
     members: Members = NO_MEMBERS,
@@ -90,7 +90,7 @@ def cut(
     for again, until none is left. Each step of a path may be closed at any of its needs, and a need that several
     grants meet is closed when all of them are.
     """
-    cutter = _Cutter(snapshot, parse_goal(goal), log, frozenset(map(parse, keep)), members)
+    cutter = _Cutter(snapshot, parse_goal(goal), log, frozenset(map(parse_subject, keep)), members)
     return replace(cutter.run(sources, direct=direct), sandbox=sandbox)
 
 
@@ -98,7 +98,7 @@ class _Cutter:
     """One search for a cut."""
 
     def __init__(
-        self, snapshot: Snapshot, goal: Goal, log: Log | None, keep: frozenset[Subject], members: Members
+        self, snapshot: Snapshot, goal: Goal, log: AuditLog | None, keep: frozenset[Subject], members: Members
     ) -> None:
         self.snapshot, self.goal, self.members = snapshot, goal, members
         self.graph = graph_of(snapshot, members)
@@ -143,7 +143,7 @@ class _Cutter:
 
     def _starts(self, sources: Iterable[Subject | str] | None, *, direct: bool) -> tuple[AttackState, ...]:
         if sources is not None:
-            return tuple(subject_state(parse(one)) for one in sources)
+            return tuple(subject_state(parse_subject(one)) for one in sources)
         is_trusted, found = trusted(self.snapshot), towards(self.graph, self.goal)
         return tuple(
             place

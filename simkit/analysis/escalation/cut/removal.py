@@ -16,13 +16,13 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.escalation.table.primitive import requirements_of
 from simkit.analysis.escalation.table.requirement import Alternative, Permission, Requirement
-from simkit.analysis.leastprivilege.proposal import Change, granting_changes, without
-from simkit.analysis.leastprivilege.roles import minimal_rules
-from simkit.analysis.leastprivilege.usage import default_bindings, granting
-from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.least_privilege.proposal import Change, granting_changes, without
+from simkit.analysis.least_privilege.recorded_access import Action
+from simkit.analysis.least_privilege.roles import minimal_rules
+from simkit.analysis.least_privilege.usage import default_bindings, granting
 from simkit.analysis.rbac.index import index_of
-from simkit.analysis.rbac.objects import kind_of, written
-from simkit.analysis.rbac.subject import normal, text_of
+from simkit.analysis.rbac.objects import display_name, kind_of
+from simkit.analysis.rbac.subject import normalize_subject, text_of
 from simkit.logic.rbac.binding import GROUP, USER, Subject
 from simkit.logic.rbac.cover import breakdown
 from simkit.logic.rbac.index import AccessIndex
@@ -42,7 +42,7 @@ class RemoveSubject:
     subject: Subject
 
     def __str__(self) -> str:
-        return f"take {text_of(self.subject)} out of {written(self.binding)}"
+        return f"take {text_of(self.subject)} out of {display_name(self.binding)}"
 
 
 @dataclass(frozen=True, order=True)
@@ -55,7 +55,7 @@ class RemovePermissions:
     permissions: tuple[Permission, ...]
 
     def __str__(self) -> str:
-        return f"take {', '.join(map(str, self.permissions))} out of rule {self.rule} of {written(self.role)}"
+        return f"take {', '.join(map(str, self.permissions))} out of rule {self.rule} of {display_name(self.role)}"
 
 
 @dataclass(frozen=True, order=True)
@@ -68,7 +68,7 @@ class ReduceToUsage:
 
     def __str__(self) -> str:
         of = "its members" if self.subject.kind == GROUP else "it"
-        return f"leave {text_of(self.subject)} of {written(self.binding)} what {of} used"
+        return f"leave {text_of(self.subject)} of {display_name(self.binding)} what {of} used"
 
 
 Removal = RemoveSubject | RemovePermissions | ReduceToUsage
@@ -90,7 +90,9 @@ class GoalHolders:
             permission = Permission(question.verb, question.group, question.resource_path)
             self._need = Requirement((Alternative(permission),), names=(question.name,) if question.name else ())
             for grant, rule in graph.world.index.who(question):
-                self._sources[normal(grant.subject)].append(GrantSource(grant.binding, grant.role, rule, grant.subject))
+                self._sources[normalize_subject(grant.subject)].append(
+                    GrantSource(grant.binding, grant.role, rule, grant.subject)
+                )
 
     def needs(self, place: AttackState) -> list[Needed]:
         """What somebody at a place needs to have the goal; nothing for goals that are places themselves."""
@@ -99,7 +101,7 @@ class GoalHolders:
         known = self._known.get(place)
         if known is None:
             principals = sorted(self._graph.principals(place, place.subject))
-            known = tuple(source for one in principals for source in self._sources.get(normal(one), ()))
+            known = tuple(source for one in principals for source in self._sources.get(normalize_subject(one), ()))
             self._known[place] = known
         return [(self._need, known)]
 
@@ -123,11 +125,13 @@ class UsedAccess:
         self._actions: dict[RemoveSubject, dict[Subject, Counter[Action]]] = defaultdict(lambda: defaultdict(Counter))
         for identity, action in used:
             found = granting(snapshot, identity, action)
-            grants = frozenset((RemoveSubject(one.binding, normal(one.subject)), one.role) for one, _ in found)
+            grants = frozenset(
+                (RemoveSubject(one.binding, normalize_subject(one.subject)), one.role) for one, _ in found
+            )
             if grants:
                 self._grants.add((grants, action))
             for unbind, _ in grants:
-                self._actions[unbind][normal(Subject(USER, identity.user))][action] += 1
+                self._actions[unbind][normalize_subject(Subject(USER, identity.user))][action] += 1
 
     def rules(self, unbind: RemoveSubject) -> dict[Subject, dict[str, tuple[Rule, ...]]]:
         """Who uses a binding to a subject, and the smallest rules for that, by namespace; empty for what is not used.
@@ -162,7 +166,7 @@ class UsedAccess:
         unbind, role = grant
         if unbind in taken:
             return unbind
-        what = Permission(action.verb, action.group, action.resource_path)
+        what = Permission(action.verb, action.api_group, action.resource_path)
         for one in taken:
             if (
                 isinstance(one, RemovePermissions)
@@ -198,7 +202,7 @@ class PossibleRemovals:
         return known
 
     def _found(self, source: GrantSource, need: Requirement) -> Iterator[Removal]:
-        subject = normal(source.subject)
+        subject = normalize_subject(source.subject)
         if source.binding not in self._roles:
             return  # made by a cut itself, of what is in use
         if source.binding not in self._kept and subject not in self._keep:
@@ -230,7 +234,7 @@ class PossibleRemovals:
     def _holders(self, role: Key) -> list[Subject]:
         """All who have the role, or one that it goes into."""
         every = (binding for one in self._gathering.wholes(role) for binding in self._index.bindings_of(one))
-        return [normal(one) for binding in every for one in binding.subjects]
+        return [normalize_subject(one) for binding in every for one in binding.subjects]
 
     def usable(self, edge: Edge, chosen: frozenset[Removal]) -> bool:
         """Whether a step is still possible after some removals."""

@@ -14,11 +14,11 @@ from simkit.analysis.escalation.cut.verification import Verified, verify
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.leastprivilege.proposal import Change
-from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.least_privilege.proposal import Change
+from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import amount, html_lines
+from simkit.analysis.rendering import counted, html_lines
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
 from simkit.meta.names import Key
@@ -110,7 +110,7 @@ class Cut:
 
     def lines(self) -> Iterator[str]:
         how = "the cheapest cut" if self.exact else "a cut"
-        yield f"{how} of all paths to {self.goal}: {amount(len(self.removals), 'change')}, cost {self.cost:g}"
+        yield f"{how} of all paths to {self.goal}: {counted(len(self.removals), 'change')}, cost {self.cost:g}"
         for one in self.removals:
             yield f"{one} (cost {self.costs[one]:g})"
         for path in self.left:

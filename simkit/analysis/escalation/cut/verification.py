@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.queries import escalations
 from simkit.analysis.escalation.prove.proof import Proof
-from simkit.analysis.leastprivilege.replay import apply, may
-from simkit.analysis.leastprivilege.use import Action
+from simkit.analysis.least_privilege.recorded_access import Action
+from simkit.analysis.least_privilege.replay import apply, may
 from simkit.analysis.rendering import html_lines
 from simkit.meta.identity import Identity
 from simkit.snapshot.protocol import Sandbox

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from simkit.analysis.access.resolve import VIRTUAL
+from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.find.escapes import Escape, escapes_of
 from simkit.analysis.escalation.find.states import SET, AttackState
@@ -296,7 +296,7 @@ class ClusterFacts:
 
     def knows(self, group: str, resource: str) -> bool:
         """Whether a resource is served, or means something without being served, as users and signers do."""
-        return resource.partition("/")[0] in VIRTUAL or self.served(group, resource)
+        return resource.partition("/")[0] in AUTHORIZATION_RESOURCES or self.served(group, resource)
 
     def served(self, group: str, resource: str) -> bool:
         """Whether the release or a definition of the snapshot serves a resource."""

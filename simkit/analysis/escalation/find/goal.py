@@ -8,13 +8,13 @@ from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
-from simkit.analysis.access.resolve import target
+from simkit.analysis.access.resolve import resolve_permission
 from simkit.analysis.access.who_can import question_of
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.graph import EscalationGraph
 from simkit.analysis.escalation.find.states import ALL, CLUSTER_ADMIN, AttackState, role_of, subject_state
 from simkit.analysis.escalation.table.primitive import primitives
-from simkit.analysis.rbac.subject import implied_groups, parse, text_of
+from simkit.analysis.rbac.subject import implied_groups, parse_subject, text_of
 from simkit.logic.rbac.binding import GROUP, Subject
 from simkit.logic.rbac.question import Question
 from simkit.meta.domain import SYSTEM_NAMESPACE
@@ -105,7 +105,7 @@ def namespace_goal(namespace: str) -> Goal:
 
 def subject_goal(subject: Subject | str) -> Goal:
     """Being somebody else."""
-    wanted = parse(subject)
+    wanted = parse_subject(subject)
     return Goal(text_of(wanted), _is(subject_state(wanted), subject_state(wanted, worn=True)))
 
 
@@ -128,7 +128,9 @@ def permission_goal(
     title += f" in {namespace}" if namespace else "" if namespace is None else " everywhere"
 
     def question(graph: EscalationGraph) -> Question:
-        asked = target(graph.snapshot, verb, resource, subresource=subresource, name=name or "", group=group)
+        asked = resolve_permission(
+            graph.snapshot, verb, resource, subresource=subresource, name=name or "", api_group=group
+        )
         return question_of(asked, namespace, any_name=name is None)
 
     plural, _, behind = resource.partition("/")

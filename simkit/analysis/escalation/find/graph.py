@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from simkit.analysis.access.resolve import VIRTUAL
+from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.conditions import CONDITIONS
 from simkit.analysis.escalation.find.edge import Edge
@@ -23,7 +23,7 @@ from simkit.analysis.escalation.find.states import (
 )
 from simkit.analysis.escalation.table.primitive import Primitive, primitives, requirements_of
 from simkit.analysis.escalation.table.requirement import Permission, Requirement
-from simkit.analysis.memo import Remembered
+from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import NO_MEMBERS, known_subjects, principals_of
 from simkit.analysis.rbac.subject import Members, implied_groups
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
@@ -192,7 +192,7 @@ class EscalationGraph:
         return all(
             any(self._named_object(option.permission, need) for option in need.any_of)
             for need in requirements_of(identifier, number, self.release)
-            if need.names and need.any_of[0].permission.resource not in VIRTUAL
+            if need.names and need.any_of[0].permission.resource not in AUTHORIZATION_RESOURCES
         )
 
     def _named_object(self, permission: Permission, need: Requirement) -> bool:
@@ -277,7 +277,7 @@ def _watching(release: str) -> dict[object, tuple[str, ...]]:
     return {permission: tuple(names) for permission, names in found.items()}
 
 
-_graphs: Remembered[EscalationGraph] = Remembered()
+_graphs: SnapshotMemo[EscalationGraph] = SnapshotMemo()
 
 
 def graph_of(snapshot: Snapshot, members: Members = NO_MEMBERS) -> EscalationGraph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from simkit.analysis.access.resolve import VIRTUAL
+from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.edge import Edge
 from simkit.analysis.escalation.find.enabling import enables_escalation, without_rbac_rules
@@ -128,7 +128,7 @@ def _is_there(world: ClusterFacts, met: MetRequirement, namespace: str, name: st
 def _has(world: ClusterFacts, permission: Permission, namespace: str, name: str) -> bool:
     plural = permission.resource.partition("/")[0]
     resource = GroupResource(permission.group, plural)
-    if plural in VIRTUAL or resource not in world.snapshot.captured():
+    if plural in AUTHORIZATION_RESOURCES or resource not in world.snapshot.captured():
         return True
     if namespace == SYSTEM_NAMESPACE and not world.pods.get(namespace):
         return True  # no cluster is without pods there: what is missing was not made by whoever would

@@ -13,10 +13,10 @@ from simkit.analysis.escalation.find.held_permissions import GrantSource
 from simkit.analysis.escalation.find.states import SUBJECTS, AttackState
 from simkit.analysis.escalation.table.primitive import Primitive, Variant
 from simkit.analysis.rbac.index import NO_MEMBERS
-from simkit.analysis.rbac.objects import written
+from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import Members, text_of
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import amount, html_lines
+from simkit.analysis.rendering import counted, html_lines
 from simkit.meta.errors import SimkitError
 from simkit.snapshot.protocol import Sandbox
 
@@ -157,7 +157,7 @@ class Path:
 
     def lines(self) -> Iterator[str]:
         """The path, line by line."""
-        yield f"{self.subject} -> {self.goal}: {amount(self.hops, 'hop')}, cost {self.cost:g}"
+        yield f"{self.subject} -> {self.goal}: {counted(self.hops, 'hop')}, cost {self.cost:g}"
         for number, step in enumerate(self.steps, 1):
             yield f"{number}. {step}"
             for need in step.edge.needs:
@@ -175,7 +175,9 @@ class Path:
 
 def source_text(source: GrantSource) -> str:
     """A grant as a person reads it: the binding, its role, the rule and the subject that is bound."""
-    return f"{written(source.binding)} ({written(source.role)}, rule {source.rule}) to {text_of(source.subject)}"
+    return (
+        f"{display_name(source.binding)} ({display_name(source.role)}, rule {source.rule}) to {text_of(source.subject)}"
+    )
 
 
 def shortest_first(paths: Iterable[Path]) -> Sequence[Path]:

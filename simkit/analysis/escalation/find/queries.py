@@ -26,9 +26,9 @@ from simkit.analysis.escalation.find.search import (
 )
 from simkit.analysis.escalation.find.states import AttackState, subject_state
 from simkit.analysis.rbac.index import NO_MEMBERS
-from simkit.analysis.rbac.subject import Members, parse
+from simkit.analysis.rbac.subject import Members, parse_subject
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import amount, html_lines
+from simkit.analysis.rendering import counted, html_lines
 from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED
@@ -92,9 +92,9 @@ class Escalations(Sequence[Path]):
 
     def lines(self) -> Iterator[str]:
         subjects = len({path.subject for path in self.paths})
-        yield f"{amount(len(self.paths), 'path')} of {amount(subjects, 'subject')}"
+        yield f"{counted(len(self.paths), 'path')} of {counted(subjects, 'subject')}"
         for path in self.paths[:20]:
-            yield f"{path.subject} -> {path.goal}: {' '.join(path.primitives) or 'held'} ({amount(path.hops, 'hop')})"
+            yield f"{path.subject} -> {path.goal}: {' '.join(path.primitives) or 'held'} ({counted(path.hops, 'hop')})"
         if len(self.paths) > 20:
             yield f"... and {len(self.paths) - 20} more"
         if self.unknown:
@@ -225,7 +225,7 @@ def place_of(graph: EscalationGraph, subject: Subject | str) -> AttackState:
         if graph.world.pod(namespace, name) is None:
             raise SimkitError(f"there is no running pod {name!r} in namespace {namespace!r}; write pod:namespace/name")
         return AttackState(states.POD, name, namespace)
-    return subject_state(parse(subject))
+    return subject_state(parse_subject(subject))
 
 
 def outsiders(
@@ -242,7 +242,8 @@ def outsiders(
     Parameters
     ----------
     allowed
-        Who may: texts as ``parse`` reads them, with ``*`` for any part (``group:platform-*``, ``sa:kube-system/*``).
+        Who may: texts as ``parse_subject`` reads them, with ``*`` for any part (``group:platform-*``,
+        ``sa:kube-system/*``).
     within_hops
         Longer ways do not count.
 
@@ -286,12 +287,12 @@ class BlastRadius:
         return blast_figure(self.subject, self.reached)
 
     def lines(self) -> Iterator[str]:
-        yield f"{self.subject} reaches {amount(len(self.reached), 'place')}" + (
+        yield f"{self.subject} reaches {counted(len(self.reached), 'place')}" + (
             ", cluster-admin among them" if self.cluster_admin else ""
         )
         nearest = self.reached.head(20)
         for hops, place in zip(nearest["hops"].tolist(), nearest["place"]):
-            yield f"{amount(hops, 'hop')}: {place}"
+            yield f"{counted(hops, 'hop')}: {place}"
         if len(self.reached) > 20:
             yield f"... and {len(self.reached) - 20} more"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from simkit.analysis.rbac.objects import written
+from simkit.analysis.rbac.objects import display_name
 from simkit.analysis.rbac.subject import text_of
 from simkit.logic.rbac.binding import CLUSTER_ROLES, GROUP, ROLES, SERVICE_ACCOUNT, USER, Subject
 from simkit.meta.names import Key
@@ -84,7 +84,7 @@ def state_text(place: AttackState) -> str:
         return text_of(place.subject) + (" (impersonated)" if place.worn else "")
     where = "any namespace" if place.namespace == ALL else place.namespace
     if place.kind == RULES:
-        return f"the rules of {written(role_of(place))}" + (f" in {where}" if where else " in the cluster")
+        return f"the rules of {display_name(role_of(place))}" + (f" in {where}" if where else " in the cluster")
     if place.kind == SECRETS:
         return f"secret {where}/{place.name}" if place.name else f"the secrets of {where}"
     return {

@@ -25,7 +25,7 @@ from simkit.analysis.escalation.prove.templates import body_of, fill, merged
 from simkit.analysis.escalation.prove.variables import StepVariables
 from simkit.analysis.escalation.table.primitive import Operation, primitives
 from simkit.analysis.escalation.table.requirement import Permission
-from simkit.analysis.leastprivilege.refilling import refill
+from simkit.analysis.least_privilege.role_aggregation import aggregate_roles
 from simkit.analysis.rbac.subject import identity_of
 from simkit.logic.rbac.binding import GROUP, USER
 from simkit.logic.rbac.rule import Rule, rules_of
@@ -315,7 +315,7 @@ class Attacker:
 
     def _refill(self, act: Operation) -> None:
         """What the aggregation controller does."""
-        for path, answer, who in refill(self.session.sandbox):
+        for path, answer, who in aggregate_roles(self.session.sandbox):
             self.session.keep(answer, f"PATCH {path}", message_of(answer), who, act.because)
             if not answer.succeeded:
                 raise Refused(message_of(answer))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from simkit.analysis.access.resolve import VIRTUAL
+from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE
 from simkit.analysis.escalation.find.matching import VariantMatch
@@ -80,7 +80,7 @@ def _objects(sandbox: Sandbox, solution: VariantMatch, words: Mapping[str, Any])
     for met in solution.mets:
         permission, hold = met.holds(solution.namespace)[0]
         resource = resource_of(catalogue, permission)
-        if resource is None or permission.nameless or resource.resource in (*VIRTUAL, *NEVER):
+        if resource is None or permission.nameless or resource.resource in (*AUTHORIZATION_RESOURCES, *NEVER):
             continue
         named = hold.names or met.need.names or (LENT,)
         if hold.names and met.need.names:

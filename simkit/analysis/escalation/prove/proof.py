@@ -15,7 +15,7 @@ from simkit.analysis.escalation.prove.session import NotExecutable, Performed, R
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members, groups_in
 from simkit.analysis.rbac.tables import table
-from simkit.analysis.rendering import amount, html_lines
+from simkit.analysis.rendering import counted, html_lines
 from simkit.snapshot.protocol import Sandbox
 
 Verdict = Literal["proven", "refused", "not executed"]
@@ -103,7 +103,7 @@ class Proofs(Sequence[Proof]):
 
     def __str__(self) -> str:
         counts = self.frame()["verdict"].value_counts().to_dict() if self.proofs else {}
-        return f"{amount(len(self.proofs), 'path')}: " + (
+        return f"{counted(len(self.proofs), 'path')}: " + (
             ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
         )
 

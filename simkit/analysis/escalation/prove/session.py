@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from simkit.analysis.escalation.prove.credentials import Credential
 from simkit.analysis.escalation.table.primitive import Operation
-from simkit.analysis.rbac.subject import identity_of, parse
+from simkit.analysis.rbac.subject import identity_of, parse_subject
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import AUTHENTICATED, Identity, administrator, service_account
 from simkit.meta.message import Request, Response
@@ -199,5 +199,5 @@ def other(act: Operation, words: Mapping[str, Any]) -> Identity:
     if act.by == "token-controller":
         return Identity("system:kube-controller-manager", (AUTHENTICATED,))
     if act.by == "accomplice":
-        return identity_of(parse(words["accomplice"]))
+        return identity_of(parse_subject(words["accomplice"]))
     return administrator()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from simkit.analysis.access.resolve import VIRTUAL
+from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.logic.rbac.match import group_matches, resource_matches, verb_matches
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.meta.errors import SimkitError
@@ -33,7 +33,7 @@ class Permission(NamedTuple):
     @property
     def nameless(self) -> bool:
         """Whether requests for it carry no name that a rule could be limited to."""
-        return self.verb in WITHOUT_NAME and not self.subresource and self.resource not in VIRTUAL
+        return self.verb in WITHOUT_NAME and not self.subresource and self.resource not in AUTHORIZATION_RESOURCES
 
     def granted_by(self, rule: Rule) -> bool:
         """Whether a rule grants it, perhaps for some names only."""
@@ -139,4 +139,4 @@ def _permissions(text: str, groups: Mapping[str, str]) -> list[Permission]:
 def _belongs_to_cluster(permission: Permission, catalogue: Catalogue) -> bool:
     plural = permission.resource.partition("/")[0]
     known = [one for one in catalogue.resources(permission.group) if one.resource == plural]
-    return plural in VIRTUAL or (bool(known) and not known[0].namespaced)
+    return plural in AUTHORIZATION_RESOURCES or (bool(known) and not known[0].namespaced)

@@ -1,0 +1,1 @@
+"""Questions about admission: effects and coverage of policies and webhooks, expressions and their costs."""

@@ -1,0 +1,166 @@
+"""What every expression in a cluster costs: estimated, and measured over the objects that it would see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.admission.simulated_writes import (
+    OPERATIONS,
+    POLICIES,
+    PolicySet,
+    SnapshotReader,
+    select_policies,
+    simulated_writes,
+)
+from simkit.analysis.catalogue import DEFINITIONS, catalogue_of
+from simkit.analysis.rbac.tables import table
+from simkit.kinds.apiextensions.definition import Definition
+from simkit.kinds.apiextensions.validation.expressions import Costs
+from simkit.kinds.apiextensions.validation.schema import Strictness, Visit, validate_level
+from simkit.kinds.parts.admission.expressions import match_condition
+from simkit.language.cel.errors import CompileError
+from simkit.logic.policy.attributes import AdmissionAttributes
+from simkit.logic.policy.decide import BoundPolicy
+from simkit.logic.policy.params import Misconfigured, params_of
+from simkit.logic.policy.policy import Policy, VersionedAttributes
+from simkit.logic.policy.variables import Expression
+from simkit.meta.domain import ADMISSION_GROUP
+from simkit.meta.errors import IncompleteSnapshot, StatusError
+from simkit.meta.identity import administrator
+from simkit.meta.names import GroupResource
+from simkit.meta.objects import Object, at, name_of
+from simkit.snapshot.protocol import Snapshot
+
+COLUMNS: Final = ("kind", "object", "path", "expression", "least", "most", "measured", "runs", "error")
+_HOOKS: Final = (
+    ("MutatingWebhookConfiguration", GroupResource(ADMISSION_GROUP, "mutatingwebhookconfigurations")),
+    ("ValidatingWebhookConfiguration", GroupResource(ADMISSION_GROUP, "validatingwebhookconfigurations")),
+)
+_BOUNDLESS: Final = 2**63
+
+
+def expression_costs(snapshot: Snapshot) -> pd.DataFrame:
+    """Every expression of policies, webhooks and custom resources with what it costs.
+
+    Returns
+    -------
+    DataFrame
+        One row per expression: kind, object and path (where it stands), expression; least and most (the estimate in
+        the language's units; None for most where nothing bounds it); measured and runs (the greatest cost over so
+        many objects of the snapshot, for policies that are in force); error (why it does not compile).
+        Most expensive first.
+    """
+    rows = [*_policies(snapshot), *_webhooks(snapshot), *_definitions(snapshot)]
+    rows.sort(key=lambda row: (-(row[6] or 0), -(row[5] if row[5] is not None else _BOUNDLESS), row[1], row[2]))
+    return table(rows, COLUMNS)
+
+
+Row = tuple[Any, ...]
+
+
+def _policies(snapshot: Snapshot) -> Iterator[Row]:
+    if POLICIES not in snapshot.captured():
+        return
+    stored = list(snapshot.scan(POLICIES))
+    measured = _Measured(select_policies(snapshot, None)) if stored else None
+    for obj in stored:
+        policy = Policy(obj)
+        for path, expression in policy.expressions():
+            cost, runs = measured.of(policy.name, path) if measured is not None else (None, 0)
+            yield _row("ValidatingAdmissionPolicy", policy.name, path, expression, cost, runs)
+
+
+def _row(kind: str, name: str, path: str, expression: Expression, measured: int | None = None, runs: int = 0) -> Row:
+    if expression.program is None:
+        return kind, name, path, expression.source, None, None, measured, runs, expression.error
+    least, most = expression.program.estimate()
+    return kind, name, path, expression.source, least, most if most < _BOUNDLESS else None, measured, runs, ""
+
+
+class _Measured:
+    """The greatest cost of each expression over the objects that its policy would see."""
+
+    def __init__(self, known: PolicySet) -> None:
+        self._most: dict[tuple[str, str], int] = {}
+        self._runs: dict[tuple[str, str], int] = {}
+        for _, attributes in simulated_writes(known, OPERATIONS, administrator()):
+            for hook in known.hooks:
+                self._measure(hook, attributes, known.reader)
+
+    def _measure(self, hook: BoundPolicy, attributes: AdmissionAttributes, reader: SnapshotReader) -> None:
+        try:
+            matched = hook.policy.constraints.match(attributes, reader)
+            bindings = [each for each in hook.bindings if matched is not None and each.match(attributes, reader)]
+            params = [
+                param
+                for each in bindings
+                for param in params_of(hook.policy, each.param_ref, attributes.namespace, reader)
+            ]
+        except (StatusError, Misconfigured, IncompleteSnapshot):
+            return
+        if matched is None or not params:
+            return
+        versioned = VersionedAttributes(attributes, matched, reader, None)
+        for param in params:
+            for path, cost in hook.policy.costs(versioned, param):
+                key = (hook.policy.name, path)
+                self._most[key] = max(self._most.get(key, 0), cost)
+                self._runs[key] = self._runs.get(key, 0) + 1
+
+    def of(self, policy: str, path: str) -> tuple[int | None, int]:
+        return self._most.get((policy, path)), self._runs.get((policy, path), 0)
+
+
+def _webhooks(snapshot: Snapshot) -> Iterator[Row]:
+    for kind, resource in _HOOKS:
+        for obj in snapshot.scan(resource) if resource in snapshot.captured() else ():
+            for index, hook in enumerate(obj.get("webhooks") or ()):
+                for place, condition in enumerate(hook.get("matchConditions") or ()):
+                    path = f"webhooks[{index}].matchConditions[{place}].expression"
+                    yield _row(kind, name_of(obj), path, _compiled(condition.get("expression") or ""))
+
+
+def _compiled(source: str) -> Expression:
+    try:
+        return Expression(source, match_condition(source))
+    except CompileError as error:
+        return Expression(source, None, str(error))
+
+
+@dataclass(slots=True)
+class _Record(Costs):
+    """Keeps what each rule costs at most."""
+
+    found: dict[str, int] = field(default_factory=dict)
+
+    def observe(self, path: str, cost: int) -> None:
+        self.found[path] = cost
+
+
+def _definitions(snapshot: Snapshot) -> Iterator[Row]:
+    if DEFINITIONS not in snapshot.captured():
+        return
+    resolve = catalogue_of(snapshot).definition
+    for obj in snapshot.scan(DEFINITIONS):
+        for index, (name, version) in enumerate(Definition(obj, resolve, trusted=True).versions.items()):
+            record = _Record(each=False)
+            path = f"spec.versions[{index}].schema.openAPIV3Schema"
+            visit = Visit(Strictness(), record, root=True, node=version.schema)
+            validate_level(version.properties, path, visit)
+            for place, cost in record.found.items():
+                most = cost if cost < _BOUNDLESS else None
+                source = _source(obj, place)
+                yield "CustomResourceDefinition", f"{name_of(obj)} {name}", place, source, None, most, None, 0, ""
+
+
+def _source(obj: Object, path: str) -> str:
+    """The text at a path of fields and indexes."""
+    steps: list[str | int] = []
+    for part in path.split("."):
+        field, *indexes = part.replace("]", "").split("[")
+        steps += [field, *(int(index) if index.isdigit() else index for index in indexes)]
+    return str(at(obj, *steps) or "")

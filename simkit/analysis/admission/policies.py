@@ -1,0 +1,279 @@
+"""Admission policies before they are in force: what they see, what they would refuse, what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import quote
+
+import pandas as pd
+
+from simkit.analysis.admission.simulated_writes import OPERATIONS, POLICY, PolicySet, select_policies, simulated_writes
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.rbac.tables import table
+from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
+from simkit.logic.policy.decide import BoundPolicy, decide
+from simkit.meta.errors import SimkitError, StatusError
+from simkit.meta.identity import Identity, administrator
+from simkit.meta.message import Request
+from simkit.meta.objects import Object, annotations_of, labels_of, name_of, namespace_of
+from simkit.schema.catalogue import Resource
+from simkit.snapshot.protocol import Sandbox, Snapshot
+
+COVERAGE_COLUMNS: Final = ("policy", "binding", "actions", "resource", "namespace", "name")
+EFFECT_COLUMNS: Final = ("resource", "namespace", "name", "team", "policy", "binding", "action", "message", "reason")
+PROOF_COLUMNS: Final = ("resource", "namespace", "name", "expected", "code", "message", "confirmed")
+CALL_COLUMNS: Final = ("kind", "name", "target", "about")
+TEAM: Final = "team"
+NOBODY: Final = "(none)"
+
+Team = Callable[[Object, Object | None], str]
+"""From an object and its namespace to the team that it belongs to."""
+
+
+def policy_coverage(snapshot: Snapshot, policies: Iterable[Object] | None = None) -> pd.DataFrame:
+    """Which policies would see which objects, were these written again.
+
+    Parameters
+    ----------
+    snapshot
+        The cluster.
+    policies
+        Manifests of policies and bindings to look at instead of the snapshot's own.
+
+    Returns
+    -------
+    DataFrame
+        One row per policy, binding and object: policy, binding, actions, resource, namespace, name. Match conditions
+        are not looked at, since they may depend on who writes.
+
+    Raises
+    ------
+    SimkitError
+        Where there is no policy.
+    """
+    known = select_policies(snapshot, policies)
+    rows = []
+    for resource, attributes in simulated_writes(known, OPERATIONS, Identity("")):
+        for hook in known.hooks:
+            if hook.policy.constraints.match(attributes, known.reader) is None:
+                continue
+            for binding in hook.bindings:
+                if binding.match(attributes, known.reader):
+                    actions = ", ".join(binding.actions)
+                    rows.append((hook.policy.name, binding.name, actions, *_place(resource, attributes)))
+    return table(rows, COVERAGE_COLUMNS)
+
+
+def _place(resource: Resource, attributes: AdmissionAttributes) -> tuple[str, str, str]:
+    namespace = "" if attributes.is_namespace else attributes.namespace
+    return str(resource.group_resource), namespace, attributes.name
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyEffect:
+    """What policies would do to the objects of a cluster.
+
+    Attributes
+    ----------
+    rows
+        DataFrame, one row per object and violation: resource, namespace, name, team, policy, binding, action (Deny or
+        Warn), message, reason.
+    looked_at
+        How many objects of each resource some policy and binding took.
+    teams
+        How many of these each team has.
+    """
+
+    rows: pd.DataFrame
+    looked_at: dict[str, int]
+    teams: dict[str, int]
+    manifests: Sequence[Object] = ()
+
+    @property
+    def denied(self) -> pd.DataFrame:
+        """The objects that could not be written any more: resource, namespace, name, team; each once."""
+        refused = self.rows[self.rows["action"] == "Deny"]
+        unique: pd.DataFrame = refused[["resource", "namespace", "name", "team"]].drop_duplicates()
+        return unique.reset_index(drop=True)
+
+    def by_team(self) -> pd.DataFrame:
+        """One row per team with objects that were looked at: team, denied, warned, objects, share; worst first."""
+        denied = self.denied["team"].value_counts()
+        warned = self.rows[self.rows["action"] == "Warn"].drop_duplicates(["resource", "namespace", "name"])
+        warnings = warned["team"].value_counts()
+        rows = [
+            (team, int(denied.get(team, 0)), int(warnings.get(team, 0)), count, denied.get(team, 0) / count)
+            for team, count in self.teams.items()
+        ]
+        rows.sort(key=lambda row: (-row[1], -row[2], row[0]))
+        return table(rows, ("team", "denied", "warned", "objects", "share"))
+
+    def summary(self) -> str:
+        """One sentence for each resource: ``412 of 3,096 pods would be denied``."""
+        counts = self.denied["resource"].value_counts()
+        told = [
+            f"{int(counts.get(resource, 0)):,} of {count:,} {resource} would be denied"
+            for resource, count in self.looked_at.items()
+        ]
+        return "; ".join(told) or "no object would be looked at"
+
+    def __repr__(self) -> str:
+        return f"<Effect: {self.summary()}>"
+
+    def _repr_html_(self) -> str:
+        html: str = self.by_team().style.format({"share": "{:.0%}"}).hide(axis="index").to_html()
+        return f"<p>{self.summary()}</p>{html}"
+
+
+def policy_effect(
+    snapshot: Snapshot,
+    policies: Iterable[Object] | None = None,
+    *,
+    team: str | Team = TEAM,
+    operations: Sequence[str] = OPERATIONS,
+    identity: Identity | None = None,
+) -> PolicyEffect:
+    """What policies would do if every object of the cluster were written again as it is.
+
+    Parameters
+    ----------
+    snapshot
+        The cluster.
+    policies
+        Manifests of policies that are not in force yet, with their bindings and parameters; policies without any
+        binding are bound everywhere, to deny. By default the policies of the cluster itself.
+    team
+        The label or annotation, of the object or else of its namespace, that names the team; or a function.
+    operations
+        As what a write counts: the first of these that a policy's rules take.
+    identity
+        Who writes; an administrator unless given.
+
+    Raises
+    ------
+    SimkitError
+        Where there is no policy.
+
+    Notes
+    -----
+    Some 20 microseconds for an object and expression: a cluster of ten thousand pods takes a second.
+    """
+    given = list(policies) if policies is not None else None
+    known = select_policies(snapshot, given)
+    names = _Teams(known, team)
+    rows: list[tuple[Any, ...]] = []
+    looked_at: dict[str, int] = {}
+    teams: dict[str, int] = {}
+    for resource, attributes in simulated_writes(known, operations, identity or administrator()):
+        if not any(_applies(hook, attributes, known) for hook in known.hooks):
+            continue
+        place, owner = _place(resource, attributes), names.of(attributes)
+        looked_at[place[0]] = looked_at.get(place[0], 0) + 1
+        teams[owner] = teams.get(owner, 0) + 1
+        rows += [(*place, owner, *violation) for violation in _violations(known, attributes)]
+    return PolicyEffect(table(rows, EFFECT_COLUMNS), looked_at, teams, given or ())
+
+
+def _applies(hook: BoundPolicy, attributes: AdmissionAttributes, known: PolicySet) -> bool:
+    """Whether a policy sees the write through any of its bindings."""
+    reader = known.reader
+    if hook.policy.constraints.match(attributes, reader) is None:
+        return False
+    return any(binding.match(attributes, reader) for binding in hook.bindings)
+
+
+def _violations(known: PolicySet, attributes: AdmissionAttributes) -> Iterator[tuple[str, str, str, str, str]]:
+    try:
+        outcome = decide(attributes, known.hooks, known.reader)
+    except StatusError as error:
+        yield "", "", "Deny", error.message, error.reason
+        return
+    for denial in outcome.denials:
+        yield denial.policy, denial.binding, "Deny", denial.message, denial.reason
+    for warning in outcome.warnings:
+        yield "", "", "Warn", warning, ""
+
+
+class _Teams:
+    """Whose an object is."""
+
+    def __init__(self, known: PolicySet, team: str | Team) -> None:
+        self._reader, self._team = known.reader, team
+
+    def of(self, attributes: AdmissionAttributes) -> str:
+        obj, namespace = attributes.object or {}, self._namespace(attributes)
+        if not isinstance(self._team, str):
+            return self._team(obj, namespace)
+        for each in (obj, namespace or {}):
+            found = labels_of(each).get(self._team) or annotations_of(each).get(self._team)
+            if found:
+                return found
+        return NOBODY
+
+    def _namespace(self, attributes: AdmissionAttributes) -> Object | None:
+        if attributes.is_namespace or not attributes.namespace:
+            return None
+        return self._reader.get(NAMESPACES, attributes.namespace)
+
+
+def prove(effect: PolicyEffect, sandbox: Sandbox, *, limit: int = 100) -> pd.DataFrame:
+    """Execute what an effect claims: the policies are put into force on a fork and denied objects written there.
+
+    Each object is stored once more on the fork, as a dry run, with nothing changed but an annotation.
+
+    Parameters
+    ----------
+    limit
+        How many denied objects are tried, evenly spread over all of them.
+
+    Returns
+    -------
+    DataFrame
+        One row per object: resource, namespace, name, expected (the message that was foreseen), code, message,
+        confirmed (the answer is a refusal by an admission policy).
+
+    Raises
+    ------
+    SimkitError
+        Where the fork does not take the policies.
+    """
+    fork, admin = sandbox.fork(), administrator()
+    for obj in effect.manifests:
+        _enforce(fork, obj, admin)
+    refused = effect.rows[effect.rows["action"] == "Deny"].drop_duplicates(["resource", "namespace", "name"])
+    step = max(1, -(-len(refused) // limit))
+    rows = [_tried(fork, row, admin) for row in refused.iloc[::step].itertuples(index=False)]
+    return table(rows, PROOF_COLUMNS)
+
+
+def _enforce(fork: Sandbox, obj: Object, admin: Identity) -> None:
+    resource = catalogue_of(fork.snapshot()).resource_of(obj)
+    scope = f"/namespaces/{namespace_of(obj) or 'default'}" if resource.namespaced else ""
+    path = f"{resource.path}{scope}/{resource.resource}"
+    response = fork.perform(Request.of("POST", path, obj), identity=admin)
+    if response.status == 409:
+        live = fork.perform(Request.of("GET", f"{path}/{quote(name_of(obj))}"), identity=admin).object
+        version = {"resourceVersion": live["metadata"].get("resourceVersion", "")}
+        wanted = {**obj, "metadata": {**obj["metadata"], **version}}
+        response = fork.perform(Request.of("PUT", f"{path}/{quote(name_of(obj))}", wanted), identity=admin)
+    if response.status >= 400:
+        raise SimkitError(f"{obj.get('kind')} {name_of(obj)}: {response.object.get('message')}")
+
+
+def _tried(fork: Sandbox, row: Any, admin: Identity) -> tuple[Any, ...]:
+    resource = catalogue_of(fork.snapshot()).lookup(row.resource)
+    scope = f"/namespaces/{row.namespace}" if row.namespace else ""
+    path = f"{resource.path}{scope}/{resource.resource}/{quote(row.name, safe=':')}?dryRun=All"
+    touch = {"metadata": {"annotations": {"simkit/proof": "policy"}}}
+    request = Request.of("PATCH", path, touch, content_type="application/merge-patch+json")
+    response = fork.perform(request, identity=admin)
+    message = (response.object or {}).get("message", "") if response.status >= 400 else ""
+    confirmed = response.status >= 400 and POLICY in message
+    return row.resource, row.namespace, row.name, row.message, response.status, message, confirmed
+
+
+def skipped_calls(calls: Iterable[Any]) -> pd.DataFrame:
+    """Calls that a server would have made and did not: kind, name, target, about; one row per call."""
+    return table(((each.kind, each.name, each.target, each.about) for each in calls), CALL_COLUMNS)

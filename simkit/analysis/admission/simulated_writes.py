@@ -1,0 +1,162 @@
+"""A snapshot as admission policies look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from simkit.analysis.catalogue import catalogue_of
+from simkit.analysis.rbac.index import index_of
+from simkit.kinds.conversions.convert import convert, convertible
+from simkit.logic.policy.attributes import NAMESPACES, AdmissionAttributes
+from simkit.logic.policy.decide import Binding, BoundPolicy, bind_policies
+from simkit.logic.policy.policy import Policy
+from simkit.meta.attributes import NO_OPINION, Attributes, Decision
+from simkit.meta.domain import ADMISSION_GROUP
+from simkit.meta.errors import IncompleteSnapshot, SimkitError
+from simkit.meta.identity import Identity
+from simkit.meta.names import GroupResource, GroupVersionKind
+from simkit.meta.objects import Object, group_version_of, name_of, namespace_of
+from simkit.schema.catalogue import Catalogue, Resource
+from simkit.snapshot.protocol import Snapshot
+
+POLICIES: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicies")
+BINDINGS: Final = GroupResource(ADMISSION_GROUP, "validatingadmissionpolicybindings")
+POLICY, BINDING = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+OPERATIONS: Final = ("CREATE", "UPDATE")
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotReader:
+    """What policies can look at in a snapshot. ``more`` are objects that it does not hold, such as parameters."""
+
+    snapshot: Snapshot
+    more: Sequence[Object] = ()
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What the cluster serves, custom resources among it."""
+        return catalogue_of(self.snapshot)
+
+    def get(self, resource: GroupResource, name: str, namespace: str = "") -> Object | None:
+        """An object of the snapshot, or of those beside it. A namespace that was not captured is taken to exist."""
+        found = next((each for each in self._beside(resource, namespace) if name_of(each) == name), None)
+        if found is not None:
+            return found
+        if resource == NAMESPACES and NAMESPACES not in self.snapshot.captured():
+            return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        return self.snapshot.get(resource, name, namespace)
+
+    def scan(self, resource: GroupResource, namespace: str | None = None) -> Iterable[Object]:
+        """The objects of a resource."""
+        yield from self._beside(resource, namespace)
+        yield from self.snapshot.scan(resource, namespace)
+
+    def _beside(self, resource: GroupResource, namespace: str | None) -> Iterator[Object]:
+        for each in self.more:
+            found = self.catalogue.kind(GroupVersionKind(*group_version_of(each), each.get("kind") or ""))
+            if found is not None and found.storage == resource and namespace in (None, namespace_of(each)):
+                yield each
+
+    def convert(self, obj: Object, to: Resource) -> Object:
+        """The object in the version of a resource."""
+        version = obj.get("apiVersion")
+        if version == to.api_version or obj.get("kind") != to.kind:
+            return obj
+        if to.custom or not convertible(to.kind, str(version), to.api_version):
+            return {**obj, "apiVersion": to.api_version}
+        return convert(obj, to.api_version)
+
+    def ask(self, question: Attributes) -> Decision:
+        """What the roles of the snapshot say; no opinion where it holds none."""
+        try:
+            return index_of(self.snapshot).authorize(question)
+        except IncompleteSnapshot:
+            return Decision(NO_OPINION)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySet:
+    """Policies with their bindings, and what was given beside them."""
+
+    hooks: Sequence[BoundPolicy]
+    reader: SnapshotReader
+    unbound: Sequence[str] = field(default_factory=tuple)
+    """Names of policies that no binding puts into force."""
+
+
+def select_policies(snapshot: Snapshot, manifests: Iterable[Object] | None) -> PolicySet:
+    """The policies of the snapshot, or those of manifests; whatever else these hold may serve as parameters.
+
+    Raises SimkitError where there is none.
+    """
+    given = list(manifests) if manifests is not None else None
+    policies, bindings = _stored(snapshot) if given is None else (_of(given, POLICY), _of(given, BINDING))
+    if given is not None:
+        bindings = bindings or _everywhere(policies)
+    if not policies:
+        where = "in the snapshot" if given is None else "among the manifests"
+        raise SimkitError(f"there is no {POLICY} {where}")
+    hooks = bind_policies(map(Policy, policies), map(Binding, bindings))
+    more = [each for each in given or () if each.get("kind") not in (POLICY, BINDING)]
+    named = {hook.policy.name for hook in hooks}
+    unbound = tuple(name_of(policy) for policy in policies if name_of(policy) not in named)
+    return PolicySet(hooks, SnapshotReader(snapshot, more), unbound)
+
+
+def _stored(snapshot: Snapshot) -> tuple[list[Object], list[Object]]:
+    known = snapshot.captured()
+    found = [list(snapshot.scan(resource)) if resource in known else [] for resource in (POLICIES, BINDINGS)]
+    return found[0], found[1]
+
+
+def _of(objects: Iterable[Object], kind: str) -> list[Object]:
+    return [each for each in objects if each.get("kind") == kind]
+
+
+def _everywhere(policies: Iterable[Object]) -> list[Object]:
+    """Bindings that put policies into force everywhere, for manifests that hold none."""
+    return [
+        {"metadata": {"name": name_of(each)}, "spec": {"policyName": name_of(each), "validationActions": ["Deny"]}}
+        for each in policies
+    ]
+
+
+def simulated_writes(
+    chosen: PolicySet, operations: Sequence[str], identity: Identity
+) -> Iterator[tuple[Resource, AdmissionAttributes]]:
+    """A write of every object that a policy could see: as if it were made, or stored once more, by somebody."""
+    reader = chosen.reader
+    for resource in reader.catalogue.stored():
+        if resource.storage not in reader.snapshot.captured():
+            continue
+        kinds = [each for each in operations if any(_may(hook, reader, each, resource) for hook in chosen.hooks)]
+        if kinds:
+            for obj in reader.snapshot.scan(resource.storage):
+                yield resource, write_attributes(obj, resource, kinds[0], identity, reader.catalogue)
+
+
+def _may(hook: BoundPolicy, reader: SnapshotReader, operation: str, resource: Resource) -> bool:
+    return hook.policy.constraints.may_match(reader, operation, resource.gvr, "")
+
+
+def write_attributes(
+    obj: Object, resource: Resource, operation: str, identity: Identity, catalogue: Catalogue
+) -> AdmissionAttributes:
+    """A write of an object as it is: created, or stored once more."""
+    preferred = catalogue.preferred(resource.group_resource) or resource
+    own = resource.storage == NAMESPACES
+    options: Mapping[str, str] = {}
+    return AdmissionAttributes(
+        identity,
+        operation,
+        preferred.gvr,
+        preferred.gvk,
+        "",
+        name_of(obj) if own else namespace_of(obj),
+        name_of(obj),
+        obj,
+        obj if operation == "UPDATE" else None,
+        options,
+    )

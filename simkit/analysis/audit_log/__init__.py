@@ -1,0 +1,1 @@
+"""Audit logs of kube-apiserver, read as tables and as recorded requests."""

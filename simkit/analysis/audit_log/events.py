@@ -1,0 +1,259 @@
+"""Audit logs, read from wherever they come: JSON lines, lists, archives, the wrappers of managed services."""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import pandas as pd
+
+from simkit.analysis.rbac.tables import table
+from simkit.meta.domain import API_DOMAIN, api_group
+from simkit.meta.errors import SimkitError
+from simkit.meta.objects import Object, at
+
+AuditLog = str | Path | Iterable[str | Path | Mapping[str, Any]]
+"""Files (JSON lines, a JSON document, each also with .gz), folders of them, texts of JSON lines, or decoded events: as
+the server writes them, as ``EventList``, as CloudWatch, Cloud Logging, Azure Monitor or a collector such as Fluent Bit
+wraps them."""
+DECISION: Final = f"{api_group('authorization')}/decision"
+REASON: Final = f"{api_group('authorization')}/reason"
+DEPRECATED: Final = f"{API_DOMAIN}/deprecated"
+REMOVED_RELEASE: Final = f"{API_DOMAIN}/removed-release"
+COLUMNS: Final = (
+    "time",
+    "stage",
+    "user",
+    "impersonated",
+    "groups",
+    "agent",
+    "source_ip",
+    "verb",
+    "api_version",
+    "resource",
+    "subresource",
+    "namespace",
+    "name",
+    "uri",
+    "code",
+    "decision",
+    "reason",
+    "deprecated",
+    "removed_release",
+    "audit_id",
+)
+GOOGLE_PREFIX: Final = "io.k8s."
+TEXT_FIELDS: Final = ("message", "@message", "log", "line", "msg", "raw", "_raw", "RawData", "content")
+"""Where collectors and managed services put the event as text."""
+LIST_FIELDS: Final = (
+    *("logEvents", "records", "items", "entries", "Records", "value"),
+    *("events", "results", "hits", "data", "values"),
+)
+"""Where they put lists of events."""
+OBJECT_FIELDS: Final = (
+    *("properties", "event", "detail", "payload", "_source", "jsonPayload", "result", "textPayload"),
+    *("log_processed", "attributes"),
+)
+"""Where they put the event as an object."""
+AZURE_COLUMNS: Final[Mapping[str, str]] = {
+    "AuditId": "auditID",
+    "Verb": "verb",
+    "RequestUri": "requestURI",
+    "Stage": "stage",
+    "UserAgent": "userAgent",
+    "User": "user",
+    "ImpersonatedUser": "impersonatedUser",
+    "ObjectRef": "objectRef",
+    "SourceIps": "sourceIPs",
+    "ResponseStatus": "responseStatus",
+    "RequestObject": "requestObject",
+    "Annotations": "annotations",
+    "RequestReceivedTime": "requestReceivedTimestamp",
+}
+"""The columns of the table that Azure keeps for audit logs, by the fields of events; objects may be texts in it."""
+EVENT_MARKERS: Final = (b'"auditID"', b'\\"auditID\\"', b'"protoPayload"', b'"requestURI"')
+"""By what the beginning of an event is known."""
+
+
+def audit_events(log: AuditLog) -> pd.DataFrame:
+    """An audit log as a table; ``cluster.audit_log()`` is one as well.
+
+    Returns
+    -------
+    DataFrame
+        One row per event, in the order of the log: time (when the request was received, UTC); stage; user (who sent
+        it), impersonated (as whom it was carried out, empty for themselves), groups (a tuple, of the user it was
+        carried out as); agent, source_ip; verb, api_version, resource, subresource, namespace, name (empty for
+        requests that are not for resources), uri; code (NA where the log has none); decision and reason of the
+        authorizer; deprecated (whether the version is) and removed_release; audit_id, which the stages of one request
+        share.
+
+    Raises
+    ------
+    SimkitError
+        For a file that is not there.
+    """
+    events = table((_row(event) for event in read_events(log)), COLUMNS)
+    events["time"] = pd.to_datetime(events["time"], utc=True, format="ISO8601")
+    events["code"] = events["code"].astype("Int64")
+    return events
+
+
+def _row(event: Object) -> tuple[Any, ...]:
+    sender, impersonated = event.get("user") or {}, event.get("impersonatedUser") or {}
+    reference, notes = event.get("objectRef") or {}, event.get("annotations") or {}
+    version = "/".join(part for part in (reference.get("apiGroup"), reference.get("apiVersion")) if part)
+    return (
+        event.get("requestReceivedTimestamp") or event.get("stageTimestamp"),
+        event.get("stage") or "",
+        sender.get("username") or "",
+        impersonated.get("username") or "",
+        tuple((impersonated or sender).get("groups") or ()),
+        event.get("userAgent") or "",
+        next(iter(event.get("sourceIPs") or ()), ""),
+        event.get("verb") or "",
+        version,
+        *(reference.get(part) or "" for part in ("resource", "subresource", "namespace", "name")),
+        event.get("requestURI") or "",
+        at(event, "responseStatus", "code"),
+        notes.get(DECISION) or "",
+        notes.get(REASON) or "",
+        notes.get(DEPRECATED) == "true",
+        notes.get(REMOVED_RELEASE) or "",
+        event.get("auditID") or "",
+    )
+
+
+def read_events(log: AuditLog) -> Iterator[Object]:
+    """The audit events of a log, unwrapped."""
+    if isinstance(log, str | Path):
+        yield from _of_source(log)
+        return
+    for one in log:
+        if isinstance(one, str | Path):
+            yield from _of_source(one)
+        else:
+            yield from unwrap_events(one)
+
+
+def _of_source(source: str | Path) -> Iterator[Object]:
+    if isinstance(source, str) and source.lstrip()[:1] in ("{", "["):
+        yield from _of_text(source.encode())
+        return
+    path = Path(source)
+    if path.is_dir():
+        for inner in sorted(one for one in path.rglob("*") if one.is_file()):
+            yield from _of_source(inner)
+        return
+    if not path.exists():
+        raise SimkitError(f"there is no audit log at {path}")
+    raw = path.read_bytes()
+    yield from _of_text(gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw)
+
+
+def _of_text(raw: bytes) -> Iterator[Object]:
+    """The events of JSON lines, or of one JSON document over several lines.
+
+    Lines that are no JSON are passed over, with a warning where they are the beginning of an event.
+    """
+    try:
+        whole = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        broken = 0
+        for line in raw.splitlines():
+            decoded = _decoded(line)
+            broken += decoded is None and any(mark in line for mark in EVENT_MARKERS)
+            yield from unwrap_events(decoded)
+        if broken:
+            what = "1 line of an audit log breaks" if broken == 1 else f"{broken} lines of an audit log break"
+            warnings.warn(f"{what} off in the middle of an event; what was asked for there is not known", stacklevel=2)
+    else:
+        yield from unwrap_events(whole)
+
+
+def _decoded(line: bytes) -> Any:
+    """The JSON in a line; None where there is none."""
+    start = line.find(b"{")  # collectors may write a time stamp in front
+    try:
+        return orjson.loads(line[start:]) if start >= 0 else None
+    except orjson.JSONDecodeError:
+        return None
+
+
+def unwrap_events(value: Any) -> Iterator[Object]:
+    """The audit events in a decoded value, whatever it is wrapped in."""
+    if isinstance(value, list):
+        for one in value:
+            yield from unwrap_events(one)
+    elif isinstance(value, str):
+        if value.lstrip()[:1] in ("{", "["):
+            yield from _of_text(value.encode())
+    elif isinstance(value, Mapping):
+        yield from _unwrapped_object(value)
+
+
+def _unwrapped_object(value: Mapping[str, Any]) -> Iterator[Object]:
+    if "protoPayload" in value:
+        yield from _of_google(value)
+        return
+    if "verb" in value and ("user" in value or "requestURI" in value):
+        yield value
+        return
+    if "Verb" in value and ("User" in value or "RequestUri" in value):
+        yield {field: _cell(value[column]) for column, field in AZURE_COLUMNS.items() if value.get(column)}
+        return
+    for name in (*LIST_FIELDS, *OBJECT_FIELDS, *TEXT_FIELDS):
+        if name in value:
+            yield from unwrap_events(value[name])
+
+
+def _cell(value: Any) -> Any:
+    """What a cell of a table holds: text that is an object or a list, decoded."""
+    if not isinstance(value, str) or value[:1] not in ("{", "["):
+        return value
+    try:
+        return orjson.loads(value)
+    except orjson.JSONDecodeError:
+        return value
+
+
+def _of_google(entry: Mapping[str, Any]) -> Iterator[Object]:
+    """The audit event that a Cloud Logging entry was made of, as far as it can be told."""
+    payload = entry["protoPayload"]
+    method = str(payload.get("methodName") or "")
+    if not method.startswith(GOOGLE_PREFIX):
+        return
+    *before, verb = method.removeprefix(GOOGLE_PREFIX).split(".")
+    grants = payload.get("authorizationInfo") or [{}]
+    labels = entry.get("labels") or {}
+    decision = labels.get(f"authorization.{API_DOMAIN}/decision") or ("allow" if grants[0].get("granted") else "forbid")
+    caller = payload.get("authenticationInfo") or {}
+    name = str(payload.get("resourceName") or "")
+    event = {
+        "auditID": (entry.get("operation") or {}).get("id") or entry.get("insertId"),
+        "verb": verb,
+        "user": {"username": caller.get("principalEmail") or ""},
+        "annotations": {DECISION: decision},
+        "responseStatus": {"code": 403 if decision == "forbid" else 200},
+    }
+    if caller.get("authoritySelector"):
+        event["impersonatedUser"] = {"username": caller["authoritySelector"]}
+    if before:
+        yield event | {"objectRef": _google_reference(name, before[-1])}
+    else:  # a path that is no resource
+        yield event | {"requestURI": f"/{name.lstrip('/')}"}
+
+
+def _google_reference(name: str, resource: str) -> dict[str, str]:
+    """The object of ``apps/v1/namespaces/dev/deployments/web/scale``, the core group being called ``core``."""
+    group, version, *rest = [*name.split("/"), "", ""]
+    found = {"apiGroup": "" if group == "core" else group, "apiVersion": version}
+    rest = [part for part in rest if part]
+    if rest[:1] == ["namespaces"] and len(rest) > 2:
+        found["namespace"], rest = rest[1], rest[2:]
+    words = (*rest, "", "", "")
+    return found | {"resource": words[0] or resource, "name": words[1], "subresource": words[2]}

@@ -1,0 +1,89 @@
+"""Requests as an audit log recorded them: who asked what with which program, and what the answer was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from simkit.analysis.audit_log.events import DEPRECATED, AuditLog, read_events
+from simkit.meta.identity import Identity
+from simkit.meta.names import GroupVersion
+from simkit.meta.objects import at
+
+METHODS: Final = {
+    "get": "GET",
+    "list": "GET",
+    "watch": "GET",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETE",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRequest:
+    """One request of an audit log."""
+
+    identity: Identity
+    """Who it was carried out as: the impersonated, where somebody impersonated."""
+    caller: str
+    """Who sent it."""
+    agent: str
+    verb: str
+    uri: str
+    group_version: GroupVersion
+    resource: str
+    subresource: str
+    namespace: str
+    name: str
+    code: int
+    time: str
+    deprecated: bool
+    """Whether the server marked it as a request to a deprecated version."""
+    body: Any = None
+    """The object that was sent, where the log has it."""
+
+    @property
+    def method(self) -> str:
+        return METHODS.get(self.verb, self.verb.upper())
+
+    @property
+    def api_version(self) -> str:
+        return str(self.group_version)
+
+
+def recorded_requests(log: AuditLog) -> Iterator[RecordedRequest]:
+    """The requests for resources in an audit log, in its order, each once however many stages it has."""
+    seen: set[str] = set()
+    for event in read_events(log):
+        reference, audit_id = event.get("objectRef"), event.get("auditID") or ""
+        if not reference or not reference.get("resource") or (audit_id and audit_id in seen):
+            continue
+        seen.add(audit_id)
+        yield _recorded(event, reference)
+
+
+def _recorded(event: Mapping[str, Any], reference: Mapping[str, Any]) -> RecordedRequest:
+    user = event.get("impersonatedUser") or event.get("user") or {}
+    annotations = event.get("annotations") or {}
+    return RecordedRequest(
+        Identity(
+            user.get("username") or "", tuple(user.get("groups") or ()), user.get("uid") or "", user.get("extra") or {}
+        ),
+        at(event, "user", "username") or "",
+        event.get("userAgent") or "",
+        event.get("verb") or "",
+        event.get("requestURI") or "",
+        GroupVersion(reference.get("apiGroup") or "", reference.get("apiVersion") or ""),
+        reference["resource"],
+        reference.get("subresource") or "",
+        reference.get("namespace") or "",
+        reference.get("name") or "",
+        int(at(event, "responseStatus", "code") or 0),
+        event.get("requestReceivedTimestamp") or "",
+        annotations.get(DEPRECATED) == "true",
+        event.get("requestObject"),
+    )

@@ -1,0 +1,25 @@
+"""Least privilege out of audit logs: what is used, what is not, and roles that allow just the former."""
+
+from simkit.analysis.least_privilege.audit_events import read_access_requests
+from simkit.analysis.least_privilege.proposal import Change, Proposal, least_privilege
+from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action
+from simkit.analysis.least_privilege.replay import Replay, apply, replay
+from simkit.analysis.least_privilege.roles import minimal_rules
+from simkit.analysis.least_privilege.unused import unused_grants
+from simkit.analysis.least_privilege.usage import Usage, usage
+
+__all__ = [
+    "AccessRequest",
+    "Action",
+    "Change",
+    "Proposal",
+    "Replay",
+    "Usage",
+    "apply",
+    "least_privilege",
+    "minimal_rules",
+    "read_access_requests",
+    "replay",
+    "unused_grants",
+    "usage",
+]

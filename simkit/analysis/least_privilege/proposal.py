@@ -1,0 +1,372 @@
+"""Least privilege: roles and bindings that allow what a log shows in use, instead of those that are there."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import pandas as pd
+
+from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.least_privilege.permission_counts import PermissionCounter
+from simkit.analysis.least_privilege.recorded_access import Action
+from simkit.analysis.least_privilege.roles import Names, minimal_rules
+from simkit.analysis.least_privilege.unused import unused_grants
+from simkit.analysis.least_privilege.usage import Usage, default_bindings, question_of, usage
+from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.subject import normalize_subject, parse_subject, text_of
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import counted, html_lines
+from simkit.logic.rbac.binding import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    GROUP,
+    RESOURCES_OF_KINDS,
+    ROLE_BINDINGS,
+    ROLES,
+    SERVICE_ACCOUNT,
+    USER,
+    Binding,
+    Subject,
+    key_of,
+)
+from simkit.logic.rbac.cover import covers
+from simkit.logic.rbac.rule import Rule
+from simkit.meta.domain import RBAC_GROUP
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import ANONYMOUS, MASTERS
+from simkit.meta.names import Key
+from simkit.meta.objects import Object
+from simkit.snapshot.protocol import Sandbox, Snapshot
+
+if TYPE_CHECKING:
+    from simkit.analysis.least_privilege.replay import Replay
+
+COLUMNS: Final = ("subject", "before", "after", "roles", "reused", "new")
+API_VERSION: Final = f"{RBAC_GROUP}/v1"
+PREFIX: Final = "least-privilege"
+OF_THE_SERVER: Final = ("system:",)
+"""Users and groups whose access the server itself looks after."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """An object to be written, or (None) deleted."""
+
+    key: Key
+    obj: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What to write instead of what is there, for some subjects.
+
+    ``rules`` gives each subject's rules by namespace, the empty one for the whole cluster; ``reused`` the existing
+    roles among them.
+    """
+
+    snapshot: Snapshot = field(repr=False)
+    usage: Usage
+    subjects: tuple[Subject, ...]
+    rules: Mapping[Subject, Mapping[str, tuple[Rule, ...]]] = field(repr=False)
+    reused: Mapping[Subject, tuple[Key, ...]] = field(repr=False)
+    changes: tuple[Change, ...] = field(repr=False)
+    sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
+    """Where it is verified unless another place is said."""
+
+    def frame(self) -> pd.DataFrame:
+        """One row per subject: subject, before and after, roles, reused, new (names).
+
+        ``before`` and ``after`` count the permissions held: one for each verb on each resource in each namespace.
+        """
+        index, amounts = index_of(self.snapshot), PermissionCounter(self.snapshot)
+        rows = []
+        for subject in self.subjects:
+            before = sum(amounts.of(one.rules, one.namespace) for one in index.grants_of_subject(subject))
+            after = sum(amounts.of(rules, place) for place, rules in self.rules[subject].items())
+            reused = tuple(key.name for key in self.reused.get(subject, ()))
+            new = tuple(change.key.name for change in self.changes if _is_role_of(change, subject))
+            rows.append((text_of(subject), before, after, len(reused) + len(new), reused, new))
+        return table(rows, COLUMNS)
+
+    def unused(self) -> pd.DataFrame:
+        """What is granted and not used: see ``unused_grants``."""
+        return unused_grants(self.snapshot, self.usage)
+
+    def manifests(self) -> list[Object]:
+        """The objects to apply, in an order that works."""
+        return [change.obj for change in self.changes if change.obj is not None]
+
+    def deletions(self) -> list[Key]:
+        """The bindings that nobody needs any more."""
+        return [change.key for change in self.changes if change.obj is None]
+
+    def yaml(self) -> str:
+        """The manifests as YAML, the deletions as comments with their commands."""
+        import yaml
+
+        text = yaml.safe_dump_all(self.manifests(), sort_keys=False)
+        lines = [f"# kubectl delete {key.resource.resource} {key.name}{_flag(key)}" for key in self.deletions()]
+        return "\n".join(lines) + ("\n---\n" if lines else "") + text
+
+    def verify(self, sandbox: Sandbox | None = None) -> Replay:
+        """Apply it on a fork and ask again for all that the log shows: see ``replay``."""
+        from simkit.analysis.least_privilege.replay import replay
+
+        where = sandbox or self.sandbox
+        if where is None:
+            raise SimkitError("a proposal is verified on a cluster: proposal.verify(simkit.load(...))")
+        return replay(self, where)
+
+    def lines(self) -> Iterator[str]:
+        yield f"least privilege for {counted(len(self.subjects), 'subject')}: {self.usage}"
+        for row in self.frame().itertuples():
+            yield f"{row.subject}: {row.before:,} permissions before, {row.after:,} after"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def _flag(key: Key) -> str:
+    return f" -n {key.namespace}" if key.namespace else ""
+
+
+def _is_role_of(change: Change, subject: Subject) -> bool:
+    return change.key.resource in (ROLES, CLUSTER_ROLES) and change.key.name.startswith(_name(subject))
+
+
+def least_privilege(
+    snapshot: Snapshot,
+    log: AuditLog,
+    subjects: Iterable[Subject | str] | None = None,
+    *,
+    names: Names = "repeated",
+    reuse: bool = True,
+    sandbox: Sandbox | None = None,
+) -> Proposal:
+    """Roles and bindings that allow the subjects what a log shows in use, and nothing else.
+
+    Parameters
+    ----------
+    log
+        See ``read_uses``.
+    subjects
+        For whom; None for all whose access was used, without the server's own users and groups.
+    names
+        Whether rules name objects: see ``minimal_rules``.
+    reuse
+        Whether roles that are used in full stay, and roles that allow just what is wanted are bound, instead of new
+        ones made.
+    sandbox
+        Where the proposal shall be verified: ``cluster.least_privilege`` gives the cluster itself.
+
+    Notes
+    -----
+    What was not asked for while the log was written is taken away: a log should cover rare work too.
+    """
+    used = usage(snapshot, log)
+    chosen = tuple(sorted(map(parse_subject, subjects) if subjects is not None else filter(_is_plain, used.by_subject)))
+    planned = _Plan(snapshot, used, names=names, reuse=reuse)
+    for subject in chosen:
+        planned.add(subject)
+    rules = {subject: planned.rules[subject] for subject in chosen}
+    return Proposal(snapshot, used, chosen, rules, dict(planned.reused), planned.changes(chosen), sandbox)
+
+
+def _is_plain(subject: Subject) -> bool:
+    name = subject.name
+    return subject.kind == SERVICE_ACCOUNT or not (name.startswith(OF_THE_SERVER) or name in (MASTERS, ANONYMOUS))
+
+
+class _Plan:
+    """Roles and bindings as they come together, subject by subject."""
+
+    def __init__(self, snapshot: Snapshot, used: Usage, *, names: Names, reuse: bool) -> None:
+        self._snapshot, self._used, self._names, self._reuse = snapshot, used, names, reuse
+        self._index = index_of(snapshot)
+        self.rules: dict[Subject, dict[str, tuple[Rule, ...]]] = {}
+        self.reused: dict[Subject, tuple[Key, ...]] = {}
+        self._made: list[Change] = []
+        self._kept: set[tuple[Key, Subject]] = set()
+        """Bindings that go on naming a subject."""
+        self._by_resources = self._roles_by_mentions()
+
+    def _roles_by_mentions(self) -> dict[frozenset[str], list[tuple[Key, tuple[Rule, ...]]]]:
+        found: dict[frozenset[str], list[tuple[Key, tuple[Rule, ...]]]] = defaultdict(list)
+        roles = (
+            (key_of(obj, resource), obj) for resource in (CLUSTER_ROLES, ROLES) for obj in self._snapshot.scan(resource)
+        )
+        for key, _ in roles:
+            rules = self._index.rules(key) or ()
+            found[_mentions(rules)].append((key, rules))
+        return found
+
+    def add(self, subject: Subject) -> None:
+        """Plan the roles of one subject: those it has and uses in full, and one for each set of rules besides."""
+        actions = self._used.by_subject.get(subject, Counter())
+        by_place: dict[str, dict[Action, int]] = defaultdict(dict)
+        for action, times in actions.items():
+            by_place[action.namespace][action] = times
+        self.rules[subject] = {}
+        places: dict[tuple[Rule, ...], list[str]] = defaultdict(list)
+        for place, some in sorted(by_place.items()):
+            kept, rest = self._in_full_use(subject, place, some)
+            rules = minimal_rules(rest, names=self._names)
+            self.rules[subject][place] = (*kept, *rules)
+            by_place[place] = rest
+            if rules:
+                places[rules].append(place)
+        for number, (rules, where) in enumerate(places.items()):
+            self._grant(subject, rules, where, number, by_place)
+
+    def _in_full_use(
+        self, subject: Subject, place: str, actions: Mapping[Action, int]
+    ) -> tuple[list[Rule], dict[Action, int]]:
+        """The rules of the roles that a subject has in a place and uses in full, and what it does besides."""
+        wanted = [minimal_rules(actions, names=names) for names in (self._names, "never")]
+        kept: list[Rule] = []
+        rest = dict(actions)
+        for grant in self._index.grants_of_subject(subject) if self._reuse else ():
+            if grant.namespace != place or grant.missing or not any(covers(one, grant.rules) for one in wanted):
+                continue
+            remaining = {one: times for one, times in rest.items() if not _allowed(one, grant.rules)}
+            if len(remaining) < len(rest):
+                rest = remaining
+                kept += grant.rules
+                self._kept.add((grant.binding, subject))
+                self.reused[subject] = (*self.reused.get(subject, ()), grant.role)
+        return kept, rest
+
+    def _grant(
+        self,
+        subject: Subject,
+        rules: tuple[Rule, ...],
+        places: Sequence[str],
+        number: int,
+        used: Mapping[str, Mapping[Action, int]],
+    ) -> None:
+        loose = minimal_rules(used[places[0]], names="never")
+        role = self._existing(rules, loose, places) if self._reuse else None
+        if role is None:
+            role = self._new_role(subject, rules, places, number)
+        else:
+            self.reused[subject] = (*self.reused.get(subject, ()), role)
+        for place in places:
+            self._bind(subject, role, place)
+
+    def _existing(self, rules: tuple[Rule, ...], loose: tuple[Rule, ...], places: Sequence[str]) -> Key | None:
+        """A role that allows just what is wanted, with the names or for all names."""
+        for wanted in dict.fromkeys((rules, loose)):
+            for key, have in self._by_resources.get(_mentions(wanted), ()):
+                fits_place = not key.namespace or list(places) == [key.namespace]
+                if fits_place and covers(have, wanted) and covers(wanted, have):
+                    return key
+        return None
+
+    def _new_role(self, subject: Subject, rules: tuple[Rule, ...], places: Sequence[str], number: int) -> Key:
+        name = f"{_name(subject)}-{number + 1}" if number else _name(subject)
+        single = len(places) == 1 and places[0]
+        resource, kind = (ROLES, "Role") if single else (CLUSTER_ROLES, "ClusterRole")
+        key = Key(resource, places[0] if single else "", name)
+        self._made.append(Change(key, _object(kind, key, {"rules": [rule.entry() for rule in rules]})))
+        return key
+
+    def _bind(self, subject: Subject, role: Key, place: str) -> None:
+        for binding in self._index.bindings_of(role):
+            if binding.namespace == place and subject in map(normalize_subject, binding.subjects):
+                self._kept.add((binding.key, subject))
+                return
+        resource, kind = (ROLE_BINDINGS, "RoleBinding") if place else (CLUSTER_ROLE_BINDINGS, "ClusterRoleBinding")
+        suffix = "" if role.name.startswith(_name(subject)) else f":{role.name}"
+        key = Key(resource, place, (role.name if not suffix else _name(subject)) + suffix)
+        reference = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole" if role.resource == CLUSTER_ROLES else "Role"}
+        content = {"roleRef": {**reference, "name": role.name}, "subjects": [_entry(subject)]}
+        self._made.append(Change(key, _object(kind, key, content)))
+
+    def changes(self, subjects: Iterable[Subject]) -> tuple[Change, ...]:
+        """What is made, then what is taken away: nobody is without access in between."""
+        gone, kept = set(subjects), default_bindings(self._snapshot)
+        taken = []
+        for binding in sorted(self._index.bindings(), key=lambda one: one.key):
+            leaving = {
+                one
+                for one in map(normalize_subject, binding.subjects)
+                if one in gone and (binding.key, one) not in self._kept
+            }
+            if leaving and binding.key not in kept:
+                taken.append(without(self._snapshot, binding, leaving))
+        return (*self._made, *taken)
+
+
+def _allowed(action: Action, rules: Iterable[Rule]) -> bool:
+    return any(question_of(action).allowed_by(rule) for rule in rules)
+
+
+def without(snapshot: Snapshot, binding: Binding, leaving: Iterable[Subject]) -> Change:
+    """A binding without some of its subjects; its deletion where none is left."""
+    obj = snapshot.get(binding.key.resource, binding.key.name, binding.key.namespace) or {}
+    gone = set(leaving)
+    stays = [
+        entry
+        for entry in obj.get("subjects") or ()
+        if normalize_subject(_subject(entry, binding.key.namespace)) not in gone
+    ]
+    if not stays:
+        return Change(binding.key, None)
+    content = {"roleRef": dict(obj["roleRef"]), "subjects": stays}
+    kind = "ClusterRoleBinding" if binding.key.resource == CLUSTER_ROLE_BINDINGS else "RoleBinding"
+    return Change(binding.key, _object(kind, binding.key, content, obj))
+
+
+def granting_changes(subject: Subject, rules: Mapping[str, tuple[Rule, ...]], name: str) -> list[Change]:
+    """New roles with these rules, by namespace (empty: in the cluster), and bindings of them to a subject."""
+    made = []
+    for place, some in rules.items():
+        role, binding = (ROLES, ROLE_BINDINGS) if place else (CLUSTER_ROLES, CLUSTER_ROLE_BINDINGS)
+        kind = "Role" if place else "ClusterRole"
+        key = Key(role, place, name)
+        made.append(Change(key, _object(kind, key, {"rules": [rule.entry() for rule in some]})))
+        content = {
+            "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind, "name": name},
+            "subjects": [_entry(subject)],
+        }
+        bound = Key(binding, place, name)
+        made.append(Change(bound, _object(f"{kind}Binding", bound, content)))
+    return made
+
+
+def _subject(entry: Mapping[str, Any], namespace: str) -> Subject:
+    kind = entry.get("kind") or ""
+    where = entry.get("namespace") or namespace if kind == SERVICE_ACCOUNT else ""
+    return Subject(kind, entry.get("name") or "", where)
+
+
+def _object(kind: str, key: Key, content: Mapping[str, Any], old: Object | None = None) -> dict[str, Any]:
+    before = (old or {}).get("metadata") or {}
+    kept = {name: before[name] for name in ("labels", "annotations") if before.get(name)}
+    metadata = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {}), **kept}
+    assert kind in RESOURCES_OF_KINDS
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, **content}
+
+
+def _entry(subject: Subject) -> dict[str, str]:
+    if subject.kind == SERVICE_ACCOUNT:
+        return {"kind": SERVICE_ACCOUNT, "namespace": subject.namespace, "name": subject.name}
+    return {"kind": subject.kind, "name": subject.name, "apiGroup": RBAC_GROUP}
+
+
+def _name(subject: Subject) -> str:
+    where = {SERVICE_ACCOUNT: subject.namespace, USER: "user", GROUP: "group"}[subject.kind]
+    return f"{PREFIX}:{where}:{re.sub(r'[/%]', '-', subject.name)}"
+
+
+def _mentions(rules: Iterable[Rule]) -> frozenset[str]:
+    return frozenset(resource for rule in rules for resource in (*rule.resources, *rule.paths))

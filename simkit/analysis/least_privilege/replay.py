@@ -1,0 +1,158 @@
+"""A log asked again on a fork where a proposal was applied: all that was allowed still is, and the rest is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pandas as pd
+
+from simkit.analysis.least_privilege.proposal import Change, Proposal
+from simkit.analysis.least_privilege.recorded_access import Action
+from simkit.analysis.least_privilege.role_aggregation import aggregate_roles
+from simkit.analysis.rbac.index import index_of
+from simkit.analysis.rbac.subject import identity_of
+from simkit.analysis.rbac.tables import table
+from simkit.analysis.rendering import html_lines
+from simkit.logic.rbac.binding import Subject
+from simkit.logic.rbac.cover import uncovered
+from simkit.logic.rbac.rule import ALL, Rule
+from simkit.meta.domain import AUTHORIZATION_GROUP, RBAC_GROUP
+from simkit.meta.errors import SimkitError
+from simkit.meta.identity import Identity, administrator
+from simkit.meta.message import Request
+from simkit.snapshot.protocol import Sandbox
+
+REVIEWS: Final = f"/apis/{AUTHORIZATION_GROUP}/v1/subjectaccessreviews"
+COLUMNS: Final = ("outcome", "user", "action", "before", "after")
+_FIELDS: Final = {"api_group": "group"}
+"""Names of an action that a SubjectAccessReview spells otherwise."""
+SAMPLED: Final = 40
+"""How many of the permissions that a subject loses are asked for."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What a log is answered after a change. True in a condition if nothing in use was lost and no refusal lifted.
+
+    ``broken`` was allowed and is not any more; ``opened`` was denied and is allowed now; ``left`` should have been
+    taken away and is allowed still, by other ways.
+    """
+
+    asked: int
+    broken: tuple[tuple[Identity, Action], ...]
+    opened: tuple[tuple[Identity, Action], ...]
+    taken: int
+    left: tuple[tuple[Identity, Action], ...]
+
+    def __bool__(self) -> bool:
+        return not (self.broken or self.opened)
+
+    def frame(self) -> pd.DataFrame:
+        """One row per answer that is not as it should be: outcome, user, action, before, after."""
+        rows = [("broken", identity.user, str(action), True, False) for identity, action in self.broken]
+        rows += [("opened", identity.user, str(action), False, True) for identity, action in self.opened]
+        rows += [
+            ("left", identity.user or str(identity.groups[0]), str(action), True, True)
+            for identity, action in self.left
+        ]
+        return table(rows, COLUMNS)
+
+    def lines(self) -> Iterator[str]:
+        verdict = "nothing in use is lost" if not self.broken else f"{len(self.broken)} requests in use are lost"
+        yield f"{self.asked:,} different requests of the log asked again: {verdict}"
+        yield f"{len(self.opened)} refused requests are allowed now"
+        yield f"{self.taken} of {self.taken + len(self.left)} sampled permissions are gone"
+        yield from (f"lost: {identity.user} {action}" for identity, action in self.broken[:10])
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_lines(self.lines())
+
+
+def replay(proposal: Proposal, sandbox: Sandbox) -> Replay:
+    """Apply a proposal on a fork, through the whole road, and ask the authorizer again for all that the log shows.
+
+    Raises
+    ------
+    SimkitError
+        Where the fork refuses an object of the proposal.
+    """
+    fork = sandbox.fork()
+    apply(fork, proposal.changes)
+    allowed, denied = proposal.usage.allowed, proposal.usage.denied
+    was = [key for key in allowed if key not in proposal.usage.ungranted]
+    broken = tuple(key for key in was if not may(fork, *key))
+    opened = tuple(key for key in denied if key not in allowed and may(fork, *key) and not may(sandbox, *key))
+    left, taken = [], 0
+    for identity, action in _taken_away(proposal):
+        if may(fork, identity, action):
+            left.append((identity, action))
+        else:
+            taken += 1
+    return Replay(len(was) + len(denied), broken, opened, taken, tuple(left))
+
+
+def apply(sandbox: Sandbox, changes: Iterable[Change]) -> None:
+    """Write and delete objects as an administrator. Raises SimkitError where one is refused."""
+    for change in changes:
+        key = change.key
+        scope = f"/namespaces/{key.namespace}" if key.namespace else ""
+        collection = f"/apis/{RBAC_GROUP}/v1{scope}/{key.resource.resource}"
+        if change.obj is None:
+            answer = sandbox.perform(Request.of("DELETE", f"{collection}/{key.name}"), identity=administrator())
+        else:
+            answer = sandbox.perform(
+                Request.of("PUT", f"{collection}/{key.name}", change.obj), identity=administrator()
+            )
+            if answer.status == 404:
+                answer = sandbox.perform(Request.of("POST", collection, change.obj), identity=administrator())
+        if not answer.succeeded:
+            raise SimkitError(f"{key.resource} {key.name} was refused: {answer.body.decode('utf-8', 'replace')[:300]}")
+    for _ in aggregate_roles(sandbox):
+        pass
+
+
+def may(sandbox: Sandbox, identity: Identity, action: Action) -> bool:
+    """What the authorizer of a cluster says."""
+    spec: dict[str, Any] = {"user": identity.user, "groups": list(identity.groups)}
+    if action.url:
+        spec["nonResourceAttributes"] = {"path": action.url, "verb": action.verb}
+    else:
+        fields = {_FIELDS.get(name, name): value for name, value in action._asdict().items() if value and name != "url"}
+        spec["resourceAttributes"] = fields
+    body = {"apiVersion": f"{AUTHORIZATION_GROUP}/v1", "kind": "SubjectAccessReview", "spec": spec}
+    answer = sandbox.perform(Request.of("POST", REVIEWS, body), identity=administrator())
+    status: Mapping[str, Any] = (answer.object or {}).get("status") or {} if answer.succeeded else {}
+    return bool(status.get("allowed"))
+
+
+def _taken_away(proposal: Proposal) -> Iterator[tuple[Identity, Action]]:
+    """Some of the permissions that the subjects have and shall not have any more."""
+    index = index_of(proposal.snapshot)
+    for subject in proposal.subjects:
+        found = 0
+        for grant in index.grants_of_subject(subject):
+            stays = [*proposal.rules[subject].get("", ()), *proposal.rules[subject].get(grant.namespace, ())]
+            for piece in uncovered(stays, grant.rules):
+                if found >= SAMPLED:
+                    break
+                found += 1
+                yield _identity(subject), _action(piece, grant.namespace)
+
+
+def _identity(subject: Subject) -> Identity:
+    return identity_of(subject)
+
+
+def _action(piece: Rule, namespace: str) -> Action:
+    if piece.paths:
+        return Action(piece.verbs[0], url=piece.paths[0].rstrip(ALL) or "/")
+    plural, _, subresource = piece.resources[0].partition("/")
+    name = piece.resource_names[0] if piece.resource_names else ""
+    return Action(piece.verbs[0], piece.api_groups[0], plural, subresource, namespace, name)

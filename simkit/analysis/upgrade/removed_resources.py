@@ -1,0 +1,118 @@
+"""What a release takes away from another one, or what somebody asks to take away."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from simkit.meta.errors import SimkitError
+from simkit.meta.names import GroupResource, GroupVersion
+from simkit.schema.catalogue import Catalogue, Resource
+from simkit.schema.lifecycle import every_resource, life
+from simkit.schema.releases import minor_of
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedResource:
+    """One resource of one version that is no longer served."""
+
+    api_version: str
+    resource: str
+    kind: str
+    left: tuple[str, ...]
+    """Versions of the same objects that are still served, also under another group."""
+    replacement: str
+    """What to use instead."""
+    since: str = ""
+    """The first release without it by default, where it is a release that takes it away."""
+
+    @property
+    def group(self) -> str:
+        return GroupVersion.parse(self.api_version).group
+
+    @property
+    def objects_unreachable(self) -> bool:
+        """Whether no version is left in which its objects can be reached."""
+        return not self.left
+
+
+class RemovedResources:
+    """Everything that is taken away, found by version and resource or by version and kind."""
+
+    def __init__(self, gone: Collection[RemovedResource], stored: dict[tuple[str, str], GroupResource]) -> None:
+        self.resources = tuple(gone)
+        self.stored = stored
+        """Where objects of a removed version and resource are kept."""
+        self._by_resource = {(each.api_version, each.resource): each for each in gone}
+        self._by_kind = {(each.api_version, each.kind): each for each in gone}
+
+    def __bool__(self) -> bool:
+        return bool(self.resources)
+
+    def resource(self, api_version: str, resource: str) -> RemovedResource | None:
+        return self._by_resource.get((api_version, resource))
+
+    def kind(self, api_version: str, kind: str) -> RemovedResource | None:
+        return self._by_kind.get((api_version, kind))
+
+    @property
+    def api_versions(self) -> frozenset[str]:
+        return frozenset(each.api_version for each in self.resources)
+
+
+def removed_between(old: Catalogue, new: Catalogue) -> RemovedResources:
+    """What one catalogue serves and the other does not."""
+    removed = [each for each in old.resources() if not each.custom and new.find(*each.gvr) is None]
+    return _table(removed, new)
+
+
+def removed_before(old: Catalogue, new: Catalogue) -> RemovedResources:
+    """What some release served, and neither of two catalogues: it is asked for in vain already."""
+    removed = [each for _, each in every_resource() if old.find(*each.gvr) is None and new.find(*each.gvr) is None]
+    return _table([each for each in removed if not _to_come(each, new.release)], new)
+
+
+def _to_come(resource: Resource, release: str) -> bool:
+    known = life(resource.api_version, resource.kind)
+    return known is None or not known.removed or minor_of(known.removed) > minor_of(release)
+
+
+def removed_by_disabling(catalogue: Catalogue, elements: Sequence[str]) -> RemovedResources:
+    """What goes when versions (``policy/v1beta1``), groups or resources of a version are taken away.
+
+    Raises
+    ------
+    SimkitError
+        For what the catalogue does not serve.
+    """
+    removed = [each for each in catalogue.resources() if _named(each, elements)]
+    for element in elements:
+        if not any(_named(each, [element]) for each in catalogue.resources()):
+            raise SimkitError(f"release {catalogue.release} does not serve {element!r}")
+    kept = catalogue.without(lambda resource: _named(resource, elements))
+    return _table(removed, kept)
+
+
+def _named(resource: Resource, elements: Sequence[str]) -> bool:
+    names = {resource.group, resource.api_version, f"{resource.api_version}/{resource.resource}"}
+    return not names.isdisjoint(filter(None, elements))
+
+
+def _table(removed: Sequence[Resource], new: Catalogue) -> RemovedResources:
+    left: dict[GroupResource, list[str]] = {}
+    for each in new.resources():
+        if each.stored:
+            left.setdefault(each.storage, []).append(each.api_version)
+        else:
+            left.setdefault(each.group_resource, []).append(each.api_version)
+    gone = [_gone(each, left) for each in removed]
+    return RemovedResources(gone, {(each.api_version, each.resource): each.storage for each in removed if each.stored})
+
+
+def _gone(resource: Resource, left: dict[GroupResource, list[str]]) -> RemovedResource:
+    place = resource.storage if resource.stored else resource.group_resource
+    known = life(resource.api_version, resource.kind)
+    replacement, since = (known.instead, known.removed) if known is not None else ("", "")
+    return RemovedResource(
+        resource.api_version, resource.resource, resource.kind, tuple(left.get(place, ())), replacement, since
+    )

@@ -1,0 +1,88 @@
+"""Lanes and calendars of versions, and their figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simkit import Cluster
+from simkit.analysis.plots.timeline import timeline as drawn
+from simkit.analysis.upgrade.timeline import calendar, timeline
+from simkit.logic.lifecycle import read_history
+
+OWN = """
+releases: [{name: r0, date: 2024-01-01}, {name: r1, date: 2024-05-01}, {name: r2, date: 2024-09-01}]
+groups:
+- name: shop.example.com
+  versions:
+  - {name: v1beta1, introduced: r0, deprecated: r1, removed: r4, replacement: v1}
+  - {name: v1, introduced: r1}
+"""
+FLOW = "flowcontrol.apiserver.k8s.io"
+
+
+def event(user: str, api_version: str, resource: str, number: int) -> dict[str, Any]:
+    group, _, version = api_version.rpartition("/")
+    return {
+        "auditID": f"{number}",
+        "verb": "list",
+        "user": {"username": user},
+        "userAgent": "tool/1",
+        "requestURI": f"/apis/{api_version}/{resource}",
+        "objectRef": {"apiGroup": group, "apiVersion": version, "resource": resource},
+    }
+
+
+def test_lanes_of_a_groups_versions() -> None:
+    """Each phase has its first release and the one that ends it."""
+    lanes = timeline([FLOW], kinds=["FlowSchema"])
+    rows = lanes[lanes["api_version"] == f"{FLOW}/v1beta3"][["phase", "first", "until"]].values.tolist()
+    assert rows == [["beta", "1.26", "1.29"], ["deprecated", "1.29", "1.32"]]
+    assert lanes[lanes["api_version"] == f"{FLOW}/v1"]["until"].tolist() == [""]
+
+
+def test_lanes_count_who_is_still_there() -> None:
+    """Objects by the version that their managers wrote, callers by user and program."""
+    cluster = Cluster(seed=1)
+    version = f"{FLOW}/v1beta3"
+    cluster.create(
+        {
+            "apiVersion": version,
+            "kind": "FlowSchema",
+            "metadata": {"name": "mine"},
+            "spec": {"priorityLevelConfiguration": {"name": "global-default"}},
+        }
+    )
+    requests = [event(user, version, "flowschemas", number) for number, user in enumerate(["ann", "bob", "ann"])]
+    lanes = timeline([FLOW], snapshot=cluster.snapshot(), audit_log=requests)
+    row = lanes[(lanes["api_version"] == version) & (lanes["kind"] == "FlowSchema")].iloc[0]
+    assert (row["objects"], row["callers"]) == (1, 2)
+
+
+def test_ones_own_history_has_lanes_and_a_calendar() -> None:
+    """Releases that are still to come are expected ones."""
+    history = read_history(OWN)
+    assert timeline(history=history)["lane"].tolist() == ["shop.example.com/v1beta1"] * 2 + ["shop.example.com/v1"]
+    events = calendar(history=history)
+    assert events[["release", "event", "api_version", "expected"]].values.tolist() == [
+        ["r0", "introduced", "shop.example.com/v1beta1", False],
+        ["r1", "deprecated", "shop.example.com/v1beta1", False],
+        ["r1", "introduced", "shop.example.com/v1", False],
+        ["r4", "removed", "shop.example.com/v1beta1", True],
+    ]
+
+
+def test_a_calendar_can_be_cut() -> None:
+    """From one release to another."""
+    events = calendar(["batch"], first="1.21", last="1.25")
+    assert set(events["release"]) == {"1.21", "1.25"}
+    assert events[events["event"] == "removed"]["api_version"].tolist() == ["batch/v2alpha1", "batch/v1beta1"]
+
+
+def test_the_figure_has_a_lane_a_version() -> None:
+    """Labels are the lanes from top to bottom, and the present release is marked."""
+    lanes = timeline([FLOW])
+    figure = drawn(lanes, now="1.30")
+    axes = figure.axes[0]
+    labels = {label.get_text() for label in axes.get_yticklabels()}
+    assert labels == set(lanes["lane"])
+    assert any(line.get_linestyle() == ":" for line in axes.get_lines())
