@@ -28,19 +28,19 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = (
-    Command("serve", "run an API server"),
-    Command("audit", "what to look at in a cluster's access control"),
-    Command("who-can", "who may do something"),
-    Command("can-i", "whether a subject may do something, and why"),
-    Command("check", "whether access meets a file of expectations"),
-    Command("diff", "who gains and who loses what between two dumps"),
-    Command("redact", "a dump that can be shared"),
-    Command("releases", "what releases serve, and when versions come and go"),
-    Command("policy", "check a history of versions against the deprecation policy"),
-    Command("removal-report", "who uses API versions that a release removes"),
-    Command("escalations", "who could get more than they have, and how"),
-    Command("cut", "the cheapest changes that close all escalation paths"),
-    Command("least-privilege", "roles that allow what an audit log shows in use"),
+    Command("serve", "run a Kubernetes API server in memory"),
+    Command("audit", "check the RBAC of a Kubernetes cluster and list findings"),
+    Command("who-can", "list the subjects that have a permission"),
+    Command("can-i", "tell whether a subject has a permission, and why"),
+    Command("check", "check access against a file of expectations"),
+    Command("diff", "list permissions gained and lost between two dumps"),
+    Command("redact", "write a dump that can be shared"),
+    Command("releases", "list what Kubernetes releases serve, deprecate and remove"),
+    Command("policy", "check API versions against the deprecation policy of Kubernetes"),
+    Command("removal-report", "list what uses API versions that a release removes"),
+    Command("escalations", "list privilege escalation paths and prove them"),
+    Command("cut", "propose the cheapest changes that close all escalation paths"),
+    Command("least-privilege", "propose roles that allow what an audit log shows in use"),
 )
 
 
@@ -80,10 +80,11 @@ def _run(args: argparse.Namespace) -> int:
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser of all commands; of those not named in the arguments only name and summary are known."""
     parser = argparse.ArgumentParser(
-        prog="simkit", description="An in-memory API server, and analyses of access control."
+        prog="simkit",
+        description="A Kubernetes API server in memory, and analyses of Kubernetes access control and upgrades.",
     )
     parser.add_argument(
-        "--version", action="version", version=f"simkit {__version__}", help="say which version this is"
+        "--version", action="version", version=f"simkit {__version__}", help="print the version of simkit"
     )
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
     named = next((word for word in arguments if not word.startswith("-")), "")

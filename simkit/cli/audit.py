@@ -1,4 +1,4 @@
-"""``simkit audit``: what to look at in a cluster's access control."""
+"""``simkit audit``: checks of the RBAC of a Kubernetes cluster."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "audit",
-        help="what to look at in a cluster's access control",
-        description="Checks roles and bindings, and lists what an auditor should look at, worst first. "
+        help="check the RBAC of a Kubernetes cluster and list findings",
+        description="Checks the RBAC roles and bindings of a Kubernetes cluster and lists findings, the worst first. "
         f"With --demo the report goes to {DEMO_REPORT} unless --html says otherwise.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -56,13 +56,15 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--fail-on", choices=(*LEVELS, "never"), default="high", help="exit with 1 from here on (high)")
     parser.add_argument("--show", choices=LEVELS, default="high", help="what to list in tables, or worse (high)")
     parser.add_argument("--check", action="append", metavar="ID", help="make only this check; may be repeated")
-    parser.add_argument("--include-defaults", action="store_true", help="look at the server's own objects too")
+    parser.add_argument(
+        "--include-defaults", action="store_true", help="include the default roles and bindings of kube-apiserver"
+    )
     parser.add_argument(
         "--managed",
         action="append",
         default=[],
         metavar="WHO",
-        help="set aside what eks, gke, aks, openshift made (auto)",
+        help="leave out objects of a provider: eks, gke, aks, openshift or auto",
     )
     parser.add_argument("--rules", type=Path, metavar="FILE", help="YAML with checks of your own, in CEL")
     add_members(parser)

@@ -107,7 +107,7 @@ def _batching(args: argparse.Namespace, prefix: str) -> Any:
 
 
 def _faults(batching: Any, prefix: str) -> list[str]:
-    """What is wrong, in the real server's words."""
+    """The faults of the flags, worded as kube-apiserver words them."""
     found = []
     if batching.buffer_size <= 0:
         found.append(f"invalid audit batch buffer size {batching.buffer_size}, must be a positive number")

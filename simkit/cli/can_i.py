@@ -1,4 +1,4 @@
-"""``simkit can-i``: whether a subject may do something, and why or why not."""
+"""``simkit can-i``: whether a subject has a permission, with the grant or the near misses."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "can-i",
-        help="whether a subject may do something, and why",
-        description="Says yes with the grant that allows it, or no with what came near it.",
+        help="tell whether a subject has a permission, and why",
+        description="Answers yes with the grant that allows it, or no with the grants that come near it.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,4 +1,4 @@
-"""``simkit check``: does access meet what was expected of it?"""
+"""``simkit check``: access compared with a file of expectations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "check",
-        help="whether access meets a file of expectations",
+        help="check access against a file of expectations",
         description="Checks who can and who cannot against a YAML file of expectations.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -1,4 +1,4 @@
-"""``simkit cut``: the cheapest changes that close all paths to a goal."""
+"""``simkit cut``: proposes the cheapest changes that close all paths to a goal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "cut",
-        help="the cheapest changes that close all escalation paths",
+        help="propose the cheapest changes that close all escalation paths",
         description="Proposes what to take out of bindings and roles so that nobody gets to a goal who should not.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -1,4 +1,4 @@
-"""``simkit diff``: what effective access a change brings."""
+"""``simkit diff``: the permissions gained and lost between two dumps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "diff",
-        help="who gains and who loses what between two dumps",
+        help="list permissions gained and lost between two dumps",
         description="Compares the effective access of two dumps.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

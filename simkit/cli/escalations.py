@@ -1,4 +1,4 @@
-"""``simkit escalations``: who could get more than they have, and by what steps."""
+"""``simkit escalations``: paths of privilege escalation, step by step."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "escalations",
-        help="who could get more than they have, and how",
+        help="list privilege escalation paths and prove them",
         description="Finds paths from subjects to cluster-admin, nodes and secrets, and proves them by executing them.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

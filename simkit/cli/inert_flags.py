@@ -1,4 +1,4 @@
-"""Flags of the real server that say nothing to this one: taken, so that its command lines work, and named when used."""
+"""Flags of kube-apiserver that have no effect here. They are accepted, so that its command lines work, and reported."""
 
 from __future__ import annotations
 

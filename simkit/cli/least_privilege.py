@@ -26,7 +26,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "least-privilege",
-        help="roles that allow what an audit log shows in use",
+        help="propose roles that allow what an audit log shows in use",
         description="Reads an audit log and proposes for each subject roles that allow what it used and no more.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

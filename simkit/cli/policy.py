@@ -25,7 +25,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "policy",
-        help="check a history of versions against the deprecation policy",
+        help="check API versions against the deprecation policy of Kubernetes",
         description="Checks the rules of the deprecation policy, and plans what they allow.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -1,4 +1,4 @@
-"""``simkit redact``: a dump that can be shared."""
+"""``simkit redact``: writes a dump that can be shared."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ examples:
   simkit redact before.yaml --to before-shared.yaml --pseudonyms --key-file key
 
 Secret values are always gone. With --pseudonyms names are replaced too, the same name by the same pseudonym, so that
-every question about access has the same answer; kinds, rules, API groups and the server's own names stay.
+every question about access has the same answer. Kinds, rules, API groups and the names of defaults stay.
 
 Exit code: 0 when all was read, 1 when something could not be read, 2 for wrong use.
 """
@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "redact",
-        help="a dump that can be shared",
+        help="write a dump that can be shared",
         description="Writes a dump without secret values, and with other names where wanted.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

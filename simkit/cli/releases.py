@@ -1,4 +1,4 @@
-"""``simkit releases``: what releases serve, what changes between two of them, and when versions come and go."""
+"""``simkit releases``: what Kubernetes releases serve, and when API versions are introduced, deprecated and removed."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ examples:
   simkit releases                          all releases with their dates
   simkit releases 1.25                     what 1.25 serves
   simkit releases 1.25 1.32                what goes and comes between them
-  simkit releases --calendar --group apps  when versions came, were deprecated and went
-  simkit releases --limits 1.21            how a simulated 1.21 differs from a real one
+  simkit releases --calendar -g apps       when versions were introduced, deprecated and removed
+  simkit releases --limits 1.21            how simkit at 1.21 differs from kube-apiserver 1.21
 
 Exit code: 0, or 2 for wrong use.
 """
@@ -24,14 +24,14 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "releases",
-        help="what releases serve, and when versions come and go",
-        description="Shows the releases that simkit knows: what they serve by default, and what changes between them.",
+        help="list what Kubernetes releases serve, deprecate and remove",
+        description="Shows what Kubernetes releases serve by default, and what changes between them.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("release", nargs="?", default="", metavar="RELEASE", help="such as 1.25")
     parser.add_argument("other", nargs="?", default="", metavar="OTHER", help="another release to compare with")
-    parser.add_argument("-g", "--group", action="append", default=[], help="only this group (may be repeated)")
+    parser.add_argument("-g", "--api-group", action="append", default=[], help="only this group; may be repeated")
     parser.add_argument("--all", action="store_true", help="also what is off by default")
     parser.add_argument("--calendar", action="store_true", help="introductions, deprecations and removals by date")
     parser.add_argument("--limits", action="store_true", help="how a simulated server of the release differs")
@@ -81,7 +81,7 @@ def _served(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from simkit.schema.lifecycle import default, life
 
     for each in Catalogue.for_release(args.release, everything=args.all).resources():
-        if args.group and each.group not in args.group:
+        if args.api_group and each.group not in args.api_group:
             continue
         found = life(each.api_version, each.kind)
         yield {
@@ -103,7 +103,7 @@ def _changes(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     new = Catalogue.for_release(args.other, everything=args.all)
     for change, table in (("goes", removed_between(old, new)), ("comes", removed_between(new, old))):
         for each in table.resources:
-            if not args.group or each.group in args.group:
+            if not args.api_group or each.group in args.api_group:
                 yield {
                     "change": change,
                     "version": each.api_version,
@@ -116,7 +116,7 @@ def _changes(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
 def _calendar(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from simkit.analysis.upgrade.timeline import calendar
 
-    found = calendar(args.group or None, first=args.release, last=args.other)
+    found = calendar(args.api_group or None, first=args.release, last=args.other)
     for row in found.itertuples():
         yield {
             "release": row.release,

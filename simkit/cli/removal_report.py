@@ -28,7 +28,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "removal-report",
-        help="who uses API versions that a release removes",
+        help="list what uses API versions that a release removes",
         description="Finds stored objects, callers, roles, webhooks and policies that use removed API versions.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,

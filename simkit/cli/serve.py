@@ -29,21 +29,21 @@ examples:
 
 tokens.csv holds lines such as: s3cret,alice,alice-uid,"devs,ops"
 
-Flags of the real server that say nothing here, such as --etcd-servers, are taken and named as having no effect.
+Flags of kube-apiserver without effect here, such as --etcd-servers, are accepted and reported.
 """
 _SIGNING: Final = {
     "cluster-signing-cert-file": "authority that signs approved certificate requests (default: the made one)",
     "cluster-signing-key-file": "its key",
-    "root-ca-file": "certificates that every namespace gets, to know the server by (default: those of the authority)",
+    "root-ca-file": "certificates of the root authority, published in every namespace (default: the authority's)",
 }
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """The parser of the command, added to the others. Flags have the real server's names."""
+    """Return the parser of the command, added to the others. Flags are named as those of kube-apiserver."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "serve",
-        help="run an API server",
-        description="Runs an API server in memory until SIGINT or SIGTERM. All state is gone with it.",
+        help="run a Kubernetes API server in memory",
+        description="Runs a Kubernetes API server in memory until SIGINT or SIGTERM. Its objects end with it.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -173,11 +173,11 @@ def _made(args: argparse.Namespace) -> tuple[Server, Assembled]:
 
 
 def _tell_limits(release: str) -> None:
-    """Say that a server of another release than 1.30 is not in everything as a real one."""
+    """Report on standard error that the release differs in places from kube-apiserver."""
     from simkit.cluster.releases import limits
 
     if limits(release):
-        text = f"how this differs from a real {release}: simkit releases {release} --limits"
+        text = f"how this differs from kube-apiserver {release}: simkit releases {release} --limits"
         print(f"simkit: {text}", file=sys.stderr)
 
 

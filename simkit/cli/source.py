@@ -1,4 +1,4 @@
-"""What a command is asked about: a dump, manifests, a running cluster, or the cluster that comes along."""
+"""Options that choose the cluster a command looks at: a dump, manifests, a running cluster or the demo cluster."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def add_source(parser: argparse.ArgumentParser, *, paths: bool = False) -> None:
     if paths:
         parser.add_argument("path", nargs="*", default=[], metavar="PATH", help=_WHAT)
     parser.add_argument("--dump", action="append", default=[], metavar="PATH", help=f"{_WHAT}; may be repeated")
-    parser.add_argument("--demo", action="store_true", help="look at the cluster that comes along")
+    parser.add_argument("--demo", action="store_true", help="use the demo cluster of simkit")
     parser.add_argument("--context", metavar="NAME", help="ask a running cluster, through this context ('': current)")
     parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="where the context is (as kubectl finds it)")
     add_reading(parser)
@@ -48,7 +48,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--manifests",
         action="store_true",
-        help="the paths hold manifests, no dump: nothing else is there but the server's own roles and bindings",
+        help="the paths hold manifests, not a dump: only the default roles and bindings of kube-apiserver are added",
     )
     parser.add_argument(
         "--into", default=DEFAULT_NAMESPACE, metavar="NS", help="where objects go that name no namespace (default)"

@@ -1,4 +1,4 @@
-"""``simkit who-can``: every subject that may do something."""
+"""``simkit who-can``: the subjects that have a permission."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """The parser of the command, added to the others."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "who-can",
-        help="who may do something",
-        description="Lists every subject that may do something, with the binding, role and rule that let it.",
+        help="list the subjects that have a permission",
+        description="Lists every subject that has a permission, with the binding, role and rule that grant it.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

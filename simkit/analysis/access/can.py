@@ -1,4 +1,4 @@
-"""May this subject do that? With the evidence of a yes, and of a no what came near it."""
+"""The decision about one permission of one subject, with its evidence or its near misses."""
 
 from __future__ import annotations
 

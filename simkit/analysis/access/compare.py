@@ -1,4 +1,4 @@
-"""What changed between two snapshots in who may do what, whatever way it came about."""
+"""Permissions gained and lost between two snapshots."""
 
 from __future__ import annotations
 

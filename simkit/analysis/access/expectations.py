@@ -1,4 +1,4 @@
-"""What a team expects of access, written down and checked: who must be able to, who must not."""
+"""Expectations about access, read from a file and checked: who must have a permission, and who must not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What almost allowed a request that was refused: grants that differ from it in one thing."""
+"""Near misses of a refused request: grants that differ from it in one thing."""
 
 from __future__ import annotations
 

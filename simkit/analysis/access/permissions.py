@@ -1,4 +1,4 @@
-"""What a subject may do: all its rules, and where they come from."""
+"""The rules that a subject has, with the bindings and roles that give them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an access question is about: a person's words turned into what the authorizer is asked."""
+"""Resolution of a verb and a resource, as people write them, to the permission that the authorizer is asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do something: every subject, with the grant that lets it."""
+"""The subjects that have a permission, with the grants that give it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One expression tried out: its value, type and cost, where it went wrong, and every step of its evaluation."""
+"""Evaluation of one CEL expression: value, type, cost, error and steps."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def cel(
     budget: int = COST_LIMIT,
     **variables: Any,
 ) -> CelResult:
-    """Try an expression of the policy language on values.
+    """Evaluate a CEL expression of Kubernetes on values.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def cel(
     Returns
     -------
     CelResult
-        Also for an expression that is wrong: its ``error`` shows where, with the real server's text.
+        Also for an expression that is wrong: its ``error`` shows where, in the words of kube-apiserver.
 
     Raises
     ------

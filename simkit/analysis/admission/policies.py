@@ -1,4 +1,4 @@
-"""Admission policies before they are in force: what they see, what they would refuse, what they cost."""
+"""Admission policies before they are in force: the objects they match and the writes they would refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhooks of a cluster: which of its objects each of them would be asked about."""
+"""Coverage of webhooks: the objects of a cluster that each of them matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests as an audit log recorded them: who asked what with which program, and what the answer was."""
+"""Requests recorded in an audit log: user, user agent, resource and response code."""
 
 from __future__ import annotations
 

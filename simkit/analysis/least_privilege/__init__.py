@@ -1,7 +1,8 @@
 """Least privilege out of audit logs: what is used, what is not, and roles that allow just the former."""
 
 from simkit.analysis.least_privilege.audit_events import read_access_requests
-from simkit.analysis.least_privilege.proposal import Change, Proposal, least_privilege
+from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.least_privilege.proposal import Proposal, least_privilege
 from simkit.analysis.least_privilege.recorded_access import AccessRequest, Action
 from simkit.analysis.least_privilege.replay import Replay, apply, replay
 from simkit.analysis.least_privilege.roles import minimal_rules

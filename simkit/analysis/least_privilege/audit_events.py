@@ -1,4 +1,4 @@
-"""What an audit log says was asked for, as questions to an authorizer."""
+"""Permissions that the events of an audit log asked for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_access_requests(log: AuditLog) -> Iterator[AccessRequest]:
     Parameters
     ----------
     log
-        In any of the forms of ``auditlog.Log``.
+        In any of the forms of ``AuditLog``.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def read_access_requests(log: AuditLog) -> Iterator[AccessRequest]:
     --------
     >>> event = {"kind": "Event", "stage": "ResponseComplete", "verb": "get", "user": {"username": "ann"},
     ...          "objectRef": {"resource": "pods", "namespace": "dev", "name": "web"}, "responseStatus": {"code": 200}}
-    >>> [str(use.action) for use in read_uses([event])]
+    >>> [str(use.action) for use in read_access_requests([event])]
     ["get pods 'web' in dev"]
     """
     found = False

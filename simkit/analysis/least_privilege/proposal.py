@@ -6,13 +6,15 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pandas as pd
 
 from simkit.analysis.audit_log.events import AuditLog
+from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.permission_counts import PermissionCounter
 from simkit.analysis.least_privilege.recorded_access import Action
+from simkit.analysis.least_privilege.replay import Replay, replay
 from simkit.analysis.least_privilege.roles import Names, minimal_rules
 from simkit.analysis.least_privilege.unused import unused_grants
 from simkit.analysis.least_privilege.usage import Usage, default_bindings, question_of, usage
@@ -42,22 +44,11 @@ from simkit.meta.names import Key
 from simkit.meta.objects import Object
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
-if TYPE_CHECKING:
-    from simkit.analysis.least_privilege.replay import Replay
-
 COLUMNS: Final = ("subject", "before", "after", "roles", "reused", "new")
 API_VERSION: Final = f"{RBAC_GROUP}/v1"
 PREFIX: Final = "least-privilege"
 OF_THE_SERVER: Final = ("system:",)
 """Users and groups whose access the server itself looks after."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """An object to be written, or (None) deleted."""
-
-    key: Key
-    obj: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -114,8 +105,6 @@ class Proposal:
 
     def verify(self, sandbox: Sandbox | None = None) -> Replay:
         """Apply it on a fork and ask again for all that the log shows: see ``replay``."""
-        from simkit.analysis.least_privilege.replay import replay
-
         where = sandbox or self.sandbox
         if where is None:
             raise SimkitError("a proposal is verified on a cluster: proposal.verify(simkit.load(...))")

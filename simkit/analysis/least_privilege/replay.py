@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import pandas as pd
 
-from simkit.analysis.least_privilege.proposal import Change, Proposal
+from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.role_aggregation import aggregate_roles
+from simkit.analysis.least_privilege.usage import Usage
 from simkit.analysis.rbac.index import index_of
 from simkit.analysis.rbac.subject import identity_of
 from simkit.analysis.rbac.tables import table
@@ -22,7 +23,7 @@ from simkit.meta.domain import AUTHORIZATION_GROUP, RBAC_GROUP
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity, administrator
 from simkit.meta.message import Request
-from simkit.snapshot.protocol import Sandbox
+from simkit.snapshot.protocol import Sandbox, Snapshot
 
 REVIEWS: Final = f"/apis/{AUTHORIZATION_GROUP}/v1/subjectaccessreviews"
 COLUMNS: Final = ("outcome", "user", "action", "before", "after")
@@ -30,6 +31,21 @@ _FIELDS: Final = {"api_group": "group"}
 """Names of an action that a SubjectAccessReview spells otherwise."""
 SAMPLED: Final = 40
 """How many of the permissions that a subject loses are asked for."""
+
+
+class Verifiable(Protocol):
+    """What of a proposal is replayed: the usage it stands on, the rules it leaves to each subject, and its changes."""
+
+    @property
+    def snapshot(self) -> Snapshot: ...
+    @property
+    def usage(self) -> Usage: ...
+    @property
+    def subjects(self) -> Sequence[Subject]: ...
+    @property
+    def rules(self) -> Mapping[Subject, Mapping[str, tuple[Rule, ...]]]: ...
+    @property
+    def changes(self) -> Sequence[Change]: ...
 
 
 @dataclass(frozen=True)
@@ -75,8 +91,8 @@ class Replay:
         return html_lines(self.lines())
 
 
-def replay(proposal: Proposal, sandbox: Sandbox) -> Replay:
-    """Apply a proposal on a fork, through the whole road, and ask the authorizer again for all that the log shows.
+def replay(proposal: Verifiable, sandbox: Sandbox) -> Replay:
+    """Apply a proposal on a fork through the handler chain, and ask the authorizer again for all that the log shows.
 
     Raises
     ------
@@ -132,7 +148,7 @@ def may(sandbox: Sandbox, identity: Identity, action: Action) -> bool:
     return bool(status.get("allowed"))
 
 
-def _taken_away(proposal: Proposal) -> Iterator[tuple[Identity, Action]]:
+def _taken_away(proposal: Verifiable) -> Iterator[tuple[Identity, Action]]:
     """Some of the permissions that the subjects have and shall not have any more."""
     index = index_of(proposal.snapshot)
     for subject in proposal.subjects:

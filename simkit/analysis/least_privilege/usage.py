@@ -1,4 +1,4 @@
-"""What a log shows in use, put down to the subjects that bindings name."""
+"""Permissions in use by an audit log, attributed to the subjects that bindings name."""
 
 from __future__ import annotations
 

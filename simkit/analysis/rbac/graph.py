@@ -18,7 +18,7 @@ LAYERS: Final = ("subject", "binding", "role", "rule")
 
 
 def access_graph(snapshot: Snapshot, *, rules: bool = True) -> nx.MultiDiGraph[Any]:
-    """Who comes to which rule, by what way.
+    """Return the RBAC objects of a snapshot as a networkx graph.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The access index of a snapshot, made once, and who is in which group."""
+"""The access index of a snapshot, made once, and group membership."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def display_name(key: Key) -> str:
 
     Examples
     --------
-    >>> written(Key(ROLE_BINDINGS, "dev", "readers"))
+    >>> display_name(Key(ROLE_BINDINGS, "dev", "readers"))
     'RoleBinding dev/readers'
     """
     return f"{kind_of(key)} {key.namespace}/{key.name}" if key.namespace else f"{kind_of(key)} {key.name}"

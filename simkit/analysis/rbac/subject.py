@@ -1,4 +1,4 @@
-"""Whom an answer is about: users, groups and service accounts, as people write them."""
+"""Subjects in text form: ``user:alice``, ``group:devs``, ``sa:namespace/name``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configuration that names what goes: roles, webhooks, admission policies, API services, flow schemas."""
+"""Configuration that names removed resources: roles, webhooks, admission policies, API services, flow schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release takes away from another one, or what somebody asks to take away."""
+"""Resources that a release removes, or that are disabled."""
 
 from __future__ import annotations
 

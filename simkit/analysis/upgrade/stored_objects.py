@@ -1,4 +1,4 @@
-"""Stored objects that would notice: out of reach, or written or spoken of in a version that goes."""
+"""Stored objects that a removal concerns: unreachable, written in a removed version, or naming one."""
 
 from __future__ import annotations
 

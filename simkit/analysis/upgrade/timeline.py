@@ -1,4 +1,4 @@
-"""The lives of versions as tables: one lane a version, and a calendar of what each release brings and takes."""
+"""The lives of API versions as tables: one lane per version, and a calendar of introductions and removals."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def timeline(
     Returns
     -------
     DataFrame
-        One row a version and phase: lane, api_version, kind, phase (alpha, beta, stable, deprecated), first (release
+        One row per version and phase: lane, api_version, kind, phase (alpha, beta, stable, deprecated), first (release
         of its beginning), until (the first release that no longer has it; empty: no end in sight), start and end
         (days; the latest day of the table where there is no end), objects and callers (None where not asked).
 
@@ -146,7 +146,7 @@ def calendar(
     Returns
     -------
     DataFrame
-        One row an event, by day: release, date, expected (whether the release is still to come), event (introduced,
+        One row per event, by day: release, date, expected (whether the release is still to come), event (introduced,
         deprecated, removed), api_version, kind, replacement.
     """
     whole = history or of_releases(groups)

@@ -16,7 +16,7 @@ from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.search import always, path_towards, towards
 from simkit.analysis.escalation.find.states import AttackState, subject_state
-from simkit.analysis.least_privilege.proposal import Change
+from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.usage import default_bindings, usage
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of
 from simkit.analysis.rbac.subject import Members, normalize_subject, parse_subject

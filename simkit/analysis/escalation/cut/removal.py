@@ -16,7 +16,8 @@ from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
 from simkit.analysis.escalation.table.primitive import requirements_of
 from simkit.analysis.escalation.table.requirement import Alternative, Permission, Requirement
-from simkit.analysis.least_privilege.proposal import Change, granting_changes, without
+from simkit.analysis.least_privilege.change import Change
+from simkit.analysis.least_privilege.proposal import granting_changes, without
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.least_privilege.roles import minimal_rules
 from simkit.analysis.least_privilege.usage import default_bindings, granting

@@ -14,7 +14,7 @@ from simkit.analysis.escalation.cut.verification import Verified, verify
 from simkit.analysis.escalation.find.goal import Goal
 from simkit.analysis.escalation.find.path import Path
 from simkit.analysis.escalation.find.states import AttackState
-from simkit.analysis.least_privilege.proposal import Change
+from simkit.analysis.least_privilege.change import Change
 from simkit.analysis.least_privilege.recorded_access import Action
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
