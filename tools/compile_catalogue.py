@@ -166,7 +166,7 @@ def inlined(message: Mapping[str, str], package: str, packages: Facts) -> dict[s
 
 
 def field_row(row: Facts, proto: str, *, required: bool, written: bool, left_out: bool) -> dict[str, Any]:
-    """A field with ``go``: what becomes of it on the way through the real server's types.
+    """A field with ``go``: what becomes of it on the way through kube-apiserver's types.
 
     pointer: zero values are kept, null is absent; always: written even when empty; nil: written as null when absent.
     Without ``go`` a zero value is left out.

@@ -1,1 +1,15 @@
-"""What is special about each built-in kind, one file per kind."""
+"""What is special about each built-in kind, one file per kind; the rest follows from the compiled tables.
+
+Adding a kind that the tables of ``datasets/api`` know takes one file and its test:
+
+1. ``kinds/<first part of the group>/<kind in lower case>.py`` with a constant ``STRATEGY``, a record of functions for
+   defaulting, preparation, validation and printing. Nothing registers it: ``strategies.strategy_of`` loads the file by
+   its name. A kind without a file behaves by its schema alone.
+2. Cases in ``tests/kinds/builtin_faults.yaml``, or a test module beside those of its group.
+
+A kind whose versions differ in their fields also gets ``kinds/conversions/<kind in lower case>.py`` with a table
+``FAMILIES``, and a line in ``conversions/convert.py``. A kind that no bundled release serves is added to the tables by
+``tools/compile_catalogue.py``.
+
+Several kinds share ``kinds/parts``: rooms by subject, with validation, defaulting and printing in modules of their own.
+"""

@@ -1,4 +1,4 @@
-"""Where the rules of a kind are: ``kinds/<first part of the group>/<kind in lower case>.py``, loaded when needed."""
+"""Lookup of the strategy of a kind, loaded from ``kinds/<first part of the group>/<kind in lower case>.py``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HERE = Path(__file__).parent
 
 @cache
 def strategy_of(kind: GroupKind) -> Strategy:
-    """The rules of a kind; DEFAULT_STRATEGY where the kind has no behaviour of its own. Built-in groups only."""
+    """Returns the strategy of a built-in kind; ``DEFAULT_STRATEGY`` where the kind has no behaviour of its own."""
     folder = kind.group.split(".")[0] if kind.group else "core"
     name = kind.kind.lower()
     if not (_HERE / folder / f"{name}.py").is_file():

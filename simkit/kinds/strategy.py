@@ -1,4 +1,4 @@
-"""What is special about a kind: a record of functions, each with a default that does nothing."""
+"""Strategy: the record of functions that says what is special about a kind. Each has a default that does nothing."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Subresource:
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """Who writes, when (seconds since the epoch), and where new names come from."""
+    """Context of a write: the user, the time (seconds since the epoch), and the source of new uids."""
 
     now: float
     identity: Identity | None
@@ -82,27 +82,27 @@ def _never(obj: Object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """How objects of a kind go away, where that is not at once."""
+    """Deletion behaviour of a kind: grace period, finalizers of its own, orphaned dependents."""
 
     grace: Callable[[Object, int | None], int] | None = None
     """Seconds between the request and the removal, given the seconds that were asked for; None: no grace at all."""
     held: Callable[[Object], bool] = _never
-    """Whether something besides finalizers in metadata still holds the object (a namespace's own finalizers)."""
+    """Whether something besides ``metadata.finalizers`` keeps the object (a namespace's ``spec.finalizers``)."""
     mark: Callable[[Draft], None] = _nothing
     """What else changes when deletion begins."""
     plain_mark: bool = False
     """Whether only the time is marked, no grace period."""
     orphans: bool = False
-    """Whether dependents stay when the request does not say."""
+    """Whether dependents are orphaned when the request has no propagation policy."""
     orphan_warning: str = ""
-    """What a request is told that does not say."""
+    """Warning for a request without a propagation policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataChecks:
-    """How often a kind's own part of an update looks at the metadata, which all kinds have looked at already.
+    """How often an update validates the metadata, besides the validation that all kinds share.
 
-    Every look tells all causes again. Measured with an invalid label, finalizer and grace period for each kind.
+    Each validation reports all causes again. Measured with an invalid label, finalizer and grace period for each kind.
     """
 
     changes: int = 1
@@ -123,16 +123,16 @@ class Strategy:
     """
 
     name: NameRule = dns_subdomain
-    """What a name must look like."""
+    """Validation of names."""
     default: Callable[[Draft], None] = _nothing
-    """Fill in what was left out. Called on every write, and on objects read from a body, in the storage version."""
+    """Sets defaults. Called on every write, and on objects read from a body, in the storage version."""
     prepare: Callable[[Draft, Object | None], None] = _no_preparation
     """Before validation: reset what the client may not set, derive what the server sets. ``old`` is None on create.
     The registry has already taken care of metadata, generation and, where it is a subresource, ``status``."""
     stamp: Callable[[Draft, Object | None, WriteContext], None] | None = None
-    """Like ``prepare`` and after it, for kinds that keep who wrote, or when."""
+    """Like ``prepare`` and after it, for kinds that record the user or the time of a write."""
     validate: Callable[[Object, Object | None], Sequence[FieldError]] = _all_well
-    """All that is wrong, in the real server's order; with ``old`` also what may not change."""
+    """Validation, in the order of kube-apiserver; with ``old`` also of immutable fields."""
     canonicalize: Callable[[Draft], None] = _nothing
     """After validation, before the last word of admission: bring into the form that is stored."""
     generation: Callable[[Object, Object], bool] | None = None
@@ -143,15 +143,15 @@ class Strategy:
     row: RowPrinter | None = None
     """Cells of a Table row; None: the table that the catalogue derives from ``datasets``."""
     row_conditions: Callable[[Object], Sequence[Object]] = _no_conditions
-    """What a Table row is told to be besides its cells (``Completed``)."""
+    """Conditions of a Table row (``Completed``)."""
     row_order: Callable[[Object], Any] | None = None
-    """By what the rows of a Table are sorted; None: they come as the objects do."""
+    """Sort key of Table rows; None: the order of the objects."""
     subresources: Mapping[str, Subresource] | None = None
     """Special subresources by name; ``status`` works without an entry here."""
     warnings: Callable[[Object, Object | None], Sequence[str]] = _all_well  # type: ignore[assignment]
-    """Warnings that a write gives to the client."""
+    """Warnings returned to the client of a write."""
     metadata_checks: MetadataChecks = MetadataChecks()
-    """How often an update tells what is wrong with its metadata."""
+    """How often an update validates the metadata."""
     unqualified_finalizers: bool = False
     """Whether finalizers need no domain: kinds that the extensions bring, and custom ones."""
     allow_create_on_update: bool = False
@@ -168,9 +168,9 @@ class Strategy:
     keeps_status_on_create: bool = False
     """Whether a status given on create is kept (the kind has a status field but resets nothing)."""
     deletion: Deletion = Deletion()
-    """How its objects go away."""
+    """Deletion behaviour."""
     older: Mapping[str, Strategy] | None = None
-    """Rules of what is written through an older version, by ``apiVersion``, where that demanded something else."""
+    """Strategies of older versions by ``apiVersion``, where they differ."""
     seen: Callable[[Object], Object] = _same
     """A stored object as a write through a version sees it, for kinds whose writes stay in the version they are made
     in until the end: custom ones."""

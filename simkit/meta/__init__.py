@@ -1,1 +1,1 @@
-"""Names, objects, identities, messages, errors, time: what everything else speaks in."""
+"""Names, objects, identities, requests, errors and time: the vocabulary of all other packages."""

@@ -1,4 +1,7 @@
-"""What is asked of an authorizer, and what it says."""
+"""Authorization attributes and decisions.
+
+Follows ``k8s.io/apiserver/pkg/authorization/authorizer/interfaces.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from simkit.meta.names import Key
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """One question: may this identity do this? Resource questions leave ``path`` empty, others only have it.
+    """The attributes of one authorization request. ``path`` is set for non-resource requests only.
 
     ``resource`` is the plural, ``subresource`` is apart from it, the core group and "all namespaces" are empty
     strings. A list or watch limited to one name by a field selector carries that name.
@@ -44,7 +47,7 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What spoke for a decision: the binding, the role it names, and the index of the rule in that role."""
+    """Evidence of a decision: the binding, the role it names, and the index of the rule in that role."""
 
     binding: Key
     role: Key
@@ -53,7 +56,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """An authorizer's answer: ``reason`` in the real server's words, ``error`` for what went wrong on the way."""
+    """An authorizer's answer: ``reason`` in kube-apiserver's words, ``error`` for what went wrong on the way."""
 
     verdict: Verdict
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Answers that are kept for texts which come again, and not for the endless ones that anybody may send."""
+"""Cached results for short texts that recur, without caching the endless texts that clients may send."""
 
 from __future__ import annotations
 

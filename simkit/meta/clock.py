@@ -1,4 +1,4 @@
-"""The only sources of time and chance. Everything that expires, ages or is named at random asks them."""
+"""Clocks and the source of uids and generated names. Nothing else reads the time or a random number."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class NameSource:
         return str(uuid.UUID(int=bits, version=4))
 
     def suffix(self, length: int = 5) -> str:
-        """What is appended to a ``generateName``."""
+        """Returns a random suffix for ``generateName``."""
         with self._lock:
             return "".join(self._random.choices(SUFFIX_LETTERS, k=length))
 

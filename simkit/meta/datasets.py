@@ -1,4 +1,4 @@
-"""The one door to ``datasets/``: at the top of a checkout, inside the package in an installed wheel."""
+"""Access to ``datasets/``: at the top of a checkout, inside the package in an installed wheel."""
 
 from __future__ import annotations
 

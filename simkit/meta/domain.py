@@ -1,4 +1,4 @@
-"""The brand of the interface, in one place: every name that carries a domain is made here."""
+"""Names under the domains of Kubernetes, made in one place."""
 
 from __future__ import annotations
 

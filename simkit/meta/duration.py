@@ -1,4 +1,4 @@
-"""Lengths of time as flags and configuration files write them: ``1h30m``, ``500ms``."""
+"""Durations in Go's format: ``1h30m``, ``500ms``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Two families of errors: what a client would receive, and wrong use of the toolkit."""
+"""Errors: statuses that a client receives, and wrong use of the toolkit.
+
+Follows ``k8s.io/apimachinery/pkg/api/errors/errors.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ class StatusError(Exception):
         self.headers = tuple(headers)
 
     def status(self) -> dict[str, Any]:
-        """The Status object, its fields in the real server's order."""
+        """The Status object, its fields in kube-apiserver's order."""
         body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": dict(self.metadata)}
         body |= {"status": "Failure", "message": self.message}
         if self.reason:
@@ -66,7 +69,7 @@ class StatusError(Exception):
 
 
 class PlainError(Exception):
-    """A refusal that the real server gives as plain text, without a Status."""
+    """A refusal that kube-apiserver gives as plain text, without a Status."""
 
     def __init__(self, code: int, text: str, headers: Sequence[tuple[str, str]] = ()) -> None:
         super().__init__(text.strip())
@@ -155,7 +158,7 @@ def internal(message: str) -> StatusError:
 
 
 def unexplained(message: str) -> StatusError:
-    """500 without a reason: an error of the real server that carries nothing but its text."""
+    """500 without a reason: an error of kube-apiserver that carries nothing but its text."""
     return StatusError(500, "", message)
 
 

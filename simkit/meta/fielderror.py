@@ -1,4 +1,7 @@
-"""What is wrong with one field, worded as the real server words it."""
+"""Field errors, with the messages of kube-apiserver.
+
+Follows ``k8s.io/apimachinery/pkg/util/validation/field/errors.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

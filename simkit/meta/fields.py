@@ -1,4 +1,7 @@
-"""Field selectors: conditions on a few named fields of an object."""
+"""Field selectors: conditions on a few named fields of an object.
+
+Follows ``k8s.io/apimachinery/pkg/fields/selector.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from simkit.meta.bounded_cache import cached_when_short
 
 
 class BadFieldSelector(ValueError):
-    """A selector that cannot be read; the text is the real server's."""
+    """A selector that cannot be read; the text is kube-apiserver's."""
 
 
 @dataclass(frozen=True, slots=True)

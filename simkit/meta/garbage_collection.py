@@ -1,4 +1,4 @@
-"""The collector of garbage at rest, where much is made of which nothing or little is garbage."""
+"""Python's garbage collector, paused or tuned where many objects are made and few are garbage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _YOUNG: Final = 50_000
 
 @contextmanager
 def collection_paused() -> Iterator[None]:
-    """No collection of garbage within the block; nothing changes where it is off already.
+    """Pauses garbage collection within the block. Has no effect where it is off already.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def collection_paused() -> Iterator[None]:
 
 
 def collect_seldom() -> None:
-    """From now on look for garbage seldom, and never in what is there now: for the process of a server.
+    """Makes collections rare and freezes all present objects, for the process of a server.
 
     What a server makes is stored and stays, or goes at once by itself; looking it through again and again takes a
     third of the time of a write.

@@ -1,4 +1,4 @@
-"""JSON as the real server's parser takes it, with its words for what is none.
+"""JSON parsing with the behaviour and the errors of Go's decoder.
 
 Slower than the usual parser, and for texts that one does not take.
 """
@@ -19,7 +19,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 class Malformed(Exception):
-    """Bytes that are no JSON (or YAML); the text is the real server's."""
+    """Bytes that are no JSON (or YAML); the text is kube-apiserver's."""
 
 
 def read(text: bytes) -> Any:
@@ -47,7 +47,7 @@ def read(text: bytes) -> Any:
 
 
 def go_kind(value: Any) -> str:
-    """What Go's decoder calls a JSON value."""
+    """Returns the Go decoder's name of a JSON value's type."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int | float):

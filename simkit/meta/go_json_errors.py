@@ -1,4 +1,4 @@
-"""What the real server's language says of text that is no JSON."""
+"""Syntax errors of Go's JSON decoder for invalid text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _AFTER: Final = {
 
 
 def syntax_text(error: json.JSONDecodeError) -> str:
-    """What Go says of the text that ``json`` could not read.
+    """Returns Go's error for a text that ``json`` could not parse.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def _shown(letter: str) -> str:
 
 
 def _broken_literal(text: str) -> str:
-    """What is wrong with a word that begins as one of the three that JSON knows."""
+    """Returns the errors of a word that begins as one of the three that JSON knows."""
     word = next((word for word in _LITERALS if word[0] == text[0]), "")
     for wanted, given in zip(word[1:], text[1:], strict=False):
         if wanted != given:

@@ -1,4 +1,7 @@
-"""Who asks: the four attributes that an authenticator attaches to a request."""
+"""Identity: user name, uid, groups and extra attributes of a request's user.
+
+Follows ``k8s.io/apiserver/pkg/authentication/user/user.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Label selectors: the text form of query parameters and the structured form of objects."""
+"""Label selectors: the text form of query parameters and the structured form of objects.
+
+Follows ``k8s.io/apimachinery/pkg/labels/selector.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _DIGITS: Final = 100
 
 
 class BadSelector(ValueError):
-    """A selector that cannot be read; the text is the real server's."""
+    """A selector that cannot be read; the text is kube-apiserver's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,7 @@ _OPERATORS: Final = ("=", "==", "!=", ">", "<", *_WORDS)
 
 
 class _Parser:
-    """A recursive-descent reader that fails where the real server's does, with its words."""
+    """A recursive-descent reader that fails where kube-apiserver's does, with its words."""
 
     def __init__(self, text: str) -> None:
         self._tokens: list[str] = [token for token in _TOKEN.findall(text) if token] + [""]
@@ -168,7 +171,7 @@ class _Parser:
                 if not values or after in (",", ")"):
                     values.add("")
                 if after == ",":
-                    self._next()  # the real server's reader stops at a bracket behind it
+                    self._next()  # kube-apiserver's reader stops at a bracket behind it
             elif _is_word(token):
                 values.add(token)
                 if after not in (",", ")"):

@@ -1,4 +1,4 @@
-"""A request and its response, as they are between the wire and the engine."""
+"""Requests and responses between the HTTP layer and the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BODY_LIMIT: Final = 3 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What a connection and its headers offer as proof of identity."""
+    """Credentials of a connection and its headers."""
 
     bearer: str = field(default="", repr=False)
     certificates: tuple[bytes, ...] = ()

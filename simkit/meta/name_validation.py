@@ -1,4 +1,7 @@
-"""Formats of names and keys. Every function gives back what is wrong, worded as the real server words it."""
+"""Validation of names and keys. Every function returns the errors, with the messages of kube-apiserver.
+
+Follows ``k8s.io/apimachinery/pkg/util/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def too_long_text(limit: int) -> str:
 def _regex_error(message: str, pattern: str, *examples: str) -> str:
     if not examples:
         return f"{message} (regex used for validation is '{pattern}')"
-    shown = ",  or ".join(f"'{example}'" for example in examples)  # two spaces, as the real server has it
+    shown = ",  or ".join(f"'{example}'" for example in examples)  # two spaces, as kube-apiserver has it
     return f"{message} (e.g. {shown}, regex used for validation is '{pattern}')"
 
 
@@ -44,7 +47,7 @@ def _masked(name: str, prefix: bool) -> str:
 
 
 def dns_subdomain(name: str, prefix: bool = False) -> Sequence[str]:
-    """What is wrong with a lower-case RFC 1123 subdomain."""
+    """Returns the errors of a lower-case RFC 1123 subdomain."""
     name = _masked(name, prefix)
     wrong = [] if len(name) <= 253 else [too_long_text(253)]
     if not _SUBDOMAIN_RE.fullmatch(name):
@@ -60,7 +63,7 @@ def dns_subdomain(name: str, prefix: bool = False) -> Sequence[str]:
 
 
 def dns_label(name: str, prefix: bool = False) -> Sequence[str]:
-    """What is wrong with a lower-case RFC 1123 label."""
+    """Returns the errors of a lower-case RFC 1123 label."""
     name = _masked(name, prefix)
     wrong = [] if len(name) <= 63 else [too_long_text(63)]
     if not _LABEL_RE.fullmatch(name) and _SUBDOMAIN_RE.fullmatch(name):
@@ -79,7 +82,7 @@ def dns_label(name: str, prefix: bool = False) -> Sequence[str]:
 
 
 def dns1035_label(name: str, prefix: bool = False) -> Sequence[str]:
-    """What is wrong with an RFC 1035 label: one that starts with a letter."""
+    """Returns the errors of an RFC 1035 label: one that starts with a letter."""
     name = _masked(name, prefix)
     wrong = [] if len(name) <= 63 else [too_long_text(63)]
     if not _DNS1035_RE.fullmatch(name):
@@ -96,25 +99,25 @@ def dns1035_label(name: str, prefix: bool = False) -> Sequence[str]:
 
 
 def kind_name(name: str) -> str:
-    """What is wrong with the name of a kind, in one text; empty for nothing."""
+    """Returns the errors of the name of a kind, in one text; empty for nothing."""
     wrong = dns1035_label(name.lower())
     return f"may have mixed case, but should otherwise match: {','.join(wrong)}" if wrong else ""
 
 
 def path_segment(name: str, prefix: bool = False) -> Sequence[str]:
-    """What is wrong with a name that only has to fit into a path."""
+    """Returns the errors of a name that only has to fit into a path."""
     if not prefix and name in (".", ".."):
         return [f"may not be '{name}'"]
     return [f"may not contain '{text}'" for text in ("/", "%") if text in name]
 
 
 def whole_path_segment(name: str, prefix: bool = False) -> Sequence[str]:
-    """What is wrong with a name, or the prefix of one, that has to fit into a path by itself."""
+    """Returns the errors of a name, or the prefix of one, that has to fit into a path by itself."""
     return path_segment(name)
 
 
 def qualified_name(key: str) -> Sequence[str]:
-    """What is wrong with a label or annotation key: an optional subdomain, a slash, a name."""
+    """Returns the errors of a label or annotation key: an optional subdomain, a slash, a name."""
     parts = key.split("/")
     wrong: list[str] = []
     if len(parts) > 2:
@@ -136,7 +139,7 @@ def qualified_name(key: str) -> Sequence[str]:
 
 
 def label_value(value: str) -> Sequence[str]:
-    """What is wrong with the value of a label."""
+    """Returns the errors of the value of a label."""
     wrong = [] if len(value) <= 63 else [too_long_text(63)]
     if not _LABEL_VALUE_RE.fullmatch(value):
         wrong.append(
@@ -153,7 +156,7 @@ def label_value(value: str) -> Sequence[str]:
 
 
 def port_name(name: str) -> Sequence[str]:
-    """What is wrong with the name of a port."""
+    """Returns the errors of the name of a port."""
     wrong = [] if len(name) <= 15 else [too_long_text(15)]
     if not _PORT_NAME_RE.fullmatch(name):
         wrong.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")

@@ -1,4 +1,4 @@
-"""What things are called: groups, versions, resources, kinds and the key of an object."""
+"""Groups, versions, resources, kinds, and the key of an object."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class GroupVersionResource(NamedTuple):
 
 
 class Key(NamedTuple):
-    """Where an object is stored. Cluster-scoped objects have the empty namespace.
+    """Key of a stored object. Cluster-scoped objects have the empty namespace.
 
     Lists answer in the order of the text ``namespace/name``, which puts namespace ``a-b`` before ``a``.
     """

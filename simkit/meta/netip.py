@@ -1,4 +1,4 @@
-"""Addresses and prefixes as Go's ``net/netip`` reads them, and why it refuses a text."""
+"""Parsing of addresses and prefixes with the errors of Go's ``net/netip``."""
 
 from __future__ import annotations
 

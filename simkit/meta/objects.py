@@ -1,4 +1,4 @@
-"""API objects are plain mappings; these functions read them without assuming that they are whole."""
+"""Access to API objects, which are plain mappings and may be incomplete."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ METADATA_FIELDS: Final = (
     "finalizers",
     "managedFields",
 )
-"""All that metadata can hold, in the order in which the real server writes it."""
+"""All that metadata can hold, in the order in which kube-apiserver writes it."""
 
 
 def metadata(obj: Object) -> Mapping[str, Any]:

@@ -1,4 +1,7 @@
-"""Amounts with a suffix, such as ``500m`` and ``64Mi``: exact values and the one form in which a server writes them."""
+"""Resource quantities such as ``500m`` and ``64Mi``: exact values and their canonical form.
+
+Follows ``k8s.io/apimachinery/pkg/api/resource/quantity.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ _COUNTED_DIGITS: Final = 18
 
 
 class QuantityError(ValueError):
-    """A text that is no quantity; the message is the real server's."""
+    """A text that is no quantity; the message is kube-apiserver's."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,7 +49,7 @@ class Quantity:
         The text that it was read from, where a server writes that text and not the canonical form. Amounts that
         were calculated have none.
     unit
-        The power of ten that the real server counts in with 64 bits; None where it keeps a decimal of any length.
+        The power of ten that kube-apiserver counts in with 64 bits; None where it keeps a decimal of any length.
     """
 
     nano: int
@@ -104,7 +107,7 @@ def _with_decimal_suffix(nano: int, *, exponent_form: bool) -> str:
         exponent += 3
     if exponent_form:
         return f"{nano}e{exponent}" if exponent else str(nano)
-    return f"{nano}{_DECIMAL_SUFFIX.get(exponent, '')}"  # the real server forgets what no suffix says, too
+    return f"{nano}{_DECIMAL_SUFFIX.get(exponent, '')}"  # kube-apiserver forgets what no suffix says, too
 
 
 @cached_when_short(8192)
@@ -116,7 +119,7 @@ def parse(text: str) -> Quantity:
     Raises
     ------
     QuantityError
-        In the real server's words.
+        In kube-apiserver's words.
     """
     match = _TEXT.fullmatch(text)
     if match is None or not text:
@@ -135,7 +138,7 @@ def parse(text: str) -> Quantity:
 
 
 def _unit(digits: int, places: int, family: Format, factor: int, exponent: int) -> int | None:
-    """The power of ten in which 64 bits count an amount; None where the real server does not try."""
+    """The power of ten in which 64 bits count an amount; None where kube-apiserver does not try."""
     if family == "BinarySI":
         room = 14 - digits - 3 * (factor.bit_length() - 1) // 10
         return 0 if room >= 0 and not places else None

@@ -1,1 +1,1 @@
-"""Which kinds exist at which release, and what is valid: data and one pass over it."""
+"""The kinds of each release and their schemas: compiled tables, and one pass that decodes and checks objects."""

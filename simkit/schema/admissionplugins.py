@@ -1,4 +1,4 @@
-"""Which admission plugins a release has, and which of them are on unless somebody says otherwise."""
+"""Admission plugins of each release, their order, and those that are on by default."""
 
 from __future__ import annotations
 

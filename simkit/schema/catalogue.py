@@ -1,4 +1,4 @@
-"""Which resources exist at a release: found by path, by kind, or by whatever word a person uses."""
+"""Resources that a release serves, found by path, by kind or by any of their names."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Catalogue:
             raise SimkitError(f"there is no type {name!r} at release {self.release}") from None
 
     def provider(self, gvk: GroupVersionKind) -> SchemaProvider | None:
-        """What gives the schema of a custom kind, None for built-in kinds."""
+        """Returns the provider of a custom kind's schema, None for built-in kinds."""
         return self._providers.get(gvk)
 
     # Other catalogues

@@ -1,4 +1,7 @@
-"""Where a decoding pass stands and what it has found wrong, in the words of the real server's decoder."""
+"""State of a decoding pass: the current path and the errors found, with the messages of Go's JSON decoder.
+
+Follows ``sigs.k8s.io/json``.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ MOST_PROBLEMS: Final = 100
 
 
 class DecodeError(ValueError):
-    """A value that does not fit its type; the message is the real server's, without what it puts in front."""
+    """A value that does not fit its type; the message is kube-apiserver's, without what it puts in front."""
 
 
 class MapKey(str):
@@ -20,13 +23,13 @@ class MapKey(str):
 
 
 class GoField(NamedTuple):
-    """A field: the type that has it, its name, and the type of its value, as the real server's language names them."""
+    """A field: the type that has it, its name, and the type of its value, as Go names them."""
 
     struct: str
     field: str
     type: str
     kind: str = "struct"
-    """What sort of type that is: see ``gotypes.type_kind``."""
+    """What sort of type that is: see ``go_types.type_kind``."""
 
 
 class DecodePass:
@@ -58,7 +61,7 @@ class DecodePass:
             self.error = self.mismatch(place, item)
 
     def no_integer(self, place: GoField, item: Any, limit: int) -> Any:
-        """What an integer field makes of a number out of its limits, with a fraction, or of something else."""
+        """Records the error of a value that does not fit an integer field."""
         self.mistyped(place, item)
         return item
 
@@ -96,7 +99,7 @@ class DecodePass:
 
 
 def json_kind(item: Any, wanted: str) -> str:
-    """What a JSON value is called; a number that is refused by a numeric type is quoted."""
+    """Returns the type name of a JSON value; a number that a numeric type refuses is quoted."""
     if isinstance(item, bool):
         return "bool"
     if isinstance(item, int | float):

@@ -1,6 +1,6 @@
-"""Schema nodes made into functions that read one value each: checked, unknown fields dropped, zero values as written.
+"""Decoders made from schema nodes: types checked, unknown fields dropped, zero values as Go writes them.
 
-A decoder takes a value that is not null and gives back what the real server would write for it. What it does with
+A decoder takes a value that is not null and gives back what kube-apiserver would write for it. What it does with
 null, and with a value that is zero, depends on the field that holds it: see ``_field``. Functions are made when a field
 is first met and are then kept, so that a pass over an object is a chain of calls without any look at the schema.
 """
@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 Zero = Callable[[], Any]
 
 MISSING: Final = object()
-"""What a field decoder gives back for a field that is left out."""
+"""Marker that a field decoder returns for a field that is left out."""
 
 
 class Struct:
@@ -56,7 +56,7 @@ class Struct:
         return out
 
     def zero(self) -> dict[str, Any]:
-        """What an empty value of the type looks like."""
+        """The zero value of the type."""
         written = self._written if self._written is not None else self._find_written()
         return {name: zero() for name, zero in written}
 
@@ -165,7 +165,7 @@ def _kept_or_null(read: Decoder) -> Decoder:
 
 
 def _absent(row: Row, home: Schema) -> Zero:
-    """What is written for a field that was not given."""
+    """Returns the value written for an absent field."""
     return _zero(row, home) if row["go"] == "always" else _null
 
 

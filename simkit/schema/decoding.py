@@ -1,4 +1,4 @@
-"""A decoded JSON value read as one of the release's types: the object that the real server would have in hand."""
+"""Decoding of a JSON value as one of the release's types."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DecodeError", "Decoded", "decode", "normalise"]
 
 
 class Decoded(NamedTuple):
-    """What came of reading: the object, and the unknown and repeated fields in document order."""
+    """Result of decoding: the object, and its unknown and duplicate fields in document order."""
 
     object: Draft
     problems: Sequence[str]
@@ -26,7 +26,7 @@ class Decoded(NamedTuple):
 def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: bool = False) -> Decoded:
     """Read a value as an object of a built-in type, or of a custom kind (a schema without a name: see ``pruning``).
 
-    Unknown fields are dropped and told of. Zero values are written or left out as the real server does it: an empty
+    Unknown fields are dropped and told of. Zero values are written or left out as kube-apiserver does it: an empty
     list of a RoleBinding's subjects is left out, rules that a Role lacks are null, a container has ``resources: {}``.
     Moments, quantities and base64 come out in their canonical form. The result shares nothing with the value but
     strings and the content of fields of any type.
@@ -46,7 +46,7 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: 
     Raises
     ------
     DecodeError
-        For a value of a wrong type; the message begins as the real server's does: ``json: cannot unmarshal ...``.
+        For a value of a wrong type; the message begins as kube-apiserver's does: ``json: cannot unmarshal ...``.
 
     Notes
     -----
@@ -65,5 +65,5 @@ def decode(value: Any, schema: Schema, *, under: Iterable[str] = (), converted: 
 
 
 def normalise(value: Any, schema: Schema) -> Draft:
-    """The object as the real server would write it; unknown fields are dropped without a word. Raises DecodeError."""
+    """The object as kube-apiserver would write it; unknown fields are dropped without a word. Raises DecodeError."""
     return decode(value, schema).object

@@ -1,4 +1,4 @@
-"""The type definitions of a release by name, made into schema nodes when they are asked for."""
+"""Type definitions of a release by name, made into schema nodes at first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DisabledFields that a server does not take: those of features that are off, and those that came with a later release.
+"""Fields that a server drops: those of disabled features, and those of later releases.
 
 Which field belongs to which feature gate is a table; what a release does not know yet is told by its schemas. Both are
 made into one tree for each kind, with nothing in it but the ways to such fields: kinds that have none cost nothing.
@@ -21,9 +21,9 @@ from simkit.schema.structural import Schema
 _EACH: Final = "*"
 """Stands for every key of a map."""
 _UNTOUCHED: Final = frozenset({"StatefulSetSpec.volumeClaimTemplates"})
-"""Parts that the real server stores as they come."""
+"""Parts that kube-apiserver stores as they come."""
 _PLANS: Final = frozenset({"JobTemplateSpec.spec"})
-"""Parts of which the real server looks at the templates of pods only: their own fields are told off when it is their
+"""Parts of which kube-apiserver looks at the templates of pods only: their own fields are told off when it is their
 turn to be made."""
 
 
@@ -54,7 +54,7 @@ def gated_fields() -> Mapping[str, Mapping[str, Any]]:
 
 
 class FieldGates:
-    """What a server of a release withholds with some values of its gates; the tree of a kind is made once.
+    """The disabled fields of a release under some values of its gates; the tree of a kind is made once.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class FieldGates:
         self._nodes: dict[str, Node | None] = {}
 
     def of(self, schema: Schema) -> DisabledFields:
-        """What is withheld from objects of a kind; of a release before 1.30 the form of 1.30 is looked at."""
+        """Returns the disabled fields of a kind; for releases before 1.30 by the schema of 1.30."""
         if self._here is not None and schema.name in definitions(BASE).rows:
             schema = definitions(BASE).node(schema.name)
         return DisabledFields(self._node(schema))

@@ -1,4 +1,4 @@
-"""What a catalogue says of itself to clients: groups, versions, resources, in the plain and the aggregated form."""
+"""Discovery documents: groups, versions and resources, in the plain and the aggregated form."""
 
 from __future__ import annotations
 

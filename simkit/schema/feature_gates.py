@@ -1,4 +1,4 @@
-"""Feature gates: in which stage a feature is, what that means for the gate, and what a server makes of the flag."""
+"""Feature gates of each release: stage, default, and the effect of ``--feature-gates``."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Gate:
 
 
 class Gates(NamedTuple):
-    """What is on, gate by gate, and what the server says about the flag when it starts."""
+    """The values of all gates, and the warnings that the server logs about the flag."""
 
     values: Mapping[str, bool]
     warnings: tuple[str, ...]
 
 
 class Change(NamedTuple):
-    """What became of a gate at a release; None: it was no longer known from then on."""
+    """The state of a gate from a release on. None: the gate is unknown from then on."""
 
     release: str
     gate: Gate | None
@@ -48,7 +48,7 @@ def _lives() -> Mapping[str, Sequence[Sequence[Any]]]:
 
 @cache
 def life(name: str) -> tuple[Change, ...]:
-    """What a gate was from which release on, oldest first; nothing for one that no release knew."""
+    """Returns the states of a gate with the release each began at, oldest first; empty for an unknown gate."""
     rows = _lives().get(name, ())
     return tuple(Change(release, Gate(name, *state) if state else None) for release, *state in rows)
 

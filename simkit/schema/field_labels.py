@@ -1,4 +1,4 @@
-"""Which fields a field selector may name, resource by resource."""
+"""Field labels that the field selectors of each resource accept."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""A decoding pass over an object that was never text: the result of a strategic merge.
+"""Decoding of an object that was never text: the result of a strategic merge.
 
-The real server does not write such an object as JSON to read it again, but converts it value by value. That takes
+kube-apiserver does not write such an object as JSON to read it again, but converts it value by value. That takes
 numbers without a fraction for integers, lets integers that are too large overflow, stops at the first value of a wrong
 type, and has words of its own.
+
+Follows ``k8s.io/apimachinery/pkg/runtime/converter.go``, release 1.30.
 """
 
 from __future__ import annotations

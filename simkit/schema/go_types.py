@@ -1,4 +1,4 @@
-"""What types are called in the real server's language, since its decoder names them in errors."""
+"""Go names of types, which decoding errors contain."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def type_name(row: Mapping[str, Any]) -> str:
 
 
 def type_kind(row: Mapping[str, Any]) -> str:
-    """What sort of type a schema row has, whatever it is called: ``struct``, ``slice``, ``map``, ``string``, ``int32``.
+    """Returns the Go kind of a schema row's type: ``struct``, ``slice``, ``map``, ``string``, ``int32``.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def _map_name(values: Mapping[str, Any]) -> str:
 
 
 def internal_package(group: str) -> str:
-    """The package that holds a group's types inside the real server.
+    """The package that holds a group's types inside kube-apiserver.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""In which order groups and versions are listed: the numbers of the groups that a server serves itself."""
+"""Priorities of groups and versions, which order discovery."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every release serves, and the life of every version: introduced, deprecated, removed, replaced by what."""
+"""Lifecycle of API versions: introduced, deprecated, removed and replaced, release by release."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WARNED_SINCE: Final = 19
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """The life of one kind in one version. Empty texts stand for what has not happened or is not known."""
+    """The lifecycle of one kind in one version. Empty texts stand for what has not happened or is not known."""
 
     api_version: str
     kind: str
@@ -81,7 +81,7 @@ class Life:
         return (not self.introduced or minor_of(self.introduced) <= at) and (not last or at < minor_of(last))
 
     def warning(self, release: str) -> str:
-        """What a server of the release tells a client that uses it; empty where it is not deprecated.
+        """Returns the warning that a server of the release sends to its users; empty where it is not deprecated.
 
         Examples
         --------
@@ -128,7 +128,7 @@ def rows(release: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _state(row: Mapping[str, Any], at: int) -> Mapping[str, Any]:
-    """What was otherwise at an older release: verbs and subresources."""
+    """Returns what differed at an older release: verbs and subresources."""
     for until, state in row.get("earlier", ()):
         if at <= until:
             return {"subresources": {}, **state}

@@ -1,4 +1,4 @@
-"""The schema table of a release, put together from that of 1.30 and what each release changed.
+"""Schema table of a release, computed from that of 1.30 and the changes of each release.
 
 Below 1.30 every difference is to the next release, above it to the previous one; so a release reads only the tables
 between itself and 1.30, and a server of 1.30 none.

@@ -1,4 +1,4 @@
-"""The releases that simkit knows: their order and their dates."""
+"""Releases that simkit knows: their order and dates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One served resource of one group version: its names, verbs, subresources and where its objects are stored."""
+"""Resource: names, verbs, subresources and storage of one resource of a group version."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patc
 
 @dataclass(frozen=True, slots=True)
 class SubresourceInfo:
-    """What discovery says of a subresource. ``group_version`` is empty where it is the parent's own."""
+    """Discovery entry of a subresource. ``group_version`` is empty where it is the parent's own."""
 
     kind: str
     verbs: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""``--runtime-config``: which versions and resources a server offers, beside what its release offers by default."""
+"""``--runtime-config``: API versions and resources switched on or off beside the defaults of the release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers of values that hold no other values: texts, numbers, moments, amounts.
+"""Decoders of scalar values: strings, numbers, times, quantities.
 
 Each is made for one place, which its errors name. A wrong type is noted and the pass goes on; a text that its own type
 refuses (a moment, an amount) ends the pass.

@@ -1,4 +1,4 @@
-"""In which version a release stored a kind, as its discovery documents tell it by a hash."""
+"""Storage version of a kind at each release, found by the hash in discovery documents."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""JSON text to values, without losing that a key was given twice.
+"""JSON parsing that detects duplicate keys.
 
 The fast parser keeps the last of repeated keys and does not tell. Whether any were repeated shows in a count: the
 value, written again, must have as many quotation marks as the text. Only a text that fails this, or spells quotation
 marks in a way that hides them from the count, is parsed again, slowly.
+
+Follows ``sigs.k8s.io/json``.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ Pairs = Sequence[tuple[str, Any]]
 
 
 class Repeated(dict[str, Any]):
-    """A JSON object in which keys were repeated; ``pairs`` holds all of them. As a mapping the last one counts."""
+    """A JSON object with duplicate keys; ``pairs`` holds all of them. As a mapping the last one counts."""
 
     __slots__ = ("pairs",)
 

@@ -1,4 +1,4 @@
-"""One node of a schema: what a value may be, how lists and maps merge, what the defaults are.
+"""Schema nodes: types, merge markers and defaults of values, for built-in kinds and custom resources.
 
 Built-in kinds and custom resources both end up here, so that decoding, pruning, defaulting, merging and type checking
 are written once. Nodes expand their children when these are first asked for.
@@ -28,7 +28,7 @@ class Schema:
     Attributes are read from the row's keys: ``type``, ``format``, ``enum``, ``fields``, ``required``, ``items``,
     ``values`` (of a map), ``listType``, ``listMapKeys``, ``mapType``, ``patchStrategy``, ``patchMergeKey``,
     ``intOrString``, ``preserveUnknown``, ``embedded``, ``nullable``, ``default``. Rows of built-in kinds also have
-    ``go`` and ``goType`` (what the real server's own types do with zero values, what its string types are called);
+    ``go`` and ``goType`` (what Go types do with zero values, what its string types are called);
     those of custom resources the value checks under ``checks`` (minimum, pattern, ... as in OpenAPI) and ``rules``
     (validation expressions).
     """

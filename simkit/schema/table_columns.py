@@ -1,4 +1,4 @@
-"""The columns of a kind's Table, as data; what fills them is in the kind's own file."""
+"""Table column definitions of built-in kinds, as data. The strategies of the kinds fill them."""
 
 from __future__ import annotations
 

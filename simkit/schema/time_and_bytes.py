@@ -1,6 +1,8 @@
-"""Strings with a meaning (moments, bytes): read as the real server's language reads them, written as it writes them.
+"""Times and bytes in strings, read and written as Go does.
 
 The wording of errors follows its time and base64 packages, since clients see it.
+
+Follows Go's packages time and encoding/base64.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ _ZERO: Final = "0001-01-01T00:00:00Z"
 
 
 class TextError(ValueError):
-    """A string that cannot be read; the message is the real server's."""
+    """A string that cannot be read; the message is kube-apiserver's."""
 
 
 def canonical_time(text: str) -> str | None:
@@ -92,7 +94,7 @@ def _piece(text: str, layout: str, rest: str, element: str, width: int, found: d
 
 
 def _fraction(text: str, layout: str, rest: str, *, required: bool) -> tuple[str, int]:
-    """What follows a fraction of the second, and its nanoseconds."""
+    """Returns the rest after the fraction of a second, and its nanoseconds."""
     match = re.match(r"[.,]([0-9]+)", rest, re.ASCII)
     digits = match[1] if match else ""
     if required:
@@ -103,7 +105,7 @@ def _fraction(text: str, layout: str, rest: str, *, required: bool) -> tuple[str
 
 
 def _zone(text: str, layout: str, rest: str) -> tuple[str, int]:
-    """What follows the time zone, and its offset in seconds."""
+    """Returns the rest after the time zone, and its offset in seconds."""
     if rest.startswith("Z"):
         return rest[1:], 0
     match = re.match(r"([+-])([0-9]{2}):([0-9]{2})", rest, re.ASCII)

@@ -1,4 +1,7 @@
-"""The order of version names: stable before beta before alpha, higher numbers first, other names last."""
+"""Order of version names: stable before beta before alpha, higher numbers first, other names last.
+
+Follows ``k8s.io/apimachinery/pkg/version/helpers.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ def is_version(text: str) -> bool:
 
 
 def version_rank(version: str) -> VersionRank:
-    """A sort key: the version that the real server prefers comes first.
+    """A sort key: the version that kube-apiserver prefers comes first.
 
     Examples
     --------

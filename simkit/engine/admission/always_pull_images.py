@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, with_spec, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.fielderror import unsupported
 from simkit.meta.objects import Object, at
-
-_FIELDS: Final = ("initContainers", "containers", "ephemeralContainers")
+from simkit.meta.podspec import CONTAINER_LISTS
 
 
 class AlwaysPullImages:
@@ -28,7 +27,7 @@ class AlwaysPullImages:
         if _ignored(review):
             return pod
         changed: dict[str, Any] = {}
-        for field in _FIELDS:
+        for field in CONTAINER_LISTS:
             present = at(pod, "spec", field)
             if present:
                 changed[field] = [{**container, "imagePullPolicy": "Always"} for container in present]
@@ -38,7 +37,7 @@ class AlwaysPullImages:
         """Raises 403 where somebody after this plugin changed a policy."""
         if _ignored(review):
             return
-        for field in _FIELDS:
+        for field in CONTAINER_LISTS:
             for index, container in enumerate(at(written(review), "spec", field) or ()):
                 policy = container.get("imagePullPolicy", "")
                 if policy != "Always":
@@ -53,4 +52,4 @@ def _ignored(review: Review) -> bool:
 
 
 def _images(pod: Mapping[str, Any]) -> set[str]:
-    return {each.get("image", "") for field in _FIELDS for each in at(pod, "spec", field) or ()}
+    return {each.get("image", "") for field in CONTAINER_LISTS for each in at(pod, "spec", field) or ()}

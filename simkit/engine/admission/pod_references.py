@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import CONTAINER_LISTS
 
-_CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 _VOLUME_SECRETS: Final = (
     ("azureFile", "secretName"),
     ("cephfs", "secretRef", "name"),
@@ -26,7 +26,7 @@ def _secret_names(pod: Object) -> Iterator[str]:
     """Every secret that a pod mentions."""
     for each in at(pod, "spec", "imagePullSecrets") or ():
         yield each.get("name", "")
-    for field in _CONTAINERS:
+    for field in CONTAINER_LISTS:
         for container in at(pod, "spec", field) or ():
             yield from (name for _, name in env_secrets(container))
     for volume in at(pod, "spec", "volumes") or ():
@@ -57,7 +57,7 @@ def references_secrets(pod: Object) -> bool:
 
 def references_config_maps(pod: Object) -> bool:
     """Whether a pod mentions any config map."""
-    for field in _CONTAINERS:
+    for field in CONTAINER_LISTS:
         for container in at(pod, "spec", field) or ():
             if any(env.get("configMapRef") is not None for env in container.get("envFrom") or ()):
                 return True

@@ -8,10 +8,10 @@ from typing import Final
 from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import CONTAINER_LISTS
 
 _OF_POD: Final = ("supplementalGroups", "seLinuxOptions", "runAsUser", "fsGroup")
 _OF_CONTAINER: Final = ("seLinuxOptions", "runAsUser")
-_CONTAINERS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
 class SecurityContextDeny:
@@ -33,7 +33,7 @@ class SecurityContextDeny:
 def _said(pod: Object) -> Iterator[str]:
     context = at(pod, "spec", "securityContext") or {}
     yield from (f"pod.Spec.SecurityContext.{_go(name)}" for name in _OF_POD if context.get(name) is not None)
-    for kind in _CONTAINERS:
+    for kind in CONTAINER_LISTS:
         for container in at(pod, "spec", kind) or ():
             own = container.get("securityContext") or {}
             yield from (f"SecurityContext.{_go(name)}" for name in _OF_CONTAINER if own.get(name) is not None)

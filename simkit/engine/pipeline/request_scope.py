@@ -90,7 +90,7 @@ class Served:
 
     @cached_property
     def withheld(self) -> DisabledFields:
-        """DisabledFields of the stored form that this server does not take."""
+        """Fields of the stored form that this server does not take."""
         if self._gates is None or self.resource.custom or not self.resource.stored:
             return DisabledFields(None)
         return self._gates.of(self.catalogue.schema(self.resource.storage_gvk))

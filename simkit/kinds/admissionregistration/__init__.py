@@ -1,1 +1,1 @@
-"""Webhooks and policies of admission."""
+"""Strategies of the group admissionregistration."""

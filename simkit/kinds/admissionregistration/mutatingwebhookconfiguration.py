@@ -1,4 +1,7 @@
-"""MutatingWebhookConfiguration: webhooks that may change what is written."""
+"""Strategy of MutatingWebhookConfiguration.
+
+Follows ``pkg/registry/admissionregistration/mutatingwebhookconfiguration/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

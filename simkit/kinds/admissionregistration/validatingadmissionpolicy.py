@@ -1,4 +1,7 @@
-"""ValidatingAdmissionPolicy: expressions that a write must satisfy."""
+"""Strategy of ValidatingAdmissionPolicy: defaulting, validation of its CEL expressions, printer columns.
+
+Follows ``pkg/registry/admissionregistration/validatingadmissionpolicy/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ValidatingAdmissionPolicyBinding: where a policy holds, with which parameters, and what comes of it."""
+"""Strategy of ValidatingAdmissionPolicyBinding: defaulting, validation, printer columns.
+
+Follows ``pkg/registry/admissionregistration/validatingadmissionpolicybinding/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
     if spec.get("paramRef") is not None:
         yield from _validate_param("spec.paramRef", spec["paramRef"])
     if spec.get("matchResources") is not None:
-        yield from validate_match("spec.matchResouces", spec["matchResources"])  # spelled so by the real server
+        yield from validate_match("spec.matchResouces", spec["matchResources"])  # spelled so by kube-apiserver
     yield from _validate_action("spec.validationActions", spec.get("validationActions") or ())
 
 

@@ -1,4 +1,7 @@
-"""ValidatingWebhookConfiguration: webhooks that may refuse."""
+"""Strategy of ValidatingWebhookConfiguration.
+
+Follows ``pkg/registry/admissionregistration/validatingwebhookconfiguration/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

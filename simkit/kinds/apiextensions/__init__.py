@@ -1,1 +1,1 @@
-"""Definitions of custom resources."""
+"""Strategies of CustomResourceDefinition and of custom resources."""

@@ -1,7 +1,9 @@
-"""CelValidator on objects: every rule of a schema is asked about the parts of an object that it stands at.
+"""Rules on objects: every rule of a schema is asked about the parts of an object that it stands at.
 
 All rules together have one budget for each object. A rule over a value that did not change does not refuse an update,
 it warns; a rule that mentions ``oldSelf`` is asked where the old value can be found.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/validation.go``, release 1.30.
 """
 
 from __future__ import annotations
@@ -26,12 +28,12 @@ _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no
 
 
 class ValidationBudgetSpent(Exception):
-    """The budget is gone; no further rule is asked."""
+    """The cost budget of an object is spent; no further rule is evaluated."""
 
 
 @dataclass(slots=True)
 class ValidationPass:
-    """One object on its way through the rules."""
+    """State of the validation of one object: remaining budget and errors."""
 
     budget: int
     errors: list[FieldError]
@@ -46,7 +48,7 @@ class ValidationPass:
 
 @dataclass(frozen=True, slots=True)
 class OldValue:
-    """What a value was before an update, as far as it can be told.
+    """The old value of a part of an object, as far as it can be found.
 
     ``same`` says whether the value, or the nearest one around it that had an old value, did not change.
     """
@@ -68,19 +70,19 @@ def _silent(text: str) -> None:
 
 
 class CelValidator:
-    """The rules of a schema node and of all below it; compiled when a value is first asked about."""
+    """Validator of the rules of a schema node and of all below it. Rules are compiled at first use."""
 
     def __init__(self, schema: Schema, *, root: bool = False) -> None:
         self._schema, self._root = schema, root or schema.embedded
 
     def errors(self, value: Any, old: Any = ABSENT, *, warn: Warn, budget: int = OBJECT_BUDGET) -> list[FieldError]:
-        """What the rules refuse, in order. Unchanged values that they refuse are warned of."""
+        """Returns the errors of the rules, in order. Refused values that did not change become warnings."""
         asking = ValidationPass(budget, [], warn)
         self._begin(value, old, NEW if old is ABSENT else _known(value, old), asking)
         return asking.errors
 
     def refusals(self, value: Any, old: Any, budget: int) -> tuple[list[FieldError], int]:
-        """What the rules refuse, unchanged or not, and what is left of the budget: less than nothing where it is spent.
+        """Returns the errors for changed and unchanged values, and the remaining budget (negative when spent).
 
         Nothing is warned of.
         """
@@ -252,7 +254,7 @@ def _failed(error: EvaluationError, rule: str) -> str:
 
 
 def _told(each: CompiledRule) -> str:
-    """How errors name a rule: by its message, or itself."""
+    """Returns the message of a rule, or the rule itself."""
     return str(each.rule.get("message") or each.rule["rule"]).strip()
 
 
@@ -287,7 +289,7 @@ def _known(value: Any, old: Any) -> OldValue:
 
 
 def _around(before: OldValue) -> OldValue:
-    """Nothing is known of a value but what is known of those around it."""
+    """Returns the state of an old value that cannot be correlated itself."""
     return OldValue(ABSENT, False, before.unchanged) if before.known else before
 
 

@@ -1,4 +1,7 @@
-"""What is special about a custom kind: everything that its definition says, as the rules of a kind."""
+"""Strategy of custom resources, made from the version of their definition.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/registry/customresource/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ _AGE: Final = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTim
 
 
 def strategy_of(version: CustomVersion) -> Strategy:
-    """The rules of a version's objects. What they need is compiled when the first object needs it."""
+    """Returns the strategy of a version's objects. Schemas and rules are compiled at first use."""
     judge = _Judge(version)
     with_status = version.resource.has_status
     return Strategy(
@@ -125,7 +128,7 @@ class _Judge:
         return ABSENT if old is None else self._version.read(old)
 
     def _asked(self, shown: Object, before: Any, errors: Sequence[FieldError], obj: Object) -> list[FieldError]:
-        """What the expressions say; they are not asked about an object that is wrong in its types or sizes."""
+        """Returns the errors of the rules, which are not evaluated where types or sizes are invalid."""
         self._said.about, self._said.warnings = obj, []
         expressions = self._expressions()
         if expressions is None:
@@ -136,7 +139,7 @@ class _Judge:
         return found
 
     def warnings(self, obj: Object, old: Object | None) -> Sequence[str]:
-        """What the last check of this object, in this thread, had to warn of; and finalizers without a domain."""
+        """Returns the warnings of this thread's last validation of the object, and of finalizers without a domain."""
         said = self._said.warnings if getattr(self._said, "about", None) is obj else []
         return [*said, *_finalizer_warnings(obj, old)]
 

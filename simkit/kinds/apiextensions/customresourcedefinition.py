@@ -1,4 +1,7 @@
-"""CustomResourceDefinition: a kind of the user's own."""
+"""Strategy of CustomResourceDefinition: defaulting, preparation, validation, deletion.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/registry/customresourcedefinition/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -94,7 +97,7 @@ def _own_name(obj: Object) -> Iterator[FieldError]:
 
 
 def _fixed(spec: Object, old: Object) -> Iterator[FieldError]:
-    """What may not change: some of it once the names are served."""
+    """Returns the errors of changed immutable fields, some of them only once the names are accepted."""
     before, names, known = old["spec"], spec.get("names") or {}, old["spec"].get("names") or {}
     pairs = [("spec.group", spec.get("group"), before.get("group"))]
     pairs.append(("spec.names.plural", names.get("plural"), known.get("plural")))

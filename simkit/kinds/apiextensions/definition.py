@@ -1,4 +1,4 @@
-"""A definition as it is served: its versions, each with schema, rules and columns, all made when first needed."""
+"""A CustomResourceDefinition as it is served: schema, rules and columns of each version, made at first use."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Raises ConversionFailed.
 
 
 def uncalled(definition: Definition, objects: Sequence[Object], api_version: str) -> None:
-    """Without a server nobody is called."""
+    """Conversion without a server: no webhook is called."""
 
 
 class Definition:
@@ -113,7 +113,7 @@ class Definition:
 
     @cached_property
     def resources(self) -> Sequence[Resource]:
-        """What a server offers of it, the preferred version first."""
+        """The resources of the served versions, the preferred version first."""
         served = [name for name, version in self.versions.items() if version.row.get("served", True)]
         return [self.versions[name].resource for name in sorted(served, key=version_rank)]
 
@@ -137,7 +137,7 @@ class Definition:
         """Objects in a version; None where that needs a call and none may be made.
 
         With the strategy None only the apiVersion changes. A webhook is asked about one object after the other that
-        is in another version, as the real server does it. Raises a StatusError of 500 where it fails.
+        is in another version, as kube-apiserver does it. Raises a StatusError of 500 where it fails.
         """
         version = wanted.api_version
         if not self.calls_out:
@@ -203,7 +203,7 @@ class CustomVersion:
 
     @cached_property
     def warning(self) -> str:
-        """What users of a deprecated version are told; empty for others."""
+        """The warning for users of a deprecated version; empty for others."""
         if not self.row.get("deprecated"):
             return ""
         if self.row.get("deprecationWarning") is not None:
@@ -221,7 +221,7 @@ class CustomVersion:
 
     @cached_property
     def resource(self) -> Resource:
-        """How a server offers it."""
+        """The resource that a server serves for it."""
         definition = self.definition
         names = at(definition.object, "status", "acceptedNames") or {}
         names = names if names.get("plural") and names.get("kind") else definition.spec.get("names") or {}
@@ -266,7 +266,7 @@ class CustomVersion:
     def read_all(self, stored: Sequence[Object]) -> Sequence[Object]:
         """Stored objects in this version.
 
-        An object gets the defaults of the version that it is stored in, and of no other: as on the real server.
+        An object gets the defaults of the version that it is stored in, and of no other: as on kube-apiserver.
         """
         seen = [self._original(obj).coerced(obj) for obj in stored]
         if all(map(self.is_of, seen)):

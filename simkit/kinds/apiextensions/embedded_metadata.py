@@ -1,4 +1,7 @@
-"""Objects inside of custom objects: what is wrong with their kind, apiVersion and metadata."""
+"""Validation of kind, apiVersion and metadata of objects embedded in custom resources.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from simkit.schema.structural import Schema
 
 
 def embedded(value: Any, schema: Schema, *, itself: bool = False) -> list[FieldError]:
-    """What is wrong with kind, apiVersion and metadata of objects inside of an object; and with ``itself``, its own."""
+    """Returns the errors of kind, apiVersion and metadata of embedded objects; with ``itself``, of the object too."""
 
     def visit(part: Any, node: Schema, path: Path) -> Iterator[FieldError]:
         return _embedded(part, node, path) if path or itself else iter(())
@@ -71,7 +74,7 @@ _LISTS: Final = {"ownerReferences": Mapping, "finalizers": str}
 
 
 def _typed(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """What is of the type that it should be; the rest is told elsewhere."""
+    """Returns the fields that have the right type; other errors are reported elsewhere."""
     out: dict[str, Any] = {}
     for name in ("labels", "annotations"):
         entries = metadata.get(name)

@@ -1,4 +1,4 @@
-"""Paths to a field below a node, as ``fieldPath`` of a rule writes them: ``.spec.a`` or ``['b-c']``."""
+"""Resolution of the ``fieldPath`` of a CEL rule, such as ``.spec.a`` or ``['b-c']``, against the schema."""
 
 from __future__ import annotations
 

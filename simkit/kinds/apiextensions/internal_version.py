@@ -1,4 +1,4 @@
-"""The form in which the real server checks a definition: what all versions share stands above them.
+"""Internal version of a definition, in which kube-apiserver validates it: shared parts stand above the versions.
 
 Its errors name that form: ``spec.validation.openAPIV3Schema`` where there is one version, or where all versions have
 the same schema, and ``spec.versions[0].schema.openAPIV3Schema`` where they differ.
@@ -92,7 +92,7 @@ class Internal:
         return self.versions[0].name if self.versions else ""
 
     def subresources_of(self, version: Version) -> Properties:
-        """What a version has, shared or its own."""
+        """Returns the subresources of a version, shared or its own."""
         found: Properties = version.subresources or self.shared.get("subresources") or {}
         return found
 

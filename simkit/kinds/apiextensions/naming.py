@@ -1,4 +1,7 @@
-"""Conditions of a definition, and the names that it gets."""
+"""Status conditions of a CustomResourceDefinition, and the names that it is given in its group.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/controller/status/naming_controller.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,7 @@ def _give_shorts(names: dict[str, Any], wanted: Mapping[str, Any], taken: set[An
 
 
 def established(obj: Object, names: Condition) -> Condition | None:
-    """What becomes of Established once the names are decided; None where it stays as it is."""
+    """Returns the condition Established after the names are decided; None where it does not change."""
     if holds(obj, "Established"):
         return None
     if names["status"] == "True":

@@ -1,4 +1,7 @@
-"""Printer columns: a JSON path into the object, and what becomes of its value in a cell."""
+"""Printer columns of custom resources: JSON paths into the object and the cells made from their values.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor/tableconvertor.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def parse_json_path(path: str) -> Path:
 
 
 def find_values(obj: Any, path: str) -> Iterator[Any]:
-    """The find_values that a path leads to; none where it leads nowhere."""
+    """Returns the values that a path leads to; none where it leads nowhere."""
     found: Iterator[Any] = iter((obj,))
     for step in parse_json_path(path):
         found = _through(found, step)
@@ -175,7 +178,7 @@ def _age(text: str, now: float) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value as text: as it is, numbers and truth find_values written, structures as JSON."""
+    """A value as text: as it is, numbers and truth values written, structures as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):

@@ -1,4 +1,7 @@
-"""What is wrong with the values that the scale subresource of a custom resource is made from."""
+"""Validation of the values that the scale subresource of a custom resource is made from.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/registry/customresource/validator.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _LARGEST: Final = 2**31 - 1
 
 
 class _Misplaced(Exception):
-    """A value of another type than a path leads to; the message is the real server's."""
+    """A value of another type than a path leads to; the message is kube-apiserver's."""
 
 
 def validate_scale(scale: Mapping[str, Any], obj: Object, *, only_status: bool) -> Iterator[FieldError]:

@@ -1,4 +1,7 @@
-"""What a converted object must be to be accept_converted: the one that was sent, in the version that was asked for."""
+"""Checks of the objects that a conversion webhook returns.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _MAPS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, str], str], list[Fie
 
 
 class ConversionFailed(Exception):
-    """Objects that could not be converted; the text is the real server's."""
+    """Objects that could not be converted; the text is kube-apiserver's."""
 
 
 def kind_text(obj: Object) -> str:
@@ -57,7 +60,7 @@ def accept_converted(sent: Sequence[Object], answered: Sequence[Any], api_versio
 
 
 def _difference(original: Object, converted: Any, api_version: str) -> str:
-    """Why an object is not what was asked for; empty where it is."""
+    """The reason why an object is not what was asked for; empty where it is."""
     given = str(converted.get("apiVersion") or "")
     if given != api_version:
         return f"invalid groupVersion (expected {api_version}, received {given})"

@@ -1,1 +1,1 @@
-"""Registered group versions."""
+"""Strategies of the group apiregistration."""

@@ -1,4 +1,7 @@
-"""APIService: which server answers for a group version. Those that this server answers itself are always available."""
+"""Strategy of APIService. An APIService without a service is local and always available.
+
+Follows ``k8s.io/kube-aggregator/pkg/registry/apiservice/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Workloads that keep pods running."""
+"""Strategies of the group apps."""

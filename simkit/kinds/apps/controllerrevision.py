@@ -1,4 +1,7 @@
-"""ControllerRevision: what a controller's template was at some time."""
+"""Strategy of ControllerRevision: validation and printer columns.
+
+Follows ``pkg/registry/apps/controllerrevision/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _unread(data: Any) -> Any:
-    """What the server does not look into, as an error shows it: byte by byte."""
+    """Returns a raw extension as errors print it: byte by byte."""
     if data is None:
         return "null"
     raw = ", ".join(f"0x{byte:x}" for byte in orjson.dumps(data))

@@ -1,4 +1,7 @@
-"""DaemonSet: one pod on every node."""
+"""Strategy of DaemonSet: defaulting, preparation, validation, printer columns.
+
+Follows ``pkg/registry/apps/daemonset/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -90,7 +93,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors += validate_count("spec", spec, ("revisionHistoryLimit",))
     if old is None:
         return errors
-    return [*errors, *errors, *immutable_selector(obj, old)]  # the real server checks an update twice
+    return [*errors, *errors, *immutable_selector(obj, old)]  # kube-apiserver checks an update twice
 
 
 def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:

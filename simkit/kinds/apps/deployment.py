@@ -1,4 +1,7 @@
-"""Deployment: equal pods that are replaced step by step when their template changes."""
+"""Strategy of Deployment: defaulting, preparation, validation, printer columns.
+
+Follows ``pkg/registry/apps/deployment/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

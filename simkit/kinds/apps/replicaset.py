@@ -1,4 +1,7 @@
-"""ReplicaSet: a number of equal pods."""
+"""Strategy of ReplicaSet: defaulting, preparation, validation, printer columns.
+
+Follows ``pkg/registry/apps/replicaset/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         errors += validate_replicated("spec.template", spec, "ReplicaSet", chosen)
     if old is None:
         return errors
-    return [*errors, *errors, *immutable_selector(obj, old)]  # the real server checks an update twice
+    return [*errors, *errors, *immutable_selector(obj, old)]  # kube-apiserver checks an update twice
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

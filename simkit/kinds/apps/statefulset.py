@@ -1,4 +1,7 @@
-"""StatefulSet: pods with names and claims of their own."""
+"""Strategy of StatefulSet: defaulting, preparation, validation, warnings, printer columns.
+
+Follows ``pkg/registry/apps/statefulset/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Questions about who somebody is."""
+"""Strategies of the group authentication."""

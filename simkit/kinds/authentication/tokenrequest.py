@@ -1,4 +1,7 @@
-"""TokenRequest: for how long, for whom and bound to what a service account token is asked for."""
+"""Strategy of TokenRequest: defaulting of the expiration, validation.
+
+Follows ``pkg/apis/authentication/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Horizontal autoscalers in two versions."""
+"""Strategies of the group autoscaling."""

@@ -1,4 +1,7 @@
-"""HorizontalPodAutoscaler: between how many replicas, by which metrics, how fast."""
+"""Strategy of HorizontalPodAutoscaler: defaulting, validation, printer columns.
+
+Follows ``pkg/registry/autoscaling/horizontalpodautoscaler/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Workloads that run to an end."""
+"""Strategies of the group batch."""

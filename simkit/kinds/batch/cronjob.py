@@ -1,4 +1,7 @@
-"""CronJob: jobs at certain times."""
+"""Strategy of CronJob: defaulting, validation of schedules and time zones, printer columns.
+
+Follows ``pkg/registry/batch/cronjob/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Job: pods that run to an end. Its selector is made from its uid unless the client wants to choose it."""
+"""Strategy of Job: generated selectors, defaulting, validation, printer columns.
+
+Follows ``pkg/registry/batch/job/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Signing requests and bundles of trust."""
+"""Strategies of the group certificates."""

@@ -1,4 +1,7 @@
-"""CertificateSigningRequest: who asks for a certificate, what was decided, and what was signed."""
+"""Strategy of CertificateSigningRequest with its approval and status subresources.
+
+Follows ``pkg/registry/certificates/certificates/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ _OF_REQUESTER: Final = ("username", "uid", "groups", "extra")
 
 
 def _prepare(draft: Draft, old: Object | None) -> None:
-    """What was asked for stays, whoever tries to change it."""
+    """Resets the spec to the stored one on updates."""
     if old is None:
         draft["status"] = {}
     elif "spec" in old:
@@ -60,7 +63,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
-    """Who asks is told by the server alone; conditions get the times that they lack."""
+    """Sets the requesting user from the request, and missing times of conditions."""
     if old is None and circumstances.identity is not None:
         who = circumstances.identity
         spec = {name: value for name, value in (draft.get("spec") or {}).items() if name not in _OF_REQUESTER}
@@ -161,7 +164,7 @@ def _validate_signing(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_change(obj: Object, old: Object, *, decides: bool) -> Iterator[FieldError]:
-    """What is decided stays decided; only an approval decides, and a certificate is set once."""
+    """Returns errors for removed decisions, decisions outside of approval, and a changed certificate."""
     path = "status.conditions"
     for kind in _FINAL:
         now, was = _of_type(obj, kind), _of_type(old, kind)

@@ -1,4 +1,7 @@
-"""ClusterTrustBundle: certificates that everybody may trust, perhaps those of one signer."""
+"""Strategy of ClusterTrustBundle: validation and printer columns.
+
+Follows ``pkg/registry/certificates/clustertrustbundle/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

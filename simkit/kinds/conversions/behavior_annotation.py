@@ -1,4 +1,4 @@
-"""Scaling behaviour as the annotation spells it: in the names of Go's own fields, everything written out."""
+"""Scaling behaviour in the annotation of older autoscalers, with the names of Go's fields."""
 
 from __future__ import annotations
 

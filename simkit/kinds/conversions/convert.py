@@ -1,4 +1,4 @@
-"""From one version to another: explicit defaults, through the hub, into the version that is wanted."""
+"""Conversion between versions: explicit defaults, through the hub version, into the wanted version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""CustomResourceDefinition: what v1beta1 said once for all versions, v1 says for each."""
+"""CustomResourceDefinition: what v1beta1 said once for all versions, v1 says for each.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1/conversion.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def _default_names(spec: Draft) -> None:
 
 
 def _default_stored(draft: Draft) -> None:
-    """What was ever stored is what is stored, where nothing is known of it."""
+    """Sets the stored versions where the status has none."""
     status = section(draft, "status")
     if not status.get("storedVersions"):
         versions = entries(peek(draft, "spec"), "versions")

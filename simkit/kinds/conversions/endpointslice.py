@@ -1,4 +1,7 @@
-"""EndpointSlice: zone and node became fields of an endpoint; the rest of the topology map can be read, not written."""
+"""EndpointSlice: zone and node became fields of an endpoint; the rest of the topology map can be read, not written.
+
+Follows ``pkg/apis/discovery/v1beta1/conversion.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Event: kept in the core version; the events group has other names for the same fields."""
+"""Event: kept in the core version; the events group has other names for the same fields.
+
+Follows ``pkg/apis/events/v1/conversion.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A conversion with what it changed in meaning and what it lost, found by trying, not by knowing the kind."""
+"""Conversion of an object together with its changes of meaning and its losses."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def explain(obj: Object, to_api_version: str) -> Conversion:
 
 
 def _relabelled(obj: Object, to_api_version: str) -> Object:
-    """What a server of the new version makes of the object when only the version was changed."""
+    """Returns the object as the new version reads it when only ``apiVersion`` was changed."""
     return defaulted({**obj, "apiVersion": to_api_version})
 
 

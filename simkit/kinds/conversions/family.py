@@ -1,4 +1,4 @@
-"""A kind in all its versions: each knows the way to one of them and back."""
+"""Versions of one kind, with the conversions of each to the hub version and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Step = Callable[[Draft], None]
 
 
 class ConversionError(SimkitError):
-    """An object that cannot be converted: the real server refuses it too."""
+    """An object that cannot be converted: kube-apiserver refuses it too."""
 
 
 def _as_it_is(draft: Draft) -> None:

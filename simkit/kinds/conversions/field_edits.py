@@ -1,4 +1,4 @@
-"""Small edits on drafts that conversions are written in."""
+"""Small edits of drafts that conversions are made of."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """HorizontalPodAutoscaler: v1 knows one metric, v2beta1 writes metrics flat, v2beta2 and v2 give each a target.
 
 What an older version cannot say travels in annotations: all further metrics, behaviour, and the status of both.
+
+Follows ``pkg/apis/autoscaling/v1/conversion.go``, release 1.30.
 """
 
 from __future__ import annotations

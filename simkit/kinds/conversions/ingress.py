@@ -1,4 +1,7 @@
-"""Ingress: backends became structures, the default backend got another name."""
+"""Ingress: backends became structures, the default backend got another name.
+
+Follows ``pkg/apis/networking/v1beta1/conversion.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

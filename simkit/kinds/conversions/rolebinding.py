@@ -1,4 +1,7 @@
-"""Role bindings: v1alpha1 named a subject's version, not its group, and had a user for everybody."""
+"""Role bindings: v1alpha1 named a subject's version, not its group, and had a user for everybody.
+
+Follows ``pkg/apis/rbac/v1alpha1/conversion.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""RuntimeClass: v1alpha1 had a spec around what later versions keep at the top."""
+"""RuntimeClass: v1alpha1 had a spec around what later versions keep at the top.
+
+Follows ``pkg/apis/node/v1alpha1/conversion.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

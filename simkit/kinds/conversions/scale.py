@@ -1,4 +1,7 @@
-"""Scale: the selector was a map with a text beside it, later a text alone."""
+"""Conversion of Scale: the selector was a map with a text beside it, later a text alone.
+
+Follows ``pkg/apis/apps/v1beta1/conversion.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Access reviews about others: the list of groups is called ``group`` in v1beta1. The others only change version."""
+"""Access reviews about others: the list of groups is called ``group`` in v1beta1. The others only change version.
+
+Follows ``pkg/apis/authorization/v1beta1/conversion.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

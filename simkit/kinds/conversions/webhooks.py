@@ -1,4 +1,7 @@
-"""Webhook configurations: the same fields, other defaults; v1 has none for what must be decided."""
+"""Webhook configurations: the same fields, other defaults; v1 has none for what must be decided.
+
+Follows ``pkg/apis/admissionregistration/v1beta1/defaults.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

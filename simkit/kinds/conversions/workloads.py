@@ -1,4 +1,7 @@
-"""Deployments, daemon sets, stateful sets and replica sets: the older, the fewer things had to be said."""
+"""Deployments, daemon sets, stateful sets and replica sets: the older, the fewer things had to be said.
+
+Follows ``pkg/apis/apps/v1beta1/conversion.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ def _deployment_defaults(bound: int | str, deadline: int, history: int) -> Step:
 
 
 def _number(draft: Draft, key: str) -> int | None:
-    """The number in an annotation. Raises ConversionError for one that is none, as the real server does."""
+    """The number in an annotation. Raises ConversionError for one that is none, as kube-apiserver does."""
     text = annotations_of(draft).get(key)
     if text is None:
         return None

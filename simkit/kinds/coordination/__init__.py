@@ -1,1 +1,1 @@
-"""Leases."""
+"""Strategies of the group coordination."""

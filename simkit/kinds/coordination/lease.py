@@ -1,4 +1,7 @@
-"""Lease: who holds something, and until when."""
+"""Strategy of Lease: validation and printer columns.
+
+Follows ``pkg/registry/coordination/lease/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

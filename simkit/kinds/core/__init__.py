@@ -1,1 +1,1 @@
-"""The core group."""
+"""Strategies of the core group."""

@@ -1,4 +1,7 @@
-"""Binding: the node that a pod is to run on."""
+"""Strategy of Binding: validation of the target node.
+
+Follows ``pkg/registry/core/pod/storage/storage.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ComponentStatus: how a part of the control plane is doing, as the server finds when it is asked."""
+"""Strategy of ComponentStatus: printer columns.
+
+Follows ``pkg/registry/core/componentstatus/rest.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

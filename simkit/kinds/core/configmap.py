@@ -1,4 +1,7 @@
-"""ConfigMap: its keys, its size, and that an immutable one stays."""
+"""Strategy of ConfigMap: validation of keys, size and immutability; printer columns.
+
+Follows ``pkg/registry/core/configmap/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
-    """What an update of an immutable object may not do."""
+    """Returns errors for changes of an immutable object."""
     if not old.get("immutable"):
         return
     if not obj.get("immutable"):

@@ -1,4 +1,7 @@
-"""Endpoints: addresses behind a service. Subsets are packed anew on every write."""
+"""Strategy of Endpoints: subsets are repacked into a canonical form on every write.
+
+Follows ``pkg/registry/core/endpoint/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Event: something that happened to an object, as the core group has it."""
+"""Strategy of Event in the core group.
+
+Follows ``pkg/registry/core/event/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

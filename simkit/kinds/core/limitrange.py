@@ -1,4 +1,7 @@
-"""LimitRange: bounds and defaults of what one object may ask for."""
+"""Strategy of LimitRange: defaulting, validation, printer columns.
+
+Follows ``pkg/registry/core/limitrange/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Namespace: its name label, its phase, and the finalizers of its own that keep it until it is empty."""
+"""Strategy of Namespace: name label, phase, finalizers of its spec, status and finalize subresources.
+
+Follows ``pkg/registry/core/namespace/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Node: a machine. Its status may be told when it is made."""
+"""Strategy of Node: defaulting, validation, warnings, printer columns. A status given on create is kept.
+
+Follows ``pkg/registry/core/node/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 
 def _default(draft: Draft) -> None:
-    """What can be allocated is the capacity where nothing else is told; ranges stand in two fields."""
+    """Defaults allocatable to the capacity, and ``podCIDRs`` to ``podCIDR``."""
     spec = draft.get("spec") or {}
     single, several = spec.get("podCIDR") or "", spec.get("podCIDRs") or []
     if single and several[:1] != [single]:
@@ -52,7 +55,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_update(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """What an update looks at, some of it for the second time."""
+    """Returns the errors of an update, some of them for the second time."""
     status = obj.get("status") or {}
     faults = [*_validate_resource(status), *_validate_address(status.get("addresses") or ())]
     faults += _changes(obj.get("spec") or {}, at(old, "spec") or {})

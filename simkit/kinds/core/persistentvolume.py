@@ -1,4 +1,7 @@
-"""PersistentVolume: storage that there is."""
+"""Strategy of PersistentVolume: defaulting, phase transition time, validation, printer columns.
+
+Follows ``pkg/registry/core/persistentvolume/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +56,7 @@ def _default(draft: Draft) -> None:
 
 
 def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> None:
-    """When the phase changed last."""
+    """Sets the time of the last phase transition."""
     now = timestamp(circumstances.now)
     if old is None:
         draft["status"] = {"phase": "Pending", "lastPhaseTransitionTime": now}
@@ -68,7 +71,7 @@ def _stamp(draft: Draft, old: Object | None, circumstances: WriteContext) -> Non
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     faults = list(validate_volume_spec("spec", obj["spec"]))
     first = [*faults, *_validate_mount(obj)]
-    # The real server looks twice at what an update leaves behind.
+    # kube-apiserver validates the new object of an update twice.
     return first if old is None else [*first, *faults, *_changes(obj["spec"], old["spec"])]
 
 

@@ -1,4 +1,7 @@
-"""PersistentVolumeClaim: storage that somebody asks for."""
+"""Strategy of PersistentVolumeClaim: defaulting of data sources, validation, printer columns.
+
+Follows ``pkg/registry/core/persistentvolumeclaim/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +70,7 @@ def _match_sources(spec: Draft) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     faults = list(validate_claim_spec("spec", obj["spec"]))
-    # The real server looks twice at what an update leaves behind.
+    # kube-apiserver validates the new object of an update twice.
     return faults if old is None else [*faults, *faults, *_changes(obj, old)]
 
 

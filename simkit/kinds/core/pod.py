@@ -1,4 +1,7 @@
-"""Pod: defaults, checks, first status, what may change, how long it takes to go."""
+"""Strategy of Pod: defaulting, first status, validation, status and ephemeralcontainers subresources, grace period.
+
+Follows ``pkg/registry/core/pod/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -137,7 +140,7 @@ def _validate_ephemeral(obj: Object, old: Object | None) -> Sequence[FieldError]
 
 
 def grace_seconds(obj: Object, asked: int | None) -> int:
-    """How long a pod has to end: nothing for one that runs nowhere."""
+    """Returns the grace period of a pod in seconds: 0 for one without a node."""
     seconds = at(obj, _SPEC, "terminationGracePeriodSeconds") or 0 if asked is None else asked
     if not at(obj, _SPEC, "nodeName") or at(obj, "status", "phase") in _ENDED:
         return 0

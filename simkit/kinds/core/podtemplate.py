@@ -1,4 +1,7 @@
-"""PodTemplate: a template that stands by itself."""
+"""Strategy of PodTemplate: defaulting, validation, warnings, printer columns.
+
+Follows ``pkg/registry/core/podtemplate/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ReplicationController: equal pods by a plain selector."""
+"""Strategy of ReplicationController: defaulting, validation, warnings, printer columns.
+
+Follows ``pkg/registry/core/replicationcontroller/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -53,11 +56,11 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     else:
         chosen = labels.of_object({"matchLabels": selector})
         errors += validate_replicated("spec.template", spec, "ReplicationController", chosen)
-    return errors if old is None else [*errors, *errors]  # the real server checks an update twice
+    return errors if old is None else [*errors, *errors]  # kube-apiserver checks an update twice
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    """Of an update the real server looks at the template that was there before."""
+    """Of an update kube-apiserver looks at the template that was there before."""
     if old is None:
         return workload_warnings(obj, None)
     return template_warnings({**old, "metadata": obj["metadata"]}, old)

@@ -1,4 +1,7 @@
-"""ResourceQuota: how much a namespace may hold, and of which pods it counts."""
+"""Strategy of ResourceQuota: validation of limits and scopes, printer columns.
+
+Follows ``pkg/registry/core/resourcequota/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Secret: its type and the keys that the type demands; text is merged into data, and never comes back."""
+"""Strategy of Secret: validation of types and keys. ``stringData`` is merged into ``data`` and never returned.
+
+Follows ``pkg/registry/core/secret/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,7 @@ def _why_no_document(encoded: str) -> str:
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
-    """What an update may not do."""
+    """Returns errors for changes of immutable fields."""
     if obj["type"] != old.get("type"):
         yield invalid_value("type", obj["type"], "field is immutable")
     if not old.get("immutable"):

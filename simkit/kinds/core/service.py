@@ -1,4 +1,7 @@
-"""Service: one address for many pods. Addresses and ports are given out by ``engine/registry/allocation.py``."""
+"""Strategy of Service: preparation, warnings, printer columns. The registry's allocators assign addresses and ports.
+
+Follows ``pkg/registry/core/service/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

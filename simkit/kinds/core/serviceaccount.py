@@ -1,4 +1,7 @@
-"""ServiceAccount: lists of names, nothing to check in them."""
+"""Strategy of ServiceAccount: preparation and printer columns.
+
+Follows ``pkg/registry/core/serviceaccount/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

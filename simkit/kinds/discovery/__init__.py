@@ -1,1 +1,1 @@
-"""Endpoint slices."""
+"""Strategies of the group discovery."""

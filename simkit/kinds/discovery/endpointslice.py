@@ -1,4 +1,7 @@
-"""EndpointSlice: some of the addresses behind a service."""
+"""Strategy of EndpointSlice: defaulting, preparation, validation, printer columns.
+
+Follows ``pkg/registry/discovery/endpointslice/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

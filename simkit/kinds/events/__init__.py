@@ -1,1 +1,1 @@
-"""Events of the newer group; they are stored as those of the core group."""
+"""Strategies of the group events. Events are stored as those of the core group."""

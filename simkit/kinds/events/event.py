@@ -1,4 +1,7 @@
-"""Event: something that happened to an object, as the newer group has it. It is stored as the core group's."""
+"""Strategy of Event in the group events. It is stored as an Event of the core group.
+
+Follows ``pkg/apis/core/validation/events.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Priority and fairness of requests."""
+"""Strategies of the group flowcontrol (API priority and fairness)."""

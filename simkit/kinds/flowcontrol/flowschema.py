@@ -1,4 +1,7 @@
-"""FlowSchema: which requests go to which priority level."""
+"""Strategy of FlowSchema: defaulting, validation, printer columns.
+
+Follows ``pkg/registry/flowcontrol/flowschema/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

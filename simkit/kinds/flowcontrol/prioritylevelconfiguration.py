@@ -1,4 +1,7 @@
-"""PriorityLevelConfiguration: how many requests of a level are served at once, and what becomes of the others."""
+"""Strategy of PriorityLevelConfiguration: defaulting, validation, printer columns.
+
+Follows ``pkg/registry/flowcontrol/prioritylevelconfiguration/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Versions in which servers store."""
+"""Strategies of the group internal.apiserver."""

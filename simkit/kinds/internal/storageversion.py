@@ -1,4 +1,7 @@
-"""StorageVersion: the version in which each server stores a resource."""
+"""Strategy of StorageVersion: printer columns.
+
+Follows ``pkg/registry/apiserverinternal/storageversion/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

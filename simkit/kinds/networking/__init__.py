@@ -1,1 +1,1 @@
-"""Ingresses, their classes, network policies."""
+"""Strategies of the group networking."""

@@ -1,4 +1,7 @@
-"""Ingress: hosts and paths that lead to services."""
+"""Strategy of Ingress: validation of rules and backends, warnings, printer columns.
+
+Follows ``pkg/registry/networking/ingress/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""IngressClass: which controller serves an ingress, and with what parameters."""
+"""Strategy of IngressClass: defaulting, validation, printer columns.
+
+Follows ``pkg/registry/networking/ingressclass/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

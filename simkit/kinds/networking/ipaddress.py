@@ -1,4 +1,7 @@
-"""IPAddress: an address that is taken, and by what."""
+"""Strategy of IPAddress: printer columns.
+
+Follows ``pkg/registry/networking/ipaddress/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from simkit.meta.objects import Object, at, name_of
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:
-    """Three cells under two columns, as the real server has it."""
+    """Three cells under two columns, as kube-apiserver has it."""
     return [name_of(obj), _parent(at(obj, "spec", "parentRef")), created(obj, now)]
 
 

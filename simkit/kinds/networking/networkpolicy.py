@@ -1,4 +1,7 @@
-"""NetworkPolicy: who may talk to the pods it selects, and whom they may talk to."""
+"""Strategy of NetworkPolicy: defaulting, validation, printer columns.
+
+Follows ``pkg/registry/networking/networkpolicy/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def _default(draft: Draft) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     faults = list(_validate_fields(obj["spec"]))
-    return faults if old is None else [*faults, *faults]  # the real server checks an update twice
+    return faults if old is None else [*faults, *faults]  # kube-apiserver checks an update twice
 
 
 def _validate_fields(spec: Object) -> Iterator[FieldError]:

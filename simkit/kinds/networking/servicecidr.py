@@ -1,4 +1,7 @@
-"""ServiceCIDR: a range of addresses of services."""
+"""Strategy of ServiceCIDR: printer columns.
+
+Follows ``pkg/registry/networking/servicecidr/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

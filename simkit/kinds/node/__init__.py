@@ -1,1 +1,1 @@
-"""Runtime classes."""
+"""Strategies of the group node."""

@@ -1,4 +1,7 @@
-"""RuntimeClass: how containers are run, what that costs, and where it is possible."""
+"""Strategy of RuntimeClass: validation, warnings, printer columns.
+
+Follows ``pkg/registry/node/runtimeclass/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

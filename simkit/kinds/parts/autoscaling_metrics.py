@@ -1,4 +1,7 @@
-"""What is wrong with the metrics that an autoscaler looks at."""
+"""Validation of the metrics of a HorizontalPodAutoscaler.
+
+Follows ``pkg/apis/autoscaling/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _TARGETS: Final = ("Utilization", "Value", "AverageValue")
 
 
 def validate_metrics(path: str, metrics: Sequence[Object], least: int | None) -> Iterator[FieldError]:
-    """What is wrong with a list of metrics; ``least`` is the least number of replicas."""
+    """Returns the errors of a list of metrics; ``least`` is the least number of replicas."""
     for index, metric in enumerate(metrics):
         yield from _validate_metric(f"{path}[{index}]", metric)
     if least == 0 and not any(metric.get("type") in ("Object", "External") for metric in metrics):
@@ -68,7 +71,7 @@ def _validate_target(path: str, target: Object) -> Iterator[FieldError]:
 
 
 def _validate_named(path: str, source: Object) -> Iterator[FieldError]:
-    """What is wrong with the name of a metric and its target."""
+    """Returns the errors of the name of a metric and its target."""
     name = (source.get("metric") or {}).get("name") or ""
     if not name:
         yield required(f"{path}.metric.name", "must specify a metric name")

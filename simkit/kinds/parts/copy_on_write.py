@@ -1,4 +1,4 @@
-"""Parts of a draft that may be changed: they are copied first, since a draft shares what it did not change."""
+"""Copies of parts of a draft before they are changed, since a draft shares unchanged parts with stored objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simkit.meta.objects import Draft
 
 
 def own_copy(draft: Draft, *path: str) -> Draft:
-    """The mapping under a path, the draft's own from now on; made where it is missing.
+    """Returns the mapping under a path as the draft's own copy; makes it where it is missing.
 
     Examples
     --------
@@ -24,7 +24,7 @@ def own_copy(draft: Draft, *path: str) -> Draft:
 
 
 def own_items(holder: Draft, name: str) -> list[Draft]:
-    """The mappings in a list, the holder's own from now on; nothing is made where there is no list."""
+    """Returns the mappings of a list as the holder's own copies; empty where there is no list."""
     if not holder.get(name):
         return []
     items: list[Draft] = [dict(item) for item in holder[name]]
@@ -33,7 +33,7 @@ def own_items(holder: Draft, name: str) -> list[Draft]:
 
 
 def null_where_empty(holder: Draft, *names: str) -> None:
-    """Empty lists that come back from the store as null: they are written even when nothing is in them."""
+    """Sets empty lists to null, as kube-apiserver stores lists that are always written."""
     for name in names:
         if not holder.get(name):
             holder[name] = None

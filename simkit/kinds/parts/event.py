@@ -1,4 +1,7 @@
-"""Events: one storage, two groups that show it under different names, and what each of them demands."""
+"""Events of both groups: field names, validation, selectable fields, printer columns.
+
+Follows ``pkg/apis/core/validation/events.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,7 @@ def renamed(event: Object, names: Mapping[str, str]) -> Draft:
 
 
 def validate_event(event: Object, *, field: str) -> Iterator[FieldError]:
-    """What is wrong with an event in either group; ``field`` is what the request calls the reporting controller."""
+    """Returns the errors of an event in either group; ``field`` is what the request calls the reporting controller."""
     about, namespace = at(event, "involvedObject", "namespace") or "", namespace_of(event)
     elsewhere = invalid_value("involvedObject.namespace", about, "does not match event.namespace")
     if not event.get("eventTime"):
@@ -63,7 +66,7 @@ def validate_event(event: Object, *, field: str) -> Iterator[FieldError]:
 
 
 def _validate_new(event: Object, field: str) -> Iterator[FieldError]:
-    """What an event with a time of its own must say."""
+    """Returns the errors of an event that has an ``eventTime``."""
     controller = event.get("reportingComponent") or ""
     if not controller:
         yield required(field)
@@ -79,7 +82,7 @@ def _validate_new(event: Object, field: str) -> Iterator[FieldError]:
 
 
 def validate_strict(event: Object) -> Iterator[FieldError]:
-    """What the newer group demands of a new event."""
+    """Returns the errors of a new event in the group events."""
     yield from _validate_series(event)
     if not event.get("eventTime"):
         yield required("eventTime")
@@ -94,7 +97,7 @@ def validate_strict(event: Object) -> Iterator[FieldError]:
 
 
 def strict_changes(event: Object, old: Object) -> Iterator[FieldError]:
-    """What the newer group does not let an update do: all but the series stays."""
+    """Returns errors for changes of anything but the series in the group events."""
     if event.get("series") != old.get("series"):
         yield from _validate_series(event)
     for name in _FIXED:
@@ -114,7 +117,7 @@ def _validate_series(event: Object) -> Iterator[FieldError]:
 
 
 def event_fields(event: Object) -> dict[str, str]:
-    """What field selectors find in an event, under the names of the core group."""
+    """Returns the selectable fields of an event, under the names of the core group."""
     component = event.get("reportingComponent") or ""
     return {"source": at(event, "source", "component") or component, "reportingComponent": component}
 
@@ -139,7 +142,7 @@ def event_row(obj: Object, now: float) -> Sequence[Any]:
 
 
 def _seen(event: Object, now: float) -> tuple[str, str]:
-    """How long ago it was seen last and first."""
+    """Returns the ages of its last and first occurrence."""
     first = age(event.get("firstTimestamp") or event.get("eventTime"), now)
     if event.get("series"):
         last = age(at(event, "series", "lastObservedTime"), now)

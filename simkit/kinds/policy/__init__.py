@@ -1,1 +1,1 @@
-"""Disruption budgets."""
+"""Strategies of the group policy."""

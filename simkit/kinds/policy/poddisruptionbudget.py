@@ -1,4 +1,7 @@
-"""PodDisruptionBudget: how many pods must stay, or how many may go."""
+"""Strategy of PodDisruptionBudget: validation and printer columns.
+
+Follows ``pkg/registry/policy/poddisruptionbudget/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

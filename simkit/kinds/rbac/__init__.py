@@ -1,1 +1,1 @@
-"""Roles and bindings."""
+"""Strategies of the group rbac.authorization."""

@@ -1,4 +1,7 @@
-"""ClusterRole: rules that hold where it is bound, perhaps gathered from other cluster roles."""
+"""Strategy of ClusterRole: validation of rules and of the aggregation rule.
+
+Follows ``pkg/registry/rbac/clusterrole/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from simkit.meta.objects import Object
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
     faults = [*validate_rules(role, namespaced=False), *_validate_aggregation(role)]
-    return faults if old is None else [*faults, *faults]  # the real server checks an update twice
+    return faults if old is None else [*faults, *faults]  # kube-apiserver checks an update twice
 
 
 def _validate_aggregation(role: Object) -> Iterator[FieldError]:

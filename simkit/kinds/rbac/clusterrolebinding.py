@@ -1,4 +1,7 @@
-"""ClusterRoleBinding: grants a cluster role everywhere."""
+"""Strategy of ClusterRoleBinding.
+
+Follows ``pkg/registry/rbac/clusterrolebinding/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

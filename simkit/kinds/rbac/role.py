@@ -1,4 +1,7 @@
-"""Role: rules that hold in one namespace."""
+"""Strategy of Role: validation of rules.
+
+Follows ``pkg/registry/rbac/role/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from simkit.meta.objects import Object
 
 def _validate(role: Object, old: Object | None) -> Sequence[FieldError]:
     faults = validate_rules(role, namespaced=True)
-    return faults if old is None else [*faults, *faults]  # the real server checks an update twice
+    return faults if old is None else [*faults, *faults]  # kube-apiserver checks an update twice
 
 
 STRATEGY = replace(ACCESS_KIND, prepare=normalize_rules, validate=_validate)

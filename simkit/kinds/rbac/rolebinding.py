@@ -1,4 +1,7 @@
-"""RoleBinding: grants a role in one namespace."""
+"""Strategy of RoleBinding.
+
+Follows ``pkg/registry/rbac/rolebinding/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Claims of devices."""
+"""Strategies of the group resource (dynamic resource allocation)."""

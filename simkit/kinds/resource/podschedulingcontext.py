@@ -1,4 +1,7 @@
-"""PodSchedulingContext: where a pod with claims may run."""
+"""Strategy of PodSchedulingContext: printer columns.
+
+Follows ``pkg/registry/resource/podschedulingcontext/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

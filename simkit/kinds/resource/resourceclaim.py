@@ -1,4 +1,7 @@
-"""ResourceClaim: a device that somebody asks for, and how far that has come."""
+"""Strategy of ResourceClaim: defaulting, preparation, printer columns.
+
+Follows ``pkg/registry/resource/resourceclaim/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ResourceClaimParameters: what a driver is told about a claim."""
+"""Strategy of ResourceClaimParameters: printer columns.
+
+Follows ``pkg/registry/resource/resourceclaimparameters/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ResourceClaimTemplate: a claim that is made for each pod."""
+"""Strategy of ResourceClaimTemplate: printer columns.
+
+Follows ``pkg/registry/resource/resourceclaimtemplate/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ResourceClass: which driver has devices of a class."""
+"""Strategy of ResourceClass: printer columns.
+
+Follows ``pkg/registry/resource/resourceclass/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

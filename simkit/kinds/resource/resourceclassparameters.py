@@ -1,4 +1,7 @@
-"""ResourceClassParameters: what a driver is told about a class."""
+"""Strategy of ResourceClassParameters: printer columns.
+
+Follows ``pkg/registry/resource/resourceclassparameters/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""ResourceSlice: devices of a node."""
+"""Strategy of ResourceSlice: printer columns.
+
+Follows ``pkg/registry/resource/resourceslice/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

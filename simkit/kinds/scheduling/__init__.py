@@ -1,1 +1,1 @@
-"""Priority classes."""
+"""Strategies of the group scheduling."""

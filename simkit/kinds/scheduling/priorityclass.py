@@ -1,4 +1,7 @@
-"""PriorityClass: a number that stays, and names that are the system's own."""
+"""Strategy of PriorityClass: validation of immutable values and reserved names, printer columns.
+
+Follows ``pkg/registry/scheduling/priorityclass/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
 
 
 def _not_known(name: str, obj: Object) -> str:
-    """Why a class is none of the system's."""
+    """Returns the reason why a class is not one of the system's."""
     if name not in SYSTEM:
         return f"{name} is not a known system priority class"
     if obj["value"] != SYSTEM[name]:

@@ -1,1 +1,1 @@
-"""Classes, drivers and attachments of volumes."""
+"""Strategies of the group storage."""

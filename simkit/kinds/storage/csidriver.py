@@ -1,4 +1,7 @@
-"""CSIDriver: what a storage driver can do."""
+"""Strategy of CSIDriver: defaulting, validation, printer columns.
+
+Follows ``pkg/registry/storage/csidriver/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

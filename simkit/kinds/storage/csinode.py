@@ -1,4 +1,7 @@
-"""CSINode: which storage drivers a node has."""
+"""Strategy of CSINode: validation and printer columns.
+
+Follows ``pkg/registry/storage/csinode/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         for driver in drivers
         if driver["name"] == before["name"] and driver != before
     ]
-    return [*faults, *faults, *changes]  # the real server checks an update twice
+    return [*faults, *faults, *changes]  # kube-apiserver checks an update twice
 
 
 def _validate_fields(drivers: Sequence[Object]) -> Iterator[FieldError]:
@@ -56,7 +59,7 @@ def _validate_fields(drivers: Sequence[Object]) -> Iterator[FieldError]:
         seen.add(name)
         yield from _validate_key(
             driver.get("topologyKeys") or (), path
-        )  # the real server names the driver, not the keys
+        )  # kube-apiserver names the driver, not the keys
 
 
 def _validate_key(keys: Sequence[str], path: str) -> Iterator[FieldError]:

@@ -1,4 +1,7 @@
-"""CSIStorageCapacity: how much storage of a class there is in some place."""
+"""Strategy of CSIStorageCapacity: validation, warnings, printer columns.
+
+Follows ``pkg/registry/storage/csistoragecapacity/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""StorageClass: how storage of some kind is made."""
+"""Strategy of StorageClass: defaulting, validation, warnings, printer columns.
+
+Follows ``pkg/registry/storage/storageclass/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""VolumeAttachment: that a volume is to be attached to a node."""
+"""Strategy of VolumeAttachment: validation, status subresource, printer columns.
+
+Follows ``pkg/registry/storage/volumeattachment/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     if old is None:
         return [*faults, *_validate_new(spec)]
     if spec == old.get("spec"):
-        return [*faults, *faults]  # the real server checks an update twice
+        return [*faults, *faults]  # kube-apiserver checks an update twice
     return [*faults, *faults, invalid_value("spec", _shown(spec), "field is immutable")]
 
 
@@ -58,7 +61,7 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
 
 
 def _validate_new(spec: Object) -> Iterator[FieldError]:
-    """What only a new attachment is held to."""
+    """Returns the errors that only a new attachment is checked for."""
     yield from validate_driver("spec.attacher", spec.get("attacher") or "")
     name = at(spec, "source", "persistentVolumeName")
     if name is not None:
@@ -66,7 +69,7 @@ def _validate_new(spec: Object) -> Iterator[FieldError]:
 
 
 def _validate_reported(path: str, status: Object) -> Iterator[FieldError]:
-    """What an attacher reports has bounds; the one of errors is told as that of the metadata, as the real server does.
+    """What an attacher reports has bounds; the one of errors is told as that of the metadata, as kube-apiserver does.
 
     Lengths are those of UTF-8, in bytes.
     """

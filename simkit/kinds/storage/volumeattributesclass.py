@@ -1,4 +1,7 @@
-"""VolumeAttributesClass: properties of volumes that may be changed while they are used."""
+"""Strategy of VolumeAttributesClass: validation and printer columns.
+
+Follows ``pkg/registry/storage/volumeattributesclass/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

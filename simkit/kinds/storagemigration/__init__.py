@@ -1,1 +1,1 @@
-"""Migrations of stored objects."""
+"""Strategies of the group storagemigration."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import CONTAINER_LISTS
 
 
 class Violation(NamedTuple):
@@ -37,7 +38,7 @@ def forbidden_reason(violations: Iterable[Violation]) -> str:
 
 def containers(spec: Object) -> Iterator[Mapping[str, Any]]:
     """The containers of a pod in the order in which they are checked."""
-    for kind in ("initContainers", "containers", "ephemeralContainers"):
+    for kind in CONTAINER_LISTS:
         yield from spec.get(kind) or ()
 
 

@@ -1,4 +1,4 @@
-"""The binary form of built-in kinds: protobuf messages built from the field numbers in ``datasets``."""
+"""Protobuf form of built-in kinds, built from the field numbers in ``datasets``."""
 
 from simkit.schema.binary.envelope import decode, encode, has_binary_form, watch_frame
 

@@ -1,4 +1,4 @@
-"""Between the JSON form of an object and its message, field by field."""
+"""Translation between the JSON form of an object and its protobuf message, field by field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Objects on the wire: four bytes that tell the form, then an envelope with the kind and the message."""
+"""Protobuf envelope of objects on the wire: magic bytes, kind, message.
+
+Follows ``k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Message classes of the protobuf library, made from the tables when a package is first needed."""
+"""Protobuf message classes, made from the tables when a package is first used."""
 
 from __future__ import annotations
 

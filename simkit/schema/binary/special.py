@@ -1,4 +1,4 @@
-"""Messages whose JSON is not a mapping of their fields: times, quantities, numbers or texts, embedded JSON."""
+"""Protobuf messages whose JSON form is not a mapping of their fields: times, quantities, int-or-string, raw JSON."""
 
 from __future__ import annotations
 

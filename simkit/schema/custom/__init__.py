@@ -1,1 +1,1 @@
-"""Schemas of custom resources: from what a definition says to nodes, defaults and checks of values."""
+"""Schemas of custom resources: schema nodes, defaulting, validation."""

@@ -1,4 +1,7 @@
-"""Nulls that may not be, and values that were left out."""
+"""Defaulting of custom resources, and pruning of nulls that are not nullable.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/algorithm.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

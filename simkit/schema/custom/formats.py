@@ -1,4 +1,7 @@
-"""String formats that values are held to; a format that is not named here holds nothing."""
+"""String formats of OpenAPI schemas. An unknown format is not checked.
+
+Follows ``k8s.io/kube-openapi/pkg/validation/strfmt``, release 1.30.
+"""
 
 from __future__ import annotations
 

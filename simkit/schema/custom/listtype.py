@@ -1,4 +1,7 @@
-"""Checks of values that the schema checks leave out: sets and keyed lists."""
+"""Validation of list types: duplicate elements of sets and of lists with keys.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ def child(path: Path, name: str) -> Path:
 def walk(
     value: Any, schema: Schema, path: Path, visit: Callable[[Any, Schema, Path], Iterator[FieldError]]
 ) -> Iterator[FieldError]:
-    """What a visitor says of every level of a value that its schema describes."""
+    """Returns the errors that a visitor finds at every level of a value that its schema describes."""
     yield from visit(value, schema, path)
     if isinstance(value, Mapping):
         for name, item in value.items():

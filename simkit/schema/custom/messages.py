@@ -1,4 +1,7 @@
-"""How the real server's schema checks word what is wrong with a value."""
+"""Messages of OpenAPI schema validation.
+
+Follows ``k8s.io/kube-openapi/pkg/validation/errors``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ NULL: Final = "null"
 
 
 def type_name(value: Any) -> str:
-    """What a JSON value is called."""
+    """Returns the type name of a JSON value."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -131,5 +134,5 @@ def lacking(path: str) -> FieldError:
 
 
 def as_a_whole(text: str) -> FieldError:
-    """What is wrong with combinations of schemas: told without a place."""
+    """Returns the errors of combinations of schemas: told without a place."""
     return invalid_value(NOWHERE, "", text)

@@ -1,4 +1,7 @@
-"""From the OpenAPI v3 schema of a definition to the rows that schema nodes are made of."""
+"""Structural schemas: OpenAPI v3 schemas of definitions as the rows that schema nodes are made of.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/convert.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The API's description of itself in OpenAPI, versions 2 and 3, made when it is asked for and kept."""
+"""OpenAPI documents of versions 2 and 3, made on request and kept."""
 
 from simkit.schema.openapi.documents import document, index, mark, swagger
 

@@ -1,4 +1,4 @@
-"""The version 2 document in binary form, which clients that check manifests themselves ask for."""
+"""Protobuf form of the OpenAPI version 2 document, which some clients request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole OpenAPI documents: one for each group version, the index of these, and the one of version 2."""
+"""OpenAPI documents: one for each group version, their index, and the version 2 document."""
 
 from __future__ import annotations
 

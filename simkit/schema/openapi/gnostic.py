@@ -1,4 +1,4 @@
-"""The messages in which clients take the version 2 document in binary form.
+"""Protobuf messages of Gnostic's ``openapi.v2`` package, as far as the documents need them.
 
 Names and numbers are those of Gnostic's ``openapi.v2`` package, as far as the server's documents need them.
 """

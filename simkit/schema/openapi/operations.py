@@ -1,4 +1,4 @@
-"""The paths of a resource with what may be done there, as OpenAPI writes them."""
+"""OpenAPI paths and operations of a resource."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _CODES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class PathScope:
-    """What a path leads to: a resource or a subresource, in one namespace or in all, the rest of the path after it."""
+    """Target of a path: a resource or subresource, in one namespace or in all, and the rest of the path."""
 
     resource: Resource
     subresource: str = ""

@@ -1,4 +1,4 @@
-"""The query parameters and media types of every action, as the documents name them."""
+"""Query parameters and media types of each action in OpenAPI documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paths that are no resource's: discovery, the version, and what others need to verify tokens."""
+"""OpenAPI paths of non-resource endpoints: discovery, version, token issuer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Type definitions as OpenAPI writes them, from the compact rows of the tables."""
+"""OpenAPI schemas of type definitions, made from the rows of the tables."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def _spread(kind: GroupVersionKind, versions: Iterable[tuple[str, str]]) -> list
 
 
 def marker(gvk: GroupVersionKind) -> dict[str, str]:
-    """How a kind is written in a marker."""
+    """Returns a kind as ``x-kubernetes-group-version-kind`` writes it."""
     return {"group": gvk.group, "kind": gvk.kind, "version": gvk.version}
 
 

@@ -1,4 +1,4 @@
-"""CelValidator on objects: budgets, messages, reasons, paths, old values."""
+"""Rules on objects: budgets, messages, reasons, paths, old values."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_elements_of_lists_without_keys_are_as_old_as_the_list(kind: dict[str, s
 
 
 def test_null_is_not_asked_about() -> None:
-    """CelValidator of a nullable field see its values only."""
+    """Rules of a nullable field see its values only."""
     rules = CelValidator(
         schema_of(
             {

@@ -35,7 +35,7 @@ OBJ: dict[str, Any] = {
     ],
 )
 def test_paths(path: str, found: list[Any]) -> None:
-    """A path leads to find_values, or to none."""
+    """A path leads to values, or to none."""
     assert list(find_values(OBJ, path)) == found
 
 

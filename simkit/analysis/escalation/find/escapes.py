@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import CONTAINER_LISTS
 
 Specification = Mapping[str, Any]
 _ESCAPING: Final = {"SYS_ADMIN", "SYS_MODULE", "DAC_READ_SEARCH", "SYS_RAWIO", "ALL"}
@@ -36,7 +37,7 @@ def escapes_of(pod: Object) -> tuple[Escape, ...]:
 
 def containers_of(spec: Specification) -> Iterator[Specification]:
     """All containers of a specification."""
-    for kind in ("initContainers", "containers", "ephemeralContainers"):
+    for kind in CONTAINER_LISTS:
         yield from spec.get(kind) or ()
 
 

@@ -1,4 +1,7 @@
-"""What is wrong with how a definition says that versions are converted."""
+"""Validation of the conversion settings of a definition.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is wrong with the defaults of a schema: they must be what they would be checked for as values."""
+"""Validation of the defaults in a schema: each must be valid under its own schema.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _HEADER: Final = {"kind": "Validation", "apiVersion": "validation/v1"}
 
 
 def validate_default(schema: Properties, path: str, resolve: Resolver, *, pruned: bool) -> list[FieldError]:
-    """All that is wrong with defaults, but for those of map values. ``pruned``: they may not have unknown fields."""
+    """Returns all errors of defaults, but for those of map values. ``pruned``: they may not have unknown fields."""
     root = {**schema, _EMBEDDED: True}
     return list(_Defaults(resolve, pruned).level(_Level(root, path, root)))
 

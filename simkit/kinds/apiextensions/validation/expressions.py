@@ -1,4 +1,7 @@
-"""What is wrong with the expressions of a schema: they do not compile, or may cost too much."""
+"""Validation of the CEL rules of a schema: they must compile and stay below the cost limits.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class Costs:
             del self.most[_TOLD:]
 
     def faults(self, path: str) -> Iterator[FieldError]:
-        """What is said of the sum where it is too high."""
+        """Returns the errors of a total cost above the limit."""
         if self.total <= SCHEMA_ESTIMATE:
             return
         detail = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
@@ -48,7 +51,7 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class RuleScope:
-    """Where rules stand: the path and node, how many values it can have, and why there may be no old ones."""
+    """Position of a rule: path, schema node, number of possible values, and why ``oldSelf`` may be unavailable."""
 
     path: str
     node: Schema
@@ -58,7 +61,7 @@ class RuleScope:
 
 
 def validate_rule(rules: Sequence[Rule], place: RuleScope, costs: Costs) -> Iterator[FieldError]:
-    """What is wrong with the rules of one node."""
+    """Returns the errors of the rules of one node."""
     path = f"{place.path}.x-kubernetes-validations"
     node = declared_node(place.node, root=place.root)
     if node is None:

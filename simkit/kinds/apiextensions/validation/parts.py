@@ -1,4 +1,7 @@
-"""What is wrong with names, columns, subresources and warnings of a definition."""
+"""Validation of names, printer columns, subresources, selectable fields and warnings of a definition.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def _label(text: str, path: str) -> Iterator[FieldError]:
 
 
 def validate_column(column: Properties, path: str) -> Iterator[FieldError]:
-    """What is wrong with a printer column."""
+    """Returns the errors of a printer column."""
     kind, form, where = column.get("type") or "", column.get("format") or "", column.get("jsonPath") or ""
     if not column.get("name"):
         yield required(f"{path}.name")
@@ -70,7 +73,7 @@ _SCALE: Final = (
 
 
 def validate_subresource(subresources: Properties | None, path: str) -> Iterator[FieldError]:
-    """What is wrong with the paths of a scale."""
+    """Returns the errors of the paths of a scale."""
     scale = (subresources or {}).get("scale")
     if scale is None:
         return
@@ -92,7 +95,7 @@ _MOST_SELECTABLE: Final = 8
 def validate_selectable(
     rows: Sequence[Properties], schema: Schema | None, path: str, unread: str
 ) -> Iterator[FieldError]:
-    """What is wrong with the fields that selectors may name; ``unread`` is said where there is no schema beside."""
+    """Returns the errors of the fields that selectors may name; ``unread`` is said where there is no schema beside."""
     if not rows:
         return
     if schema is None:
@@ -126,7 +129,7 @@ def _unselectable(found: str, node: Schema, where: str, text: str) -> Iterator[F
 
 
 def validate_warning(deprecated: bool, warning: str | None, path: str) -> Iterator[FieldError]:
-    """What is wrong with the warning of a deprecated version."""
+    """Returns the errors of the warning of a deprecated version."""
     if warning is None:
         return
     if not deprecated:

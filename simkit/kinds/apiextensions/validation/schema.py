@@ -1,4 +1,7 @@
-"""What is wrong with the OpenAPI schema of a definition, level by level, in the real server's order."""
+"""Validation of the OpenAPI schema of a definition, level by level, in the order of kube-apiserver.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _EVEN_EMPTY: Final = ("additionalItems", "dependencies", "$ref")
 
 @dataclass(frozen=True, slots=True)
 class Strictness:
-    """What is demanded of a schema. On an update, what the old schema broke already is not demanded."""
+    """Requirements on a schema. On an update, requirements that the old schema violates are dropped."""
 
     structural: bool = True
     pruned_defaults: bool = True
@@ -51,7 +54,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Where a pass stands: what surrounds the level that it looks at."""
+    """Position of a validation pass in the schema, with what surrounds it."""
 
     strictness: Strictness
     costs: Costs | None
@@ -70,7 +73,7 @@ class Visit:
 
 
 def validate_level(schema: Properties, path: str, visit: Visit) -> Found:
-    """What is wrong with a level and with all below it."""
+    """Returns the errors of a level and with all below it."""
     found = Found(list(_standard(schema, path, visit)))
     if schema.get("uniqueItems"):
         detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
@@ -179,7 +182,7 @@ def _item_children(schema: Properties, path: str, visit: Visit) -> Iterator[Chil
 
 
 def _times(cardinality: int | None, schema: Properties, limit: str) -> int | None:
-    """How many values there can be below a list or map; None where nothing bounds them."""
+    """Returns the largest number of values below a list or map; None where it is unbounded."""
     if cardinality is None or schema.get(limit) is None:
         return None
     return cardinality * max(0, int(schema[limit]))

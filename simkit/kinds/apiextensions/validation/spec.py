@@ -1,4 +1,7 @@
-"""What is wrong with a definition, in the real server's order."""
+"""Validation of the spec of a CustomResourceDefinition, in the order of kube-apiserver.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -45,11 +48,11 @@ _WITHOUT_STATUS: Final = (
     *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys"),
     *("x-kubernetes-list-type", "x-kubernetes-map-type", "default"),
 )
-"""What may not stand at the root of a schema whose kind has a status of its own."""
+"""Fields forbidden at the root of a schema whose kind has a status subresource."""
 
 
 def validate_spec(spec: Object, strictness: Strictness) -> Iterator[FieldError]:
-    """All that is wrong with the spec of a definition."""
+    """Returns all errors of the spec of a definition."""
     internal = internal_of(spec)
     yield from _validate_group(spec.get("group") or "")
     scope = spec.get("scope") or ""
@@ -191,7 +194,7 @@ def _root_with_status(schema: Properties, path: str) -> Iterator[FieldError]:
 
 
 def _is_set(value: Any) -> bool:
-    """Whether the real server has a value there, also an empty one or 0."""
+    """Whether kube-apiserver has a value there, also an empty one or 0."""
     return value is not None and value is not False and value != ""
 
 
@@ -199,7 +202,7 @@ def _is_set(value: Any) -> bool:
 
 
 def demands_on(spec: Object, old: Object) -> Strictness:
-    """What is demanded of a changed spec: not what the old one broke already."""
+    """Returns the requirements on a changed spec, without those that the old spec violates."""
     resolve = Catalogue.for_release("1.30").definition
     given = list(_schemas(old))
     structural = not any(unreadable(schema) or validate_structure(schema, "") for schema in given)
@@ -222,7 +225,7 @@ def demands_on(spec: Object, old: Object) -> Strictness:
 
 
 def demands_of_beta(spec: Object, old: Object | None) -> Strictness:
-    """What the beta version demanded: a schema may be missing or have no structure, and gives no values by itself."""
+    """Returns the requirements of v1beta1: a schema may be missing or not structural, and may have no defaults."""
     known = Strictness() if old is None else demands_on(spec, old)
     defaults = any(map(_has_default, _schemas(old or {})))
     return replace(known, structural=False, types=False, schemas=False, defaults=defaults)

@@ -1,4 +1,7 @@
-"""Whether a schema is structural: every value has a type outside of its alternatives, which only restrict it."""
+"""Validation that a schema is structural: every value has a type outside of alternatives, which only restrict it.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +46,11 @@ _UNREADABLE: Final = (
     ("additionalItems", "additionalItems"),
     ("definitions", "definitions"),
 )
-"""What no structural schema can say, and how the real server calls it, in the order in which it looks."""
+"""What no structural schema can say, and how kube-apiserver calls it, in the order in which it looks."""
 
 
 def unreadable(schema: Properties) -> str:
-    """Why a schema cannot even be read as a structural one; empty where it can.
+    """Returns the reason why a schema cannot be converted to a structural one; empty where it can.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def _alternatives(schema: Properties) -> Iterator[Properties]:
 
 
 def validate_structure(schema: Properties, path: str) -> list[FieldError]:
-    """Why a schema is not structural, sorted by text as the real server does it."""
+    """The reason why a schema is not structural, sorted by text as kube-apiserver does it."""
     return sorted([*_invariants(schema, _ROOT, path), *_completeness(schema, schema, path, path)], key=str)
 
 
@@ -152,7 +155,7 @@ def _restricts_names_only(metadata: Properties) -> bool:
 
 
 def _validate_junctor(schema: Properties, path: str, *, skips: bool) -> Iterator[FieldError]:
-    """What alternatives say that they may not. Two patterns of int-or-string are allowed where ``skips`` is set."""
+    """Returns the errors of fields forbidden in alternatives. ``skips`` allows two patterns of int-or-string."""
     if not (skips and _is_int_or_string(schema.get("anyOf"))):
         for index, inner in enumerate(schema.get("anyOf") or ()):
             yield from _nested(inner, f"{path}.anyOf[{index}]")
@@ -199,7 +202,7 @@ def _nested(schema: Properties, path: str, *, skips: bool = False) -> Iterator[F
 
 
 def _completeness(restriction: Properties, schema: Properties | None, place: str, path: str) -> Iterator[FieldError]:
-    """Fields and items that only alternatives speak of. The real server looks for them at the root alone."""
+    """Fields and items that only alternatives speak of. kube-apiserver looks for them at the root alone."""
     if restriction.get("not") is not None:
         yield from _nested_completeness(restriction["not"], schema, place, f"{path}.not")
     for junctor in ("allOf", "anyOf", "oneOf"):

@@ -1,4 +1,7 @@
-"""Expressions of admission policies and webhooks: what they may mention, and what is wrong with one."""
+"""Compilation and validation of the CEL expressions of admission policies and webhooks.
+
+Follows ``pkg/apis/admissionregistration/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ def environment(
     objects: Type = DYN,
     param: Type = DYN,
 ) -> Environment:
-    """What an expression may mention.
+    """Returns the CEL environment of an expression.
 
     Parameters
     ----------
@@ -153,7 +156,7 @@ def is_identifier(name: str) -> bool:
 
 
 def explained(error: CompileError) -> str:
-    """Why an expression does not compile, in the real server's words."""
+    """Returns the message of a compilation error, as kube-apiserver words it."""
     if isinstance(error, ResultTypeError):
         names = ["null_type" if name == "null" else name for name in error.wanted.split(" or ")]
         return f"must evaluate to {names[0]}" if len(names) == 1 else f"must evaluate to one of [{' '.join(names)}]"
@@ -176,7 +179,7 @@ def validate_match_condition(
     params: bool = False,
     known: Collection[str] = (),
 ) -> list[FieldError]:
-    """All that is wrong with the match conditions of a policy or of a webhook.
+    """Returns all errors of the match conditions of a policy or of a webhook.
 
     Parameters
     ----------
@@ -252,16 +255,16 @@ class PolicyReader:
         return environment(params=self._params, authorizer=authorizer, variables=self._types, stored=stored)
 
     def validate_match_condition(self, path: str) -> list[FieldError]:
-        """What is wrong with the match conditions, which see no variables. What stays as it was is not looked at."""
+        """Returns the errors of the match conditions, which see no variables. What stays as it was is not looked at."""
         conditions, old = self._spec.get("matchConditions"), self._old
         if old is not None and all(self._spec.get(part) == old.get(part) for part in ("paramKind", "matchConditions")):
             return []
         return validate_match_condition(conditions, path, params=self._params, known=written(old, "matchConditions"))
 
     def validate_variable(self, path: str) -> list[FieldError]:
-        """What is wrong with the variables; each sees those before it.
+        """Returns the errors of the variables; each sees those before it.
 
-        One counts as stored where a validation of the old policy had the same expression, as on the real server.
+        One counts as stored where a validation of the old policy had the same expression, as on kube-apiserver.
         """
         faults: list[FieldError] = []
         for index, variable in enumerate(self._spec.get("variables") or ()):
@@ -286,11 +289,11 @@ class PolicyReader:
         return faults
 
     def validate_expression(self, source: str, path: str) -> list[FieldError]:
-        """What is wrong with the expression of a validation."""
+        """Returns the errors of the expression of a validation."""
         return self._validate_fields(source, path, self._environment(stored=source in self._checked), BOOL)
 
     def validate_message(self, source: str, path: str) -> list[FieldError]:
-        """What is wrong with a message expression, which cannot ask the authorizer."""
+        """Returns the errors of a message expression, which cannot ask the authorizer."""
         known = self._environment(stored=source in self._messages, authorizer=False)
         return self._validate_fields(source, path, known, STRING)
 
@@ -304,7 +307,7 @@ class PolicyReader:
         return []
 
     def validate_annotation(self, policy_name: str, path: str) -> list[FieldError]:
-        """What is wrong with the audit annotations, whose keys the log shows behind the policy's name."""
+        """Returns the errors of the audit annotations, whose keys the log shows behind the policy's name."""
         faults: list[FieldError] = []
         annotations = self._spec.get("auditAnnotations") or ()
         if len(annotations) > _MOST_ANNOTATIONS:
@@ -335,7 +338,7 @@ class PolicyReader:
 
 
 def validate_validation(reader: PolicyReader, validation: Mapping[str, Any], path: str) -> list[FieldError]:
-    """What is wrong with the expression, message expression and message of one validation."""
+    """Returns the errors of the expression, message expression and message of one validation."""
     faults: list[FieldError] = []
     source, message = validation.get("expression") or "", validation.get("message") or ""
     computed = validation.get("messageExpression") or ""

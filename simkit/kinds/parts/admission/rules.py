@@ -1,4 +1,7 @@
-"""Rules of admission: which operations on which resources concern a webhook or policy; and their defaults."""
+"""Defaulting and validation of the resource rules of webhooks and admission policies.
+
+Follows ``pkg/apis/admissionregistration/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,7 @@ def default_match(holder: Draft, name: str) -> None:
 
 
 def validate_match(path: str, match: Object) -> Iterator[FieldError]:
-    """What is wrong with a match of resources."""
+    """Returns the errors of a match of resources."""
     if match["matchPolicy"] not in MATCH_POLICIES:
         yield unsupported(f"{path}.matchPolicy", match["matchPolicy"], MATCH_POLICIES)
     for name in ("namespaceSelector", "objectSelector"):
@@ -58,7 +61,7 @@ def _validate_name(path: str, names: Sequence[str]) -> Iterator[FieldError]:
 
 
 def validate_rule(path: str, rule: Object) -> Iterator[FieldError]:
-    """What is wrong with a rule: operations, groups, versions, resources, scope."""
+    """Returns the errors of a rule: operations, groups, versions, resources, scope."""
     operations = rule.get("operations") or ()
     if not operations:
         yield required(f"{path}.operations")

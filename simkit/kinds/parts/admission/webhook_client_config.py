@@ -1,4 +1,7 @@
-"""How a webhook is called: by a URL, or by a service in the cluster."""
+"""Validation of a webhook's client configuration: a URL or a service.
+
+Follows ``k8s.io/apiserver/pkg/util/webhook/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _FORM = "; desired format: https://host[/path]"
 
 
 def validate_client(path: str, client: Object) -> Iterator[FieldError]:
-    """What is wrong with the way to a webhook."""
+    """Returns the errors of the way to a webhook."""
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         yield required(path, "exactly one of url or service is required")
@@ -25,7 +28,7 @@ def validate_client(path: str, client: Object) -> Iterator[FieldError]:
 
 
 def validate_url(path: str, url: str) -> Iterator[FieldError]:
-    """What is wrong with the URL of a webhook."""
+    """Returns the errors of the URL of a webhook."""
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -45,9 +48,9 @@ def validate_url(path: str, url: str) -> Iterator[FieldError]:
 
 
 def validate_service(path: str, service: Object) -> Iterator[FieldError]:
-    """What is wrong with the service of a webhook.
+    """Returns the errors of the service of a webhook.
 
-    The real server takes name and namespace for each other: it says of a missing name that the namespace is missing.
+    kube-apiserver takes name and namespace for each other: it says of a missing name that the namespace is missing.
     """
     for name, other in (("name", "namespace"), ("namespace", "name")):
         if not service.get(other):

@@ -1,4 +1,7 @@
-"""Configurations of webhooks, mutating and validating ones."""
+"""Strategy of mutating and validating webhook configurations.
+
+Follows ``pkg/apis/admissionregistration/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ def _differ(obj: Object, old: Object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Leniency:
-    """What an update may leave wrong because the old webhooks have it wrong already."""
+    """Errors that an update tolerates because the old webhooks have them already."""
 
     effects: Sequence[str]
     same_names: bool
@@ -96,7 +99,7 @@ class _Leniency:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """What is wrong with all webhooks; what the old ones have wrong already is let pass where the real server does."""
+    """Returns the errors of all webhooks. Errors that the old webhooks have already are tolerated as upstream."""
     return _validate_webhook(obj, old, _Leniency.towards(old))
 
 

@@ -1,4 +1,7 @@
-"""Conditions of flow schemas and priority levels: each type once, and a type at all."""
+"""Validation of the conditions of flow schemas and priority levels.
+
+Follows ``pkg/apis/flowcontrol/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from simkit.meta.objects import Object, at
 
 
 def validate_flow_condition(obj: Object) -> Sequence[FieldError]:
-    """What is wrong with the conditions in an object's status."""
+    """Returns the errors of the conditions in an object's status."""
     faults: list[FieldError] = []
     seen: set[str] = set()
     conditions: Sequence[Object] = at(obj, "status", "conditions") or ()

@@ -1,4 +1,7 @@
-"""Flow schemas and priority levels that every server has: what they say is fixed."""
+"""Specs of the mandatory flow schemas and priority levels, which cannot be changed.
+
+Follows ``pkg/apis/flowcontrol/bootstrap/default.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

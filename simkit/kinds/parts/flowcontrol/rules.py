@@ -1,4 +1,7 @@
-"""Rules of flow schemas: whose requests, and which."""
+"""Validation of the rules of flow schemas: subjects, resource rules, non-resource rules.
+
+Follows ``pkg/apis/flowcontrol/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch",
 
 
 def validate_flow_rule(path: str, rule: Object) -> Iterator[FieldError]:
-    """What is wrong with one rule."""
+    """Returns the errors of one rule."""
     subjects = rule.get("subjects") or ()
     if not subjects:
         yield required(f"{path}.subjects", "subjects must contain at least one value")
@@ -67,7 +70,7 @@ def _validate_verb(path: str, verbs: Sequence[str]) -> Iterator[FieldError]:
 
 
 def _alone(path: str, values: Sequence[str], words: str) -> Iterator[FieldError]:
-    """A wildcard leaves nothing else to say."""
+    """Returns an error for a wildcard beside other values."""
     if "*" in values and len(values) > 1:
         yield invalid_value(path, texts(values), f"if '*' is present, must not specify other {words}")
 

@@ -1,7 +1,9 @@
-"""The difference between two structures as a refusal shows it: what changed, with a little around it.
+"""Differences of two values in the form of go-cmp's ``cmp.Diff``.
 
-The real server lets a library compare values of its language and report on it; the rules of that report stand here. How
+kube-apiserver lets a library compare values of its language and report on it; the rules of that report stand here. How
 deep and how long unchanged values are shown is bounded, so that a change can be found.
+
+Follows ``github.com/google/go-cmp/cmp, report_compare.go``.
 """
 
 from __future__ import annotations
@@ -144,7 +146,7 @@ def _side(node: _Node, mode: str, side: str, level: int) -> Iterator[Record]:
 
 
 def _changes(node: _Node, mode: str, level: int) -> Iterator[Record]:
-    """What changed, with two parts on either side of it; longer gaps are counted."""
+    """Returns the changed parts with two unchanged parts on either side; longer gaps are counted."""
     runs = [(differs, list(run)) for differs, run in groupby(node.parts, lambda part: part[1].differs)]
     for index, (differs, run) in enumerate(runs):
         if differs:

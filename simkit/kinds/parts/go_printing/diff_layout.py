@@ -1,4 +1,7 @@
-"""Printed structures on one line where they fit, on several where not or where lines are added and removed."""
+"""Layout of go-cmp's reports: on one line where it fits, otherwise on several.
+
+Follows ``github.com/google/go-cmp/cmp, report_text.go``.
+"""
 
 from __future__ import annotations
 

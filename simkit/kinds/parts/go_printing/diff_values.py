@@ -1,4 +1,7 @@
-"""Values as the report on a difference prints them: without what is empty, and not deeper than is told."""
+"""Values in the reports of go-cmp: zero fields left out, depth bounded.
+
+Follows ``github.com/google/go-cmp/cmp, report_reflect.go``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structures as a refusal shows them whole: pod templates, flow schemas; references only as being there or not."""
+"""Whole structures in Go syntax, such as pod templates and flow schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structures as the real server's language prints them in messages, such as ``v1.LabelSelector{...}``."""
+"""Values in Go syntax (``%#v``), such as ``v1.LabelSelector{...}``."""
 
 from __future__ import annotations
 

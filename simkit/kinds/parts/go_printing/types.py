@@ -1,4 +1,4 @@
-"""The structures that the real server prints in refusals: which fields they have, in their order."""
+"""Go types that error messages print: their fields in declaration order."""
 
 from __future__ import annotations
 

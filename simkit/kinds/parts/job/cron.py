@@ -1,4 +1,7 @@
-"""Schedules in the form of cron: when they fire, and the words in which a bad one is refused."""
+"""Cron schedules: parsing, and the errors of invalid ones.
+
+Follows ``github.com/robfig/cron/v3, parser.go``.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Final, NamedTuple
 
 
 class BadSchedule(ValueError):
-    """A text that is no schedule; the message is the real server's."""
+    """A text that is no schedule; the message is kube-apiserver's."""
 
 
 class Bounds(NamedTuple):
@@ -58,7 +61,7 @@ def parse(text: str) -> Schedule:
     Raises
     ------
     BadSchedule
-        In the real server's words.
+        In kube-apiserver's words.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""What a job does about pods that failed in a certain way."""
+"""Validation of the ``podFailurePolicy`` of a job.
+
+Follows ``pkg/apis/batch/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _MOST_CODES: Final = 255
 
 
 def validate_failure_policy(path: str, spec: Object) -> Iterator[FieldError]:
-    """What is wrong with the ``podFailurePolicy`` of a job."""
+    """Returns the errors of the ``podFailurePolicy`` of a job."""
     rules = at(spec, "podFailurePolicy", "rules") or ()
     if len(rules) > _MOST_RULES:
         yield too_many(f"{path}.rules", len(rules), _MOST_RULES)

@@ -1,4 +1,7 @@
-"""What is wrong with the spec of a job, in jobs and in templates of jobs."""
+"""Validation of the spec of jobs and of job templates.
+
+Follows ``pkg/apis/batch/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _ENDING: Final = ("OnFailure", "Never")
 
 
 def validate_job_spec(path: str, spec: Object) -> Iterator[FieldError]:
-    """All that is wrong with the spec of a job, its selector left out."""
+    """Returns all errors of the spec of a job, its selector left out."""
     yield from validate_count(path, spec, (*_COUNTS, "backoffLimitPerIndex"))
     failed = spec.get("maxFailedIndexes")
     yield from below_zero(f"{path}.maxFailedIndexes", failed)

@@ -1,4 +1,7 @@
-"""When a job counts as a success before all of its indexes are done."""
+"""Validation of the ``successPolicy`` of a job.
+
+Follows ``pkg/apis/batch/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,11 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 class BadIndexes(ValueError):
-    """A text that is no set of indexes; the text is what the real server says."""
+    """A text that is no set of indexes; the text is what kube-apiserver says."""
 
 
 def validate_success_policy(path: str, spec: Object) -> Iterator[FieldError]:
-    """What is wrong with the ``successPolicy`` of a job."""
+    """Returns the errors of the ``successPolicy`` of a job."""
     if spec.get("completionMode") != "Indexed":
         shown = structure("batch.SuccessPolicy", spec["successPolicy"])
         yield invalid_value(path, shown, "requires indexed completion mode")
@@ -61,7 +64,7 @@ def _validate_rule(path: str, rule: Object, completions: int) -> Iterator[FieldE
 
 
 def counted(text: str, completions: int) -> int:
-    """How many indexes a text names.
+    """Returns the number of indexes in a text.
 
     Raises
     ------

@@ -1,15 +1,17 @@
-"""AppArmor profiles of new pods: annotations and fields say the same thing."""
+"""Synchronization of AppArmor annotations and fields of new pods.
+
+Follows ``pkg/registry/core/pod/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from simkit.kinds.parts.pod.validation.annotations import APP_ARMOR
 from simkit.kinds.parts.pod.validation.security_context import validate_app_armor
 from simkit.meta.objects import Draft, Object, annotations_of, at, metadata
-
-_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
+from simkit.meta.podspec import CONTAINER_LISTS
 
 
 def bring_together(pod: Draft) -> None:
@@ -20,7 +22,7 @@ def bring_together(pod: Draft) -> None:
     if at(spec, "os", "name") == "windows" or not (has_notes or of_pod or _has_fields(spec)):
         return
     notes = dict(annotations_of(pod))
-    for name in _LISTS:
+    for name in CONTAINER_LISTS:
         if spec.get(name):
             spec[name] = [_agreed(one, notes, of_pod) for one in spec[name]]
     if notes:
@@ -28,7 +30,7 @@ def bring_together(pod: Draft) -> None:
 
 
 def _has_fields(spec: Object) -> bool:
-    lists = (spec.get(name) or () for name in _LISTS)
+    lists = (spec.get(name) or () for name in CONTAINER_LISTS)
     return any(at(one, "securityContext", "appArmorProfile") is not None for each in lists for one in each)
 
 
@@ -73,7 +75,7 @@ def annotation_warnings(pod: Object) -> Iterator[str]:
     if not any(key.startswith(APP_ARMOR) for key in notes):
         return
     of_pod = at(spec, "securityContext", "appArmorProfile")
-    for name in _LISTS:
+    for name in CONTAINER_LISTS:
         for container in spec.get(name) or ():
             key = APP_ARMOR + (container.get("name") or "")
             if key not in notes:

@@ -1,4 +1,4 @@
-"""Labels and annotations that stand inside of objects, in templates and selectors."""
+"""Validation of labels and annotations inside of pod templates and selectors."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ _ANNOTATIONS_LIMIT: Final = 256 * 1024
 
 
 def validate_label(path: str, labels: Mapping[str, str]) -> Iterator[FieldError]:
-    """What is wrong with a map of labels."""
+    """Returns the errors of a map of labels."""
     for key, value in labels.items():
         yield from (invalid_value(path, key, text) for text in qualified_name(key))
         yield from (invalid_value(path, value, text) for text in label_value(value))
 
 
 def validate_annotation(path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
-    """What is wrong with a map of annotations; their keys are compared in lower case."""
+    """Returns the errors of a map of annotations; their keys are compared in lower case."""
     yield from (invalid_value(path, key, text) for key in annotations for text in qualified_name(key.lower()))
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
         yield too_long(path, _ANNOTATIONS_LIMIT)
 
 
 def validate_name(path: str, name: str) -> Iterator[FieldError]:
-    """What is wrong with a qualified name, such as the key of a label."""
+    """Returns the errors of a qualified name, such as the key of a label."""
     return (invalid_value(path, name, text) for text in qualified_name(name))

@@ -1,4 +1,7 @@
-"""What the table of pods shows: how far each pod is."""
+"""Printer columns of pods.
+
+Follows ``pkg/printers/internalversion/printers.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ _ENDINGS: Final[Mapping[str, str]] = {"Succeeded": "The pod has completed succes
 
 
 def pod_row_conditions(obj: Object) -> Sequence[Object]:
-    """What the row of a pod is told to be besides its cells: whether the pod has ended."""
+    """Returns the conditions of a pod's row: whether the pod has completed."""
     phase = at(obj, "status", "phase")
     if phase not in _ENDINGS:
         return ()
@@ -61,7 +64,7 @@ def _is_true(condition: Object, kind: str) -> bool:
 
 
 def _initializing(obj: Object, sidecars: set[Any]) -> tuple[str, list[Object]]:
-    """What the first container that must still end says, empty once all have; the containers up to that one."""
+    """Returns the reason of the first init container not completed, empty when all are; and the containers up to it."""
     total = len(at(obj, "spec", "initContainers") or ())
     reached: list[Object] = []
     for index, one in enumerate(at(obj, "status", "initContainerStatuses") or ()):

@@ -1,4 +1,7 @@
-"""The class of service that a pod gets by what its containers ask for."""
+"""Quality of service class of a pod.
+
+Follows ``pkg/apis/core/helper/qos/qos.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The status of a pod: what it is at first, and how it may change."""
+"""First status of a pod, and validation of status updates.
+
+Follows ``pkg/registry/core/pod/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +51,7 @@ def fit_status(status: Object, old: Object) -> Object:
 
 
 def validate_status(pod: Object, old: Object) -> Iterator[FieldError]:
-    """What is wrong with a written status."""
+    """Returns the errors of a written status."""
     status, before, spec = pod.get("status") or {}, old.get("status") or {}, old.get("spec") or {}
     yield from validate_annotation_change("metadata.annotations", pod, old)
     for index, condition in enumerate(status.get("conditions") or ()):

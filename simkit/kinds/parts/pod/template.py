@@ -1,4 +1,7 @@
-"""Pod templates: what workloads make pods from."""
+"""Validation and preparation of pod templates.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
 
 
 def validate_template(path: str, template: Object) -> list[FieldError]:
-    """All that is wrong with a pod template in itself."""
+    """Returns all errors of a pod template in itself."""
     spec = template.get("spec") or {}
     errors = [*validate_metadata(path, template)]
     errors += validate_pod_spec(f"{path}.spec", spec, None)
@@ -31,14 +34,14 @@ def validate_template(path: str, template: Object) -> list[FieldError]:
 
 
 def validate_metadata(path: str, template: Object) -> Iterator[FieldError]:
-    """What is wrong with the labels and annotations of a template."""
+    """Returns the errors of the labels and annotations of a template."""
     yield from validate_label(f"{path}.labels", labels_of(template))
     yield from validate_annotation(f"{path}.annotations", annotations_of(template))
     yield from validate_annotation_value(f"{path}.annotations", template, template.get("spec") or {})
 
 
 def validate_lasting(path: str, template: Object, kind: str) -> Iterator[FieldError]:
-    """What is wrong with a template for pods that are to run for ever."""
+    """Returns the errors of a template for pods that are to run for ever."""
     spec = template.get("spec") or {}
     policy = spec.get("restartPolicy") or ""
     if policy != "Always":

@@ -1,4 +1,7 @@
-"""What the server warns of in pods and pod templates that it takes nevertheless."""
+"""Warnings about accepted pods and pod templates.
+
+Follows ``pkg/api/pod/warnings.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What cells of a Table have in common: ages, labels, owners."""
+"""Cells of Table rows: ages, durations, labels.
+
+Follows ``pkg/printers/internalversion/printers.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def seconds(time: str) -> float:
 
 
 def age(time: str | None, now: float) -> str:
-    """How long ago a time was, as people read it.
+    """Returns the time since a moment in human-readable form.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""Parameters of devices, which may have been generated from another object."""
+"""Printer columns of claim and class parameters that may be generated from another object.
+
+Follows ``pkg/printers/internalversion/printers.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A label selector in the words of a query, as cells of Tables show it."""
+"""Label selectors as cells of Tables show them.
+
+Follows ``k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What RoleBinding and ClusterRoleBinding share: subjects, the reference to the role, the table row."""
+"""Defaulting, validation and printing of RoleBinding and ClusterRoleBinding.
+
+Follows ``pkg/apis/rbac/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +33,9 @@ def default_binding(draft: Draft) -> None:
 def validate_binding(
     binding: Object, old: Object | None, kinds: Sequence[str], *, namespaced: bool
 ) -> Sequence[FieldError]:
-    """What is wrong with a binding whose role may be of some kinds.
+    """Returns the errors of a binding whose role may be of some kinds.
 
-    On an update the real server looks twice before it compares the role, so that causes stand twice.
+    On an update kube-apiserver looks twice before it compares the role, so that causes stand twice.
     """
     faults = [*_validate_reference(binding["roleRef"], kinds), *_validate_subjects(binding, namespaced)]
     if old is None:

@@ -1,4 +1,7 @@
-"""The rules of roles: how they are written down, and what is wrong with them."""
+"""Normalization and validation of the rules of roles.
+
+Follows ``pkg/apis/rbac/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def normalize_rules(draft: Draft, old: Object | None) -> None:
 
 
 def validate_rules(role: Object, *, namespaced: bool) -> Sequence[FieldError]:
-    """What is wrong with the rules of a role."""
+    """Returns the errors of the rules of a role."""
     rules = enumerate(role.get("rules") or ())
     return [error for index, rule in rules for error in _validate_fields(rule, f"rules[{index}]", namespaced)]
 

@@ -1,4 +1,4 @@
-"""What holds of every kind that grants access: roles and bindings."""
+"""Strategy shared by roles and bindings."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ from simkit.meta.name_validation import whole_path_segment
 ACCESS_KIND: Final = Strategy(
     metadata_checks=MetadataChecks(whole=2), name=whole_path_segment, allow_create_on_update=True
 )
-"""Rules to be completed by those of each kind."""
+"""Completed by the strategy of each kind."""

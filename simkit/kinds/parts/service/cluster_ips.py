@@ -1,4 +1,7 @@
-"""What is wrong with the addresses of a Service and their families."""
+"""Validation of the cluster addresses and IP families of a Service.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ def strings(values: Sequence[str]) -> Shown:
 
 
 def validate_address_field(service: Object) -> Sequence[FieldError]:
-    """What is wrong with ``clusterIP``, ``clusterIPs``, ``ipFamilies`` and ``ipFamilyPolicy`` taken together."""
+    """Returns the errors of ``clusterIP``, ``clusterIPs``, ``ipFamilies`` and ``ipFamilyPolicy`` taken together."""
     if type_of(service) == EXTERNAL_NAME:
         return ()
     spec = service["spec"]
@@ -78,7 +81,7 @@ def _validate_together(service: Object, several: Sequence[str]) -> Iterator[Fiel
 
 
 def validate_address_change(service: Object, old: Object) -> Iterator[FieldError]:
-    """What an update may not do to addresses and families: the first of each stays, a second may come and go."""
+    """Returns the errors of changed addresses and families: the first is immutable, a second may come and go."""
     if EXTERNAL_NAME in (type_of(service), type_of(old)) or (is_headless(service) and is_headless(old)):
         yield from ()
     else:

@@ -1,4 +1,7 @@
-"""What a Service has where its writer said nothing."""
+"""Defaulting of Services.
+
+Follows ``pkg/apis/core/v1/defaults.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

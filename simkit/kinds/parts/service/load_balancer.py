@@ -1,4 +1,7 @@
-"""The status of a load balancer, which Services and Ingresses have."""
+"""Validation and printing of the load balancer status of Services and Ingresses.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _MODES: Final = ("Proxy", "VIP")
 
 
 def validate_balancer(path: str, status: Object, *, modes: bool) -> Iterator[FieldError]:
-    """What is wrong with the points where a load balancer is reached; ``modes`` says whether each needs a mode."""
+    """Returns the errors of the points where a load balancer is reached; ``modes`` says whether each needs a mode."""
     points = (status.get("loadBalancer") or {}).get("ingress") or ()
     for index, point in enumerate(points):
         where, ip, name = f"{path}.ingress[{index}]", point.get("ip") or "", point.get("hostname") or ""
@@ -38,6 +41,6 @@ def _validate_mode(where: str, ip: str, mode: str | None) -> Iterator[FieldError
 
 
 def reached_at(status: Object) -> list[str]:
-    """Where a load balancer is reached: addresses and names, sorted, each once."""
+    """Returns the addresses and host names of a load balancer, sorted, each once."""
     points = (status.get("loadBalancer") or {}).get("ingress") or ()
     return sorted({point.get("ip") or point.get("hostname") or "" for point in points} - {""})

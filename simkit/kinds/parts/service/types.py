@@ -1,4 +1,7 @@
-"""Which parts a Service of some type has: what defaulting, allocation and validation agree about."""
+"""Which fields each type of Service needs, for defaulting, allocation and validation.
+
+Follows ``pkg/registry/core/service/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

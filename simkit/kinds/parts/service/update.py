@@ -1,4 +1,7 @@
-"""What an update of a Service keeps or drops on the client's behalf, as the type changes."""
+"""Values that an update of a Service keeps or drops when its type changes.
+
+Follows ``pkg/registry/core/service/strategy.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What is wrong with a Service, in the real server's order."""
+"""Validation of a Service, in the order of kube-apiserver.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ _BALANCER_ONLY: Final = "may only be used when `type` is 'LoadBalancer'"
 
 
 def validate_service(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """What is wrong with a service; with ``old``, also what may not change."""
+    """Returns the errors of a service; with ``old``, also what may not change."""
     return [*_validate_change(obj, old), *_validate_fields(obj)] if old is not None else [*_validate_fields(obj)]
 
 
@@ -65,7 +68,7 @@ def _validate_change(obj: Object, old: Object) -> Iterator[FieldError]:
 
 
 def validate_service_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """What is wrong with a service's status."""
+    """Returns the errors of a service's status."""
     status = obj.get("status") or {}
     if type_of(obj) != LOAD_BALANCER and at(status, "loadBalancer", "ingress"):
         text = "may only be used when `spec.type` is 'LoadBalancer'"

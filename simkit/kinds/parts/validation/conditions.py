@@ -1,4 +1,7 @@
-"""Conditions in the form that newer kinds use."""
+"""Validation of ``metav1.Condition`` lists.
+
+Follows ``k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _REASON_RULE: Final = (
 
 
 def validate_condition(path: str, conditions: Sequence[Object]) -> Iterator[FieldError]:
-    """What is wrong with a list of conditions."""
+    """Returns the errors of a list of conditions."""
     seen: set[str] = set()
     for index, condition in enumerate(conditions):
         kind = condition.get("type") or ""

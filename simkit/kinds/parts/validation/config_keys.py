@@ -1,4 +1,7 @@
-"""Keys of data in config maps and secrets."""
+"""Validation of the data keys of ConfigMaps and Secrets.
+
+Follows ``k8s.io/apimachinery/pkg/util/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,12 @@ _RULE: Final = (
 
 
 def validate_key(path: str, key: str) -> Iterator[FieldError]:
-    """What is wrong with a key: it must be fit for the name of a file."""
+    """Returns the errors of a key: it must be fit for the name of a file."""
     return (invalid_value(path, key, text) for text in key_texts(key))
 
 
 def key_texts(key: str) -> list[str]:
-    """What is wrong with a key, as sentences."""
+    """Returns the errors of a key, as sentences."""
     wrong = [] if len(key) <= 253 else ["must be no more than 253 characters"]
     if not _KEY.fullmatch(key):
         wrong.append(_RULE)

@@ -1,4 +1,7 @@
-"""Labels of nodes that have newer names: what the server says where somebody still selects by them."""
+"""Warnings about node labels that have been replaced by newer ones.
+
+Follows ``pkg/api/node/util.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Numbers with bounds, fields that stay, names that stand in fields."""
+"""Validation of single fields: bounded numbers, immutable fields, names.
+
+Follows ``k8s.io/apimachinery/pkg/api/validation/generic.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +43,12 @@ def validate_text(path: str, text: str, rule: Callable[[str], Sequence[str]]) ->
 
 
 def segment(name: str) -> Sequence[str]:
-    """What is wrong with a name that must fit into a path."""
+    """Returns the errors of a name that must fit into a path."""
     return path_segment(name)
 
 
 def wildcard_subdomain(name: str) -> Sequence[str]:
-    """What is wrong with a host that begins with ``*.``."""
+    """Returns the errors of a host that begins with ``*.``."""
     wrong = [] if len(name) <= 253 else ["must be no more than 253 characters"]
     if not _WILDCARD.fullmatch(name):
         wrong.append(

@@ -1,4 +1,7 @@
-"""Shares of pods: numbers, or percentages in their place."""
+"""Validation of numbers or percentages of pods.
+
+Follows ``pkg/apis/apps/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _PERCENT_RULE: Final = (
 
 
 def validate_share(path: str, value: int | str) -> Iterator[FieldError]:
-    """What is wrong with a number or percentage of pods."""
+    """Returns the errors of a number or percentage of pods."""
     if isinstance(value, str):
         if not _PERCENT.fullmatch(value):
             yield invalid_value(path, number_or_text(value), _PERCENT_RULE)

@@ -1,4 +1,7 @@
-"""IP addresses, ranges and ports as the real server judges them."""
+"""Validation of IP addresses, CIDR ranges and ports.
+
+Follows ``k8s.io/apimachinery/pkg/util/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,7 @@ def validate_range(path: str, text: str) -> Iterator[FieldError]:
 
 
 def validate_special_address(path: str, text: str) -> Iterator[FieldError]:
-    """What is wrong with an address that must be one of some other machine."""
+    """Returns the errors of an address that must be one of some other machine."""
     found = address(text)
     if found is None:
         yield invalid_value(path, text, "must be a valid IP address")
@@ -113,7 +116,7 @@ def validate_port(path: str, port: int) -> Iterator[FieldError]:
 
 
 def validate_port_or_name(path: str, value: Any) -> Iterator[FieldError]:
-    """What is wrong with a number of a port, or a name in its place."""
+    """Returns the errors of a number of a port, or a name in its place."""
     if isinstance(value, str):
         yield from (invalid_value(path, value, text) for text in port_name(value))
     else:

@@ -1,4 +1,7 @@
-"""The LabelSelector that objects carry."""
+"""Validation of ``metav1.LabelSelector``.
+
+Follows ``k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 
 
 def validate_label_selector(selector: Object | None, path: str, *, any_value: bool = False) -> Sequence[FieldError]:
-    """What is wrong with a selector that stands at a path; nothing is wrong with an absent one.
+    """Returns the errors of a selector that stands at a path; nothing is wrong with an absent one.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""The fields of ``metadata`` that clients own and that are the same for all kinds: labels, owners, finalizers."""
+"""Validation of ``metav1.ObjectMeta``: labels, annotations, owner references, finalizers.
+
+Follows ``k8s.io/apimachinery/pkg/api/validation/objectmeta.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ ORPHAN: Final = "orphan"
 
 
 def validate_common(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
-    """What is wrong with labels, annotations and owners."""
+    """Returns the errors of labels, annotations and owners."""
     errors: list[FieldError] = []
     errors += validate_label(metadata.get("labels") or {}, f"{field}.labels")
     errors += validate_annotation(metadata.get("annotations") or {}, f"{field}.annotations")
@@ -63,7 +66,7 @@ def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError
 
 
 def validate_finalizer(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
-    """What is wrong with finalizers of whatever kind."""
+    """Returns the errors of finalizers of whatever kind."""
     field, finalizers = f"{field}.finalizers", metadata.get("finalizers") or ()
     errors = [invalid_value(field, name, text) for name in finalizers for text in qualified_name(name)]
     if ORPHAN in finalizers and FOREGROUND in finalizers:

@@ -1,4 +1,7 @@
-"""References to an object of any kind in the same namespace."""
+"""Validation of references to objects of any kind in the same namespace.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from simkit.meta.objects import Object
 
 
 def validate_local_reference(path: str, reference: Object | None) -> Iterator[FieldError]:
-    """What is wrong with ``apiGroup``, ``kind`` and ``name`` of a reference."""
+    """Returns the errors of ``apiGroup``, ``kind`` and ``name`` of a reference."""
     if reference is None:
         return
     if reference.get("apiGroup") is not None:
@@ -25,7 +28,7 @@ def validate_local_reference(path: str, reference: Object | None) -> Iterator[Fi
 
 
 def validate_scaled_reference(path: str, reference: Object) -> Iterator[FieldError]:
-    """What is wrong with ``kind`` and ``name`` of a reference to what is scaled or measured."""
+    """Returns the errors of ``kind`` and ``name`` of a reference to what is scaled or measured."""
     for name in ("kind", "name"):
         value = reference.get(name) or ""
         if not value:

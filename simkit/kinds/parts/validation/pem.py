@@ -1,4 +1,7 @@
-"""Certificates and requests for them, as they stand in objects: PEM, in base64."""
+"""Validation of PEM certificates and certificate requests in base64 fields.
+
+Follows ``pkg/apis/certificates/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def octets(encoded: str | None) -> Shown:
 
 
 def request_fault(encoded: str | None) -> str:
-    """Why something is no request for a certificate, signed by the key that it names; empty where it is one."""
+    """Returns the reason why a text is no certificate request with a valid signature; empty where it is one."""
     from cryptography import x509
 
     block = _BLOCK.search(base64.b64decode(encoded or ""))
@@ -74,7 +77,7 @@ def _not_asn1(der: bytes) -> str:
 
 
 def certificates_fault(encoded: str | None) -> str:
-    """Why something is no list of certificates; empty where it is one, or nothing at all."""
+    """Returns the reason why a text is no list of certificates; empty where it is one, or empty."""
     if not encoded:
         return ""
     from cryptography import x509

@@ -1,4 +1,7 @@
-"""Amounts of resources: how they are shown in errors, and what resources may be called."""
+"""Validation of resource names and quantities, and quantities as Go prints them.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def shown(text: str) -> Shown:
 
 
 def parts_of(text: str) -> tuple[int, int, str, str]:
-    """What Go keeps of a quantity: a number, its power of ten, the text if it is canonical, the family of suffixes."""
+    """Returns Go's fields of a quantity: number, power of ten, the text if canonical, format."""
     quantity = parse(text)
     value, scale = _scaled(text, quantity)
     return value, scale, text if not _was_fraction(text, quantity) else "", quantity.format
@@ -64,7 +67,7 @@ def validate_negative(path: str, text: str) -> Iterator[FieldError]:
 
 
 def validate_amount(path: str, resource: str, text: str) -> Iterator[FieldError]:
-    """What is wrong with an amount of a resource."""
+    """Returns the errors of an amount of a resource."""
     yield from validate_negative(path, text)
     if is_counted(resource) and parse(text).nano % NANO:
         yield invalid_value(path, shown(text), NOT_INTEGER)
@@ -86,7 +89,7 @@ def is_extended(resource: str) -> bool:
 
 
 def validate_name(path: str, resource: str) -> Iterator[FieldError]:
-    """What is wrong with the name of a resource of any kind."""
+    """Returns the errors of the name of a resource of any kind."""
     wrong = qualified_name(resource)
     yield from (invalid_value(path, _bare(resource), text) for text in wrong)
     if not wrong and "/" not in resource and resource not in _STANDARD and not resource.startswith(_HUGE):
@@ -94,7 +97,7 @@ def validate_name(path: str, resource: str) -> Iterator[FieldError]:
 
 
 def validate_container_name(path: str, resource: str) -> Iterator[FieldError]:
-    """What is wrong with the name of a resource that containers ask for."""
+    """Returns the errors of the name of a resource that containers ask for."""
     faults = list(validate_name(path, resource))
     yield from faults
     if "/" not in resource and resource not in _CONTAINER and not resource.startswith(_HUGE):
@@ -104,7 +107,7 @@ def validate_container_name(path: str, resource: str) -> Iterator[FieldError]:
 
 
 def validate_quota_name(path: str, resource: str) -> Iterator[FieldError]:
-    """What is wrong with the name of a resource that a quota limits."""
+    """Returns the errors of the name of a resource that a quota limits."""
     yield from validate_name(path, resource)
     if "/" not in resource and resource not in _QUOTA and not _is_huge_request(resource):
         yield invalid_value(path, _bare(resource), "must be a standard resource for quota")

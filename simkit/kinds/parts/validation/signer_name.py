@@ -1,4 +1,7 @@
-"""Names of signers: a domain, a slash, a name."""
+"""Validation of signer names: a domain, a slash, a name.
+
+Follows ``pkg/apis/certificates/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _LONGEST: Final = _LONGEST_DOMAIN + 1 + 253 + 63 + 1
 
 
 def validate_signer_name(path: str, name: str) -> Iterator[FieldError]:
-    """What is wrong with the name of a signer."""
+    """Returns the errors of the name of a signer."""
     if not name:
         yield required(path)
         return

@@ -1,4 +1,7 @@
-"""What a claim of storage asks for: in claims themselves, and in templates of claims."""
+"""Validation of the spec of a PersistentVolumeClaim and of claim templates.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def validate_access_mode(path: str, modes: Sequence[str]) -> Iterator[FieldError
 
 
 def validate_claim_spec(path: str, spec: Object) -> Iterator[FieldError]:
-    """What is wrong with the spec of a claim that stands at a path."""
+    """Returns the errors of the spec of a claim that stands at a path."""
     modes = spec.get("accessModes") or ()
     if not modes:
         yield required(f"{path}.accessModes", "at least 1 access mode is required")

@@ -1,4 +1,7 @@
-"""Templates of volume claims, which pods carry for volumes that live as long as they do."""
+"""Validation of the claim templates of ephemeral volumes.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _GO_NAMES: Final = {"uid": "uID"}
 
 
 def validate_claim_template(path: str, template: Object) -> Iterator[FieldError]:
-    """What is wrong with a template: its metadata may have labels and annotations only."""
+    """Returns the errors of a template: its metadata may have labels and annotations only."""
     metadata = template.get("metadata") or {}
     at = f"{path}.metadata"
     yield from validate_annotation(f"{at}.annotations", metadata.get("annotations") or {})

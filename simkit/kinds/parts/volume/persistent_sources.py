@@ -1,4 +1,7 @@
-"""Types of persistent volumes, most of which pods may also use directly."""
+"""Validation of the sources of persistent volumes.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

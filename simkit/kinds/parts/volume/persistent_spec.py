@@ -1,4 +1,7 @@
-"""What a volume is: its spec in a PersistentVolume, or inside of an attachment."""
+"""Defaulting and validation of the spec of a PersistentVolume, also inline in a VolumeAttachment.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def default_sources(spec: Draft) -> None:
 
 
 def validate_volume_spec(path: str, spec: Object) -> Iterator[FieldError]:
-    """What is wrong with the spec of a PersistentVolume."""
+    """Returns the errors of the spec of a PersistentVolume."""
     yield from _validate_mode(path, spec)
     yield from _validate_capacity(f"{path}.capacity", spec.get("capacity") or {})
     policy = spec["persistentVolumeReclaimPolicy"]
@@ -50,7 +53,7 @@ def validate_volume_spec(path: str, spec: Object) -> Iterator[FieldError]:
 
 
 def validate_inline_volume(path: str, spec: Object) -> Iterator[FieldError]:
-    """What is wrong with the spec of a volume that stands in an attachment: a driver's volume, and nothing about it."""
+    """Returns the errors of an inline volume spec of an attachment, which must be that of a CSI volume."""
     for name in ("claimRef", "capacity"):
         if spec.get(name):
             yield forbidden_field(f"{path}.{name}", f"may not be specified {_INLINE}")
@@ -93,7 +96,7 @@ def _validate_affinity(path: str, affinity: Object) -> Iterator[FieldError]:
 
 
 def _validate_source(path: str, spec: Object, *, affine: bool) -> Iterator[FieldError]:
-    """What is wrong with the sources; ``affine`` says whether nodes are told that a local one needs."""
+    """Returns the errors of the sources; ``affine`` says whether nodes are told that a local one needs."""
     present = [name for name in SOURCES if spec.get(name) is not None]
     for index, name in enumerate(present):
         if index and name != "flexVolume":

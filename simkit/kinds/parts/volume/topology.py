@@ -1,4 +1,7 @@
-"""Where storage may be made: terms over the labels of nodes."""
+"""Validation of topology selector terms.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,9 @@ from simkit.meta.objects import Object
 
 
 def validate_topology(path: str, terms: Sequence[Object]) -> Iterator[FieldError]:
-    """What is wrong with terms: each needs keys, told once, with values told once.
+    """Returns the errors of terms: each needs keys, told once, with values told once.
 
-    The real server compares a term with all before it and with as many empty ones as there are terms.
+    kube-apiserver compares a term with all before it and with as many empty ones as there are terms.
     """
     seen: list[dict[str, frozenset[str]]] = [{} for _ in terms]
     for index, term in enumerate(terms):

@@ -1,4 +1,4 @@
-"""What the first versions of workloads did otherwise: dependents stayed, and some selectors could change."""
+"""Strategies of the first versions of workloads: orphaned dependents, mutable selectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Counts of equal pods, as statuses tell them."""
+"""Validation and printing of the replica counts in statuses.
+
+Follows ``pkg/apis/apps/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ EXCEEDING: Final = {
 
 
 def validate_replica_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    """What is wrong with the status of a replica set or replication controller."""
+    """Returns the errors of the status of a replica set or replication controller."""
     status = obj.get("status") or {}
     return [*validate_count("status", status, _COUNTS), *validate_exceeding("status", status, _PARTS, EXCEEDING)]
 

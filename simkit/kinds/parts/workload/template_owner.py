@@ -1,4 +1,7 @@
-"""What the kinds share that keep pods running from a template: selectors, rolling, counts, the table."""
+"""Validation, defaulting and warnings of kinds that make pods from a template.
+
+Follows ``pkg/apis/apps/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ def selector_of(selector: Object | None) -> labels.LabelSelector | None:
 
 
 def validate_selector(path: str, selector: Object | None, kind: str) -> Iterator[FieldError]:
-    """What is wrong with the selector of a workload: it must be there and must say something."""
+    """Returns the errors of the selector of a workload: it must be there and must say something."""
     if selector is None:
         yield required(path)
         return
@@ -56,7 +59,7 @@ def shown_labels(template: Object | None) -> Shown:
 
 
 def validate_replicated(path: str, spec: Object, kind: str, chosen: labels.LabelSelector) -> Iterator[FieldError]:
-    """What is wrong with the template of a kind that runs a number of equal pods."""
+    """Returns the errors of the template of a kind that runs a number of equal pods."""
     template = spec.get("template") or {}
     yield from validate_mismatch(path, template, chosen)
     yield from validate_template(path, template)
@@ -64,7 +67,7 @@ def validate_replicated(path: str, spec: Object, kind: str, chosen: labels.Label
 
 
 def immutable_selector(obj: Object, old: Object) -> Iterator[FieldError]:
-    """A selector that changed: pods would be lost sight of."""
+    """Returns an error for a changed selector, which is immutable."""
     selector = at(obj, "spec", "selector")
     if selector != at(old, "spec", "selector"):
         yield invalid_value("spec.selector", shown_selector(selector), "field is immutable")
@@ -105,7 +108,7 @@ def name_warnings(obj: Object, use: str = "Pod names and hostnames") -> Iterator
 
 
 def template_warnings(obj: Object, old: Object | None) -> Sequence[str]:
-    """What the server says to a workload's pod template, where anything of the workload has changed."""
+    """Returns the warnings about a workload's pod template, where anything of the workload has changed."""
     if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
         return ()
     return pod_warnings("spec.template", at(obj, "spec", "template") or {})

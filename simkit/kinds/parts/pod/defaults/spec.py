@@ -1,4 +1,7 @@
-"""What a pod spec means where it says nothing. Nothing is changed in place: stored objects may share the parts."""
+"""Defaulting of pod specs. Nothing is changed in place, since stored objects may share the parts.
+
+Follows ``pkg/apis/core/v1/defaults.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -124,7 +127,7 @@ def _environment(items: Sequence[Object]) -> Sequence[Object]:
 
 
 def with_field_version(holder: Object) -> Object:
-    """What holds a ``fieldRef``, with the version of the reference filled in."""
+    """Returns the holder of a ``fieldRef`` with the reference's apiVersion defaulted."""
     return replaced(holder, "fieldRef", lambda reference: filled(reference, {"apiVersion": "v1"}))
 
 
@@ -165,7 +168,7 @@ _LONGEST_NAME: Final = 255
 
 
 def pull_policy(image: str) -> str:
-    """When an image is pulled: always where it may move, that is under the tag ``latest`` or under none.
+    """Returns the default pull policy: Always for the tag ``latest`` or none, else IfNotPresent.
 
     Examples
     --------
@@ -188,7 +191,7 @@ def _is_name(name: str) -> bool:
 
 
 def default_pod_only(spec: Object) -> Object:
-    """What is filled in for pods themselves and not for templates of pods."""
+    """Sets the defaults of pods that do not apply to pod templates."""
     found: Object = {**spec, "enableServiceLinks": True} if spec.get("enableServiceLinks") is None else spec
     host = bool(found.get("hostNetwork"))
     for name in ("containers", "initContainers"):

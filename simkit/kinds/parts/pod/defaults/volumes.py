@@ -1,4 +1,7 @@
-"""What volumes mean where they say nothing."""
+"""Defaulting of volumes.
+
+Follows ``pkg/apis/core/v1/defaults.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

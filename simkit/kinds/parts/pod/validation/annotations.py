@@ -1,4 +1,7 @@
-"""Annotations of pods that the server reads."""
+"""Validation of pod annotations that kube-apiserver interprets.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _TYPES: Final = {"Unconfined": ("unconfined",), "RuntimeDefault": ("runtime/defa
 
 
 def validate_annotation_value(path: str, holder: Object, spec: Object) -> Iterator[FieldError]:
-    """What is wrong with the values of annotations; ``holder`` is the pod or template that has the spec."""
+    """Returns the errors of the values of annotations; ``holder`` is the pod or template that has the spec."""
     annotations = annotations_of(holder)
     if not annotations:
         return
@@ -70,7 +73,7 @@ def _validate_app_armor(path: str, annotations: Mapping[str, str], spec: Object)
 
 
 def validate_annotation_change(path: str, pod: Object, old: Object) -> Iterator[FieldError]:
-    """What is wrong with changes of annotations that must stay, and with the values once more."""
+    """Returns the errors of changes of annotations that must stay, and with the values once more."""
     values, old_values = annotations_of(pod), annotations_of(old)
     for key, value in old_values.items():
         what = _kept(key)

@@ -1,4 +1,7 @@
-"""The three lists of containers: what is common to all, and what each list allows."""
+"""Validation of init, ephemeral and regular containers.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ _WHITESPACE: Final = "must not have leading or trailing whitespace"
 
 
 def validate_container(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
-    """What is wrong with the containers that run all the time."""
+    """Returns the errors of regular containers."""
     containers = spec.get("containers") or ()
     if not containers:
         yield required(path)
@@ -57,7 +60,7 @@ def validate_container(path: str, spec: Object, volumes: Volumes) -> Iterator[Fi
 
 
 def validate_init_container(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
-    """What is wrong with the containers that run first; those that go on running are sidecars."""
+    """Returns the errors of init containers, of which restartable ones are sidecars."""
     names = {one.get("name") or "" for one in spec.get("containers") or ()}
     grace = spec.get("terminationGracePeriodSeconds")
     for index, container in enumerate(spec.get("initContainers") or ()):
@@ -81,7 +84,7 @@ def validate_init_container(path: str, spec: Object, volumes: Volumes) -> Iterat
 
 
 def validate_ephemeral_container(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
-    """What is wrong with the containers that were added for a look around."""
+    """Returns the errors of ephemeral containers."""
     others = {one.get("name") for key in ("containers", "initContainers") for one in spec.get(key) or ()}
     names = set(others)
     for index, container in enumerate(spec.get("ephemeralContainers") or ()):
@@ -100,13 +103,13 @@ def validate_ephemeral_container(path: str, spec: Object, volumes: Volumes) -> I
 
 
 def _forbidden(path: str, holder: Object, names: Sequence[str], text: str) -> Iterator[FieldError]:
-    """Fields that are given though they may not be; an empty structure of a pointer counts as given."""
+    """Returns errors for forbidden fields. An empty structure behind a pointer counts as set."""
     given = (name for name in names if holder.get(name) or (name in _PROBES and holder.get(name) is not None))
     return (forbidden_field(f"{path}.{name}", text) for name in given)
 
 
 def validate_image(path: str, container: Object) -> Iterator[FieldError]:
-    """What is wrong with an image where the container really is to run, and not in a template."""
+    """Returns the errors of an image where the container really is to run, and not in a template."""
     image = container.get("image") or ""
     if image.strip() != image:
         yield invalid_value(f"{path}.image", image, _WHITESPACE)

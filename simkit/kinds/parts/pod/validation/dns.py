@@ -1,4 +1,7 @@
-"""How a pod resolves names."""
+"""Validation of the DNS policy and DNS configuration of a pod.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _LONGEST_SEARCHES: Final = 2048
 
 
 def validate_dns(path: str, spec: Object) -> Iterator[FieldError]:
-    """What is wrong with the ``dnsConfig`` of a pod spec."""
+    """Returns the errors of the ``dnsConfig`` of a pod spec."""
     config = spec.get("dnsConfig")
     if spec.get("dnsPolicy") == "None":
         if config is None:

@@ -1,4 +1,7 @@
-"""Environment variables of containers and where they come from."""
+"""Validation of environment variables and their sources.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKey
 
 
 def name_texts(name: str) -> list[str]:
-    """What is wrong with the name of a variable."""
+    """Returns the errors of the name of a variable."""
     wrong = [] if _NAME_RE.fullmatch(name) else [_NAME_RULE]
     if name in (".", ".."):
         wrong.append(f"must not be '{name}'")
@@ -37,7 +40,7 @@ def name_texts(name: str) -> list[str]:
 
 
 def validate_environment(path: str, container: Object) -> Iterator[FieldError]:
-    """What is wrong with the ``env`` of a container."""
+    """Returns the errors of the ``env`` of a container."""
     for index, variable in enumerate(container.get("env") or ()):
         at, name = f"{path}[{index}]", variable.get("name") or ""
         if not name:
@@ -67,7 +70,7 @@ def _validate_source(path: str, source: Object, value: str) -> Iterator[FieldErr
 
 
 def validate_environment_source(path: str, container: Object) -> Iterator[FieldError]:
-    """What is wrong with the ``envFrom`` of a container."""
+    """Returns the errors of the ``envFrom`` of a container."""
     for index, source in enumerate(container.get("envFrom") or ()):
         at, prefix = f"{path}[{index}]", source.get("prefix") or ""
         if prefix:

@@ -1,4 +1,7 @@
-"""What an operating system does not allow."""
+"""Validation of a pod against its operating system.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from typing import Final
 
 from simkit.meta.fielderror import CLUSTER_POLICY, FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Object, at
+from simkit.meta.podspec import CONTAINER_LISTS
 
-_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 _OF_POD: Final = (
     "securityContext.appArmorProfile",
     "securityContext.seLinuxOptions",
@@ -40,13 +43,13 @@ _OF_CONTAINER: Final = (
 
 def every_container(path: str, spec: Object) -> Iterator[tuple[str, Object]]:
     """All containers of a pod spec with their paths, in the order in which they start."""
-    for name in _LISTS:
+    for name in CONTAINER_LISTS:
         for index, container in enumerate(spec.get(name) or ()):
             yield f"{path}.{name}[{index}]", container
 
 
 def validate_platform(path: str, spec: Object) -> Iterator[FieldError]:
-    """What is wrong with the operating system of a pod, or what it rules out."""
+    """Returns the errors of the operating system of a pod, or what it rules out."""
     system = (spec.get("os") or {}).get("name") or ""
     if not system:
         yield required(f"{path}.os.name", "cannot be empty")
@@ -78,7 +81,7 @@ def _validate_windows(path: str, spec: Object) -> Iterator[FieldError]:
 
 
 def validate_windows_host(path: str, spec: Object) -> Iterator[FieldError]:
-    """What is wrong with containers that are processes of a Windows node: all must be, or none."""
+    """Returns the errors of containers that are processes of a Windows node: all must be, or none."""
     of_pod = at(spec, "securityContext", "windowsOptions", "hostProcess")
     count = hosted = 0
     for place, container in every_container(path, spec):

@@ -1,4 +1,7 @@
-"""Paths of files as fields of pods give them."""
+"""Validation of file paths and modes.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 

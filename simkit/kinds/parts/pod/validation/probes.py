@@ -1,4 +1,7 @@
-"""What is run to find out about a container, or when it starts and stops."""
+"""Validation of probes and lifecycle handlers.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _IN_LIFECYCLES: Final = ("exec", "httpGet", "tcpSocket", "sleep")
 
 
 def validate_handler(path: str, handler: Object, names: tuple[str, ...], grace: int | None) -> Iterator[FieldError]:
-    """What is wrong with a handler, of which there must be exactly one."""
+    """Returns the errors of a handler, of which there must be exactly one."""
     count = 0
     for name in names:
         action = handler.get(name)
@@ -67,7 +70,7 @@ def _validate_http(path: str, action: Object) -> Iterator[FieldError]:
 
 
 def validate_lifecycle(path: str, lifecycle: Object | None, grace: int | None) -> Iterator[FieldError]:
-    """What is wrong with the handlers of a container's start and stop."""
+    """Returns the errors of the handlers of a container's start and stop."""
     for name in ("postStart", "preStop"):
         handler = (lifecycle or {}).get(name)
         if handler is not None:
@@ -75,7 +78,7 @@ def validate_lifecycle(path: str, lifecycle: Object | None, grace: int | None) -
 
 
 def validate_probe(path: str, container: Object, grace: int | None) -> Iterator[FieldError]:
-    """What is wrong with the three probes of a container."""
+    """Returns the errors of the three probes of a container."""
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         probe = container.get(name)
         if probe is not None:

@@ -1,4 +1,7 @@
-"""References from environment variables and files to fields of the pod, to its resources and to other objects."""
+"""Validation of field, resource and key references in environment variables and files.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ _DIVISORS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
 
 
 def validate_field(path: str, reference: Object, fields: Sequence[str]) -> Iterator[FieldError]:
-    """What is wrong with a reference to a field of the pod, of which some may be named."""
+    """Returns the errors of a reference to a field of the pod, of which some may be named."""
     version, field = reference.get("apiVersion") or "", reference.get("fieldPath") or ""
     if not version:
         yield required(f"{path}.apiVersion")
@@ -72,7 +75,7 @@ def _unknown(version: str, field: str, subscripted: str) -> str:
 
 
 def validate_resource(path: str, reference: Object, *, in_volume: bool) -> Iterator[FieldError]:
-    """What is wrong with a reference to an amount that a container asks for."""
+    """Returns the errors of a reference to an amount that a container asks for."""
     resource = reference.get("resource") or ""
     if in_volume and not reference.get("containerName"):
         yield required(f"{path}.containerName")
@@ -95,7 +98,7 @@ def _validate_divisor(path: str, resource: str, divisor: str) -> Iterator[FieldE
 
 
 def validate_key_reference(path: str, reference: Object) -> Iterator[FieldError]:
-    """What is wrong with a reference to a key of a config map or secret."""
+    """Returns the errors of a reference to a key of a config map or secret."""
     name = reference.get("name") or ""
     yield from (invalid_value(f"{path}.name", name, text) for text in dns_subdomain(name))
     if not reference.get("key"):

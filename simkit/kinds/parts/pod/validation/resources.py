@@ -1,4 +1,7 @@
-"""What containers ask for and may use at most."""
+"""Validation of container resources: requests, limits, overhead.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _COMPUTE: Final = frozenset({"cpu", "memory"})
 
 
 def validate_resource(path: str, resources: Object) -> Iterator[FieldError]:
-    """What is wrong with the ``resources`` of a container."""
+    """Returns the errors of the ``resources`` of a container."""
     limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
     for name, amount in limits.items():
         yield from _validate_amount(f"{path}.limits[{name}]", name, amount)
@@ -66,5 +69,5 @@ def _validate_page(path: str, name: str, amount: str) -> Iterator[FieldError]:
 
 
 def validate_overhead(path: str, overhead: Mapping[str, str]) -> Iterator[FieldError]:
-    """What is wrong with the amounts that running a pod costs besides its containers."""
+    """Returns the errors of the amounts that running a pod costs besides its containers."""
     yield from validate_resource(path, {"limits": overhead})

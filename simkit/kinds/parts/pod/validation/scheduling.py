@@ -1,4 +1,7 @@
-"""Where a pod may run: affinities, tolerations, spreading."""
+"""Validation of affinities, tolerations and topology spread constraints.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _SPREADING: Final = ("DoNotSchedule", "ScheduleAnyway")
 
 
 def validate_affinity(path: str, affinity: Object) -> Iterator[FieldError]:
-    """What is wrong with an affinity."""
+    """Returns the errors of an affinity."""
     node = affinity.get("nodeAffinity") or {}
     if node.get(REQUIRED) is not None:
         yield from validate_node_selector(f"{path}.nodeAffinity.{REQUIRED}", node[REQUIRED])
@@ -53,7 +56,7 @@ def _validate_weight(path: str, term: Object) -> Iterator[FieldError]:
 
 
 def validate_node_selector(path: str, selector: Object) -> Iterator[FieldError]:
-    """What is wrong with a selector of nodes."""
+    """Returns the errors of a selector of nodes."""
     at = f"{path}.nodeSelectorTerms"
     if not selector.get("nodeSelectorTerms"):
         yield required(at, "must have at least one node selector term")
@@ -112,7 +115,7 @@ def _validate_pod_term(path: str, term: Object) -> Iterator[FieldError]:
 
 
 def validate_toleration(path: str, tolerations: Sequence[Object]) -> Iterator[FieldError]:
-    """What is wrong with a list of tolerations."""
+    """Returns the errors of a list of tolerations."""
     for index, toleration in enumerate(tolerations):
         yield from _validate_toleration(f"{path}[{index}]", toleration)
 
@@ -150,7 +153,7 @@ def _shown(toleration: Object) -> Shown:
 
 
 def validate_spread(path: str, constraints: Sequence[Object]) -> Iterator[FieldError]:
-    """What is wrong with the rules of spreading pods over nodes."""
+    """Returns the errors of the rules of spreading pods over nodes."""
     for index, constraint in enumerate(constraints):
         at = f"{path}[{index}]"
         yield from _validate_skew(at, constraint)

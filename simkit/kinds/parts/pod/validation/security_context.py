@@ -1,4 +1,7 @@
-"""Under which rights containers run."""
+"""Validation of pod and container security contexts.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def validate_id(path: str, value: int | None) -> Iterator[FieldError]:
 
 
 def validate_pod_security(path: str, spec: Object) -> Iterator[FieldError]:
-    """What is wrong with the security context of a pod."""
+    """Returns the errors of the security context of a pod."""
     context = spec.get("securityContext") or {}
     for name in ("fsGroup", "runAsUser", "runAsGroup"):
         yield from validate_id(f"{path}.{name}", context.get(name))
@@ -84,7 +87,7 @@ def _dotted(name: str) -> str:
 
 
 def validate_container_security(path: str, context: Object | None) -> Iterator[FieldError]:
-    """What is wrong with the security context of a container."""
+    """Returns the errors of the security context of a container."""
     if context is None:
         return
     privileged = bool(context.get("privileged"))
@@ -132,7 +135,7 @@ def _shown(context: Object) -> Shown:
 
 
 def validate_seccomp(path: str, profile: Object | None) -> Iterator[FieldError]:
-    """What is wrong with a profile of allowed system calls."""
+    """Returns the errors of a profile of allowed system calls."""
     if profile is None:
         return
     kind, local = profile.get("type") or "", profile.get("localhostProfile")
@@ -153,7 +156,7 @@ def validate_seccomp(path: str, profile: Object | None) -> Iterator[FieldError]:
 
 
 def validate_app_armor(path: str, profile: Object | None) -> Iterator[FieldError]:
-    """What is wrong with an AppArmor profile."""
+    """Returns the errors of an AppArmor profile."""
     if profile is None:
         return
     kind, local = profile.get("type") or "", profile.get("localhostProfile")
@@ -186,7 +189,7 @@ _NOT_IN_USERS: Final = re.compile(r"""["/\\:;|=,+*?<>@\[\]]""")
 
 
 def validate_windows(path: str, options: Object | None) -> Iterator[FieldError]:
-    """What is wrong with the options of Windows containers."""
+    """Returns the errors of the options of Windows containers."""
     if options is None:
         return
     name, credentials = options.get("gmsaCredentialSpecName"), options.get("gmsaCredentialSpec")

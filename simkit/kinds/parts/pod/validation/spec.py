@@ -1,4 +1,7 @@
-"""What is wrong with a pod spec, in the order in which the real server looks."""
+"""Validation of a pod spec, in the order of kube-apiserver.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "N
 
 
 def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[FieldError]:
-    """All that is wrong with a pod spec; ``pod`` is the object that it is of, None for a template."""
+    """Returns all errors of a pod spec; ``pod`` is the object that it is of, None for a template."""
     errors, volumes = validate_volume(f"{path}.volumes", spec, pod)
     errors += validate_container(f"{path}.containers", spec, volumes)
     if "initContainers" in spec:

@@ -1,4 +1,7 @@
-"""What may change in a pod that exists: images, deadlines, added tolerations, and gates that open."""
+"""Validation of pod updates: only images, deadlines, added tolerations and scheduling gates may change.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _ADDITIONS: Final = "only additions are allowed (no mutations or deletions)"
 
 
 def validate_change(pod: Object, old_pod: Object) -> Iterator[FieldError]:
-    """What is wrong with a changed pod's spec, besides being wrong in itself."""
+    """Returns the errors of a changed pod's spec, besides being wrong in itself."""
     spec, old = pod["spec"], old_pod.get("spec") or {}
     for name in ("containers", "initContainers"):
         containers, before = spec.get(name) or (), old.get(name) or ()
@@ -114,7 +117,7 @@ def _shown(old: Object, spec: Object) -> str:
 
 
 def _as_kept(spec: Object) -> Object:
-    """The spec as the real server keeps it: what a pod shares with its node is part of its security context."""
+    """The spec as kube-apiserver keeps it: what a pod shares with its node is part of its security context."""
     shared = {key: spec[key] for key in _SHARED if key in spec}
     return {**spec, "securityContext": {**(spec.get("securityContext") or {}), **shared}}
 

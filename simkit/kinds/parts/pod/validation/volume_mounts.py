@@ -1,4 +1,7 @@
-"""Where containers mount volumes, and raw block devices."""
+"""Validation of volume mounts and block devices of containers.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ _TAKEN: Final = "must be unique"
 
 
 def validate_mount(path: str, container: Object, volumes: Mapping[str, Object]) -> Iterator[FieldError]:
-    """What is wrong with the ``volumeMounts`` of a container."""
+    """Returns the errors of the ``volumeMounts`` of a container."""
     devices = container.get("volumeDevices") or ()
     device_names = {one.get("name") for one in devices}
     device_paths = {one.get("devicePath") for one in devices}
@@ -40,7 +43,7 @@ def validate_mount(path: str, container: Object, volumes: Mapping[str, Object]) 
 
 
 def _validate_inner(path: str, here: str, mount: Object) -> Iterator[FieldError]:
-    """What is wrong with the path inside of the volume. The real server names these fields without the index."""
+    """Returns the errors of the path inside of the volume. kube-apiserver names these fields without the index."""
     inner, expression = mount.get("subPath") or "", mount.get("subPathExpr") or ""
     if inner:
         yield from validate_descending(f"{path}.subPath", inner)
@@ -61,7 +64,7 @@ def _validate_propagation(path: str, propagation: str | None, container: Object)
 
 
 def validate_device(path: str, container: Object, volumes: Mapping[str, Object]) -> Iterator[FieldError]:
-    """What is wrong with the ``volumeDevices`` of a container."""
+    """Returns the errors of the ``volumeDevices`` of a container."""
     mounts = container.get("volumeMounts") or ()
     mount_names, mount_paths = {one.get("name") for one in mounts}, {one.get("mountPath") for one in mounts}
     names: set[str] = set()

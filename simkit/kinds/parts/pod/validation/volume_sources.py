@@ -1,4 +1,7 @@
-"""What each type of volume needs. The order of the table is the order in which types are looked for."""
+"""Validation of volume sources. The order of the table is the order in which sources are checked.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,9 @@ _QUALIFIED_NAMES: Final = {
 }
 _ANY_QUALIFIED: Final = "must be valid format starting with iqn, eui, or naa"
 CHECKED_AT: Final = {"gcePersistentDisk": "persistentDisk"}
-"""Types whose faults the real server tells under another name than the field's."""
+"""Types whose faults kube-apiserver tells under another name than the field's."""
 REFUSED_AT: Final = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
-"""Types that the real server calls by another name where they are one too many."""
+"""Types that kube-apiserver calls by another name where they are one too many."""
 
 
 def needs(*names: str) -> Check:
@@ -62,7 +65,7 @@ def _empty_dir(path: str, source: Object) -> Iterator[FieldError]:
 
 
 def validate_host_path(path: str, source: Object) -> Iterator[FieldError]:
-    """What is wrong with a path on the node."""
+    """Returns the errors of a path on the node."""
     if not source.get("path"):
         yield required(f"{path}.path")
         return
@@ -98,7 +101,7 @@ def _iscsi(path: str, source: Object) -> Iterator[FieldError]:
 
 
 def validate_iscsi(path: str, source: Object, unknown: str, *, named: bool = False) -> Iterator[FieldError]:
-    """What is wrong with a disk besides its portal.
+    """Returns the errors of a disk besides its portal.
 
     ``unknown`` is said of a name of no known form; ``named`` tells whether a secret must have a name.
     """
@@ -208,7 +211,7 @@ def _storage_os(path: str, source: Object) -> Iterator[FieldError]:
 
 
 def validate_driver(path: str, name: str) -> Iterator[FieldError]:
-    """What is wrong with the name of a storage driver."""
+    """Returns the errors of the name of a storage driver."""
     if not name:
         yield required(path)
     if len(name) > _LONGEST_DRIVER:

@@ -1,4 +1,7 @@
-"""The volumes of a pod: names, exactly one source each, and what each source needs."""
+"""Validation of the volumes of a pod: names, exactly one source each, and the source.
+
+Follows ``pkg/apis/core/validation/validation.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _PORTAL_RULE: Final = (
 
 
 def validate_volume(path: str, spec: Object, pod: Object | None) -> tuple[list[FieldError], Mapping[str, Object]]:
-    """What is wrong with the volumes, and the volumes that are well by name: only those can be mounted.
+    """Returns the errors of the volumes, and the volumes that are well by name: only those can be mounted.
 
     ``pod`` is the object that the spec is of; None for a template.
     """
