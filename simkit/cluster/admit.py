@@ -9,7 +9,7 @@ from typing import Final
 
 from simkit.cluster.assembly import Assembled
 from simkit.engine.admission.chain import Plugin
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.request_object import default
 from simkit.engine.seams import Mutator, Review, Validator
 from simkit.meta.errors import SimkitError, StatusError
@@ -92,54 +92,54 @@ def admit(made: Assembled, obj: Object, identity: Identity) -> Admitted:
     An object that is there already is updated, else created. All plugins are asked, also after one has refused.
     Raises SimkitError for an object that is none of the kinds that are served.
     """
-    served = _served(made, obj)
-    draft = _decoded(served, obj)
+    scope = _served(made, obj)
+    draft = _decoded(scope, obj)
     before = {**draft, "metadata": dict(draft["metadata"])}
-    wanted = served.to_storage(default(served, draft))
+    wanted = scope.to_storage(default(scope, draft))
     filled = tuple(field_changes(before, wanted))
     steps = [Step(DEFAULTS, filled)] if filled else []
-    review = _review(made, served, wanted, identity)
+    review = _review(made, scope, wanted, identity)
     mutators, validators = _parts(made, review)
     for mutator in mutators:
         step, review = _mutated(mutator, review)
         steps.append(step)
-    steps.append(_validated(served, review))
+    steps.append(_validated(scope, review))
     steps += [_judged(validator, review) for validator in validators]
     return Admitted(review.object or {}, review.operation, tuple(steps))
 
 
-def _served(made: Assembled, obj: Object) -> Served:
-    return made.engine.served(made.engine.catalogue.resource_of(obj))
+def _served(made: Assembled, obj: Object) -> RequestScope:
+    return made.engine.request_scope(made.engine.catalogue.resource_of(obj))
 
 
-def _decoded(served: Served, obj: Object) -> Draft:
+def _decoded(scope: RequestScope, obj: Object) -> Draft:
     try:
-        draft: Draft = dict(decode(dict(obj), served.schema).object)
+        draft: Draft = dict(decode(dict(obj), scope.schema).object)
     except DecodeError as error:
-        raise SimkitError(f"the object cannot be read as a {served.resource.kind}: {error}") from None
-    draft |= {"apiVersion": served.resource.api_version, "kind": served.resource.kind}
+        raise SimkitError(f"the object cannot be read as a {scope.resource.kind}: {error}") from None
+    draft |= {"apiVersion": scope.resource.api_version, "kind": scope.resource.kind}
     draft["metadata"] = dict(draft.get("metadata") or {})
-    if served.resource.namespaced:
+    if scope.resource.namespaced:
         draft["metadata"].setdefault("namespace", "default")
     return draft
 
 
-def _review(made: Assembled, served: Served, wanted: Draft, identity: Identity) -> Review:
-    key = served.place.key(namespace_of(wanted), name_of(wanted))
+def _review(made: Assembled, scope: RequestScope, wanted: Draft, identity: Identity) -> Review:
+    key = scope.registry_scope.key(namespace_of(wanted), name_of(wanted))
     live = made.store.get(key) if name_of(wanted) else None
     old = live.object if live is not None else None
     if old is not None:
         kept = {name: value for name, value in metadata(old).items() if name not in ("labels", "annotations")}
         wanted = {**wanted, "metadata": {**kept, **wanted["metadata"]}}
-        if served.place.has_status and "status" in old:
+        if scope.registry_scope.has_status and "status" in old:
             wanted["status"] = old["status"]
     return Review(
         identity,
         "CREATE" if old is None else "UPDATE",
-        served.place.resource,
-        served.resource.version,
+        scope.registry_scope.resource,
+        scope.resource.version,
         "",
-        served.resource.gvk,
+        scope.resource.gvk,
         namespace_of(wanted),
         name_of(wanted),
         wanted,
@@ -165,10 +165,10 @@ def _mutated(plugin: Plugin, review: Review) -> tuple[Step, Review]:
     return Step(plugin.name, changes, "", tuple(own.warnings), own.annotations), replace(review, object=obj)
 
 
-def _validated(served: Served, review: Review) -> Step:
+def _validated(scope: RequestScope, review: Review) -> Step:
     """What the kind's own rules say."""
     obj = review.object or {}
-    errors = served.rules.validate(obj, review.old)
+    errors = scope.rules.validate(obj, review.old)
     return Step(VALIDATION, (), "; ".join(dict.fromkeys(map(str, errors))))
 
 

@@ -31,14 +31,14 @@ from simkit.engine.controllers.controller_manager import ControllerManager
 from simkit.engine.controllers.event_expiry import EventExpiry
 from simkit.engine.controllers.flow_schema_status import FlowSchemaStatusController
 from simkit.engine.pipeline.custom_resources.definitions import CustomResources
-from simkit.engine.pipeline.engine import Engine, Parts
+from simkit.engine.pipeline.engine import Engine, EngineConfig
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.flowcontrol.max_in_flight import Limits, Room
+from simkit.engine.pipeline.flowcontrol.max_in_flight import ConcurrencyLimiter, MaxInFlight
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.metrics.stability import shown_hidden
-from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.quota_status import charge
-from simkit.engine.pipeline.verbs.webhook_objects import restored
+from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.pipeline.verbs.quota_status import charge_quota
+from simkit.engine.pipeline.verbs.webhook_objects import stored_form
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.deletion import expire
 from simkit.engine.seams import Authorizer, Store
@@ -93,7 +93,7 @@ class Assembled:
         self.access = Access(options, store, self._everything, self.clock, metrics, self.roles, graph, forked)
         authorizer = self.access.authorizer()
         self.engine = Engine(
-            Parts(
+            EngineConfig(
                 store=store,
                 catalogue=self._base,
                 authentication=self._authentication(),
@@ -175,10 +175,10 @@ class Assembled:
             self.clock,
             chance,
             lambda: self.engine.catalogue,
-            lambda obj, resource: self.engine.served(resource).from_storage(obj),
-            lambda obj, resource: restored(self.engine.served(resource), obj),
+            lambda obj, resource: self.engine.request_scope(resource).from_storage(obj),
+            lambda obj, resource: stored_form(self.engine.request_scope(resource), obj),
             self.extensions,
-            lambda quota, used: charge(self.engine, quota, used),
+            lambda quota, used: charge_quota(self.engine, quota, used),
             lambda name: bootstrap.provide(self.engine, name),
             read_settings(settings) if settings is not None else {},
             Path(settings).parent if settings is not None else Path(),
@@ -201,7 +201,7 @@ class Assembled:
 
     def _reader(self, authorizer: Authorizer) -> LiveClusterReader:
         def convert(obj: Object, resource: Resource) -> Object:
-            return self.engine.served(resource).from_storage(obj)
+            return self.engine.request_scope(resource).from_storage(obj)
 
         return LiveClusterReader(self.store, authorizer, lambda: self.engine.catalogue, convert)
 
@@ -233,12 +233,12 @@ class Assembled:
         return forked
 
 
-def _room(options: Options, store: Store, clock: Clock) -> Room:
+def _room(options: Options, store: Store, clock: Clock) -> ConcurrencyLimiter:
     """Who says whether there is room for a request."""
     reading, changing = options.max_requests_inflight, options.max_mutating_requests_inflight
     if options.enable_priority_and_fairness and (reading or changing):
         return FlowControl(store, reading + changing, clock)
-    return Limits(reading, changing)
+    return MaxInFlight(reading, changing)
 
 
 def live(store: Store) -> ObjectGetter:
@@ -317,7 +317,7 @@ def _stored(catalogue: Catalogue, obj: Object) -> Object:
         return convert(obj, versions(old, kind)[0])
     if resource.gvk == resource.storage_gvk:
         return obj
-    return Served(catalogue, resource).to_storage(copied(obj))
+    return RequestScope(catalogue, resource).to_storage(copied(obj))
 
 
 def _authority(options: Options, clock: Clock) -> CertificateAuthority:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from simkit.cluster.first_objects import AUTHENTICATION, first_objects
 from simkit.engine.controllers.apiservices import registered
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.logic.rbac.defaults import outdated_bindings, reconcile
 from simkit.meta.domain import (
     API_SERVER,
@@ -100,6 +100,6 @@ def _write(engine: Engine, obj: Object, *, exists: bool) -> None:
 
 def _send(engine: Engine, method: str, path: str, obj: Object | None, *, media: str = "application/json") -> None:
     request = Request.of(method, path, obj, content_type=media, headers={"user-agent": API_SERVER})
-    response = travel(engine, request, SERVER)
+    response = serve_request(engine, request, SERVER)
     if response.status >= 400 and response.status != 409:
         raise SimkitError(f"the server could not make {path}: {response.object.get('message')}")

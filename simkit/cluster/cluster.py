@@ -14,7 +14,7 @@ from simkit.cluster.options import Options
 from simkit.cluster.questions import Questions
 from simkit.cluster.releases import at_release
 from simkit.cluster.without import switched_off
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.attributes import Decision
 from simkit.meta.errors import StatusError
 from simkit.meta.garbage_collection import collection_paused
@@ -104,7 +104,7 @@ class Cluster(Questions):
 
     def perform(self, request: Request, *, identity: Identity | None = None) -> Response:
         """The answer to a request, through the whole road; by an administrator unless told otherwise."""
-        return travel(self._made.engine, request, identity or administrator())
+        return serve_request(self._made.engine, request, identity or administrator())
 
     def snapshot(self) -> Snapshot:
         """The objects as they are now: what the analyses take."""

@@ -13,14 +13,14 @@ from simkit.cluster.options import Options
 from simkit.engine.admission.policy_index import PolicyIndex
 from simkit.engine.admission.review_attributes import LiveClusterReader
 from simkit.engine.admission.webhook_index import WebhookIndex
-from simkit.engine.aggregation.forward import Forwarder, Proxy
+from simkit.engine.aggregation.proxy_handler import ProxyCertificate, ProxyHandler
 from simkit.engine.controllers.apiservices import AvailableConditionController, CRDRegistrationController
 from simkit.engine.controllers.controller_manager import Controller
 from simkit.engine.controllers.served_version import with_served_version
 from simkit.engine.egress.policy import EgressPolicy
 from simkit.engine.egress.webhook_converter import WebhookConverter
 from simkit.engine.pipeline.engine import Engine
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.engine.seams import Store
 from simkit.meta.clock import Clock, NameSource
@@ -44,17 +44,17 @@ class ProxyIdentity:
         self._certificate, self._key = certificate, key
 
     @cached_property
-    def made(self) -> Proxy:
+    def made(self) -> ProxyCertificate:
         from simkit.engine.http.keypair import make_authority
 
         if self._certificate is not None and self._key is not None:
             try:
-                return Proxy(Path(self._certificate).read_bytes(), Path(self._key).read_bytes())
+                return ProxyCertificate(Path(self._certificate).read_bytes(), Path(self._key).read_bytes())
             except OSError as error:
                 raise SimkitError(f"--proxy-client-cert-file and its key cannot be read: {error}") from error
         authority = make_authority("simkit-front-proxy-ca", _CENTURY)
         pair = authority.sign_client(_PROXY_NAME, [], (_CENTURY[0], _CENTURY[1] - timedelta(days=1)))
-        return Proxy(pair.certificate_pem(), pair.key_pem(), authority.certificate_pem())
+        return ProxyCertificate(pair.certificate_pem(), pair.key_pem(), authority.certificate_pem())
 
 
 class Extensions:
@@ -84,7 +84,7 @@ class Extensions:
         self.policies = policies or PolicyIndex(store)
         self.hooks = WebhookIndex(store)
         self.proxy = proxy or ProxyIdentity()
-        self.forwarder = Forwarder(self.egress, lambda: self.proxy.made)
+        self.forwarder = ProxyHandler(self.egress, lambda: self.proxy.made)
         self._store = store
 
     @classmethod
@@ -134,7 +134,7 @@ def performing(engine: Engine, *, as_one: bool = False) -> Callable[[Request, Id
     def perform(request: Request, identity: Identity) -> Response:
         request = with_served_version(request, engine.catalogue)
         if identity.user == SERVER.user:
-            return travel(engine, request, SERVER)
-        return travel(engine, request, MANAGER if as_one else identity)
+            return serve_request(engine, request, SERVER)
+        return serve_request(engine, request, MANAGER if as_one else identity)
 
     return perform

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Store
 from simkit.logic.rbac.releases import assumed
 from simkit.meta.names import Key
@@ -123,7 +123,7 @@ def migrate(store: Store, old: Catalogue, new: Catalogue) -> list[Key]:
     """
     rewritten = []
     for before, after in _moved(old, new):
-        served = Served(new, after)
+        served = RequestScope(new, after)
         for entry in store.scan(before.storage):
             obj = served.to_storage({**entry.object, "apiVersion": before.storage_gvk.api_version})
             store.put(entry.key, obj, expect=entry.revision)

@@ -28,9 +28,9 @@ def test_flows_of_long_paths_are_not_remembered() -> None:
     assert isinstance(room, FlowControl)
     for number in range(5):
         request = Request.of("GET", f"/{LONG}{number}")
-        exchange = RequestContext(request, parse_request_info("GET", request.path, {}), ANN)
-        room.enter(exchange)
-        room.leave(exchange)
+        context = RequestContext(request, parse_request_info("GET", request.path, {}), ANN)
+        room.enter(context)
+        room.leave(context)
     assert not [key for key in room._flows if any(LONG in str(part) for part in key)]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.token_file import StaticTokens
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
 
@@ -47,7 +47,7 @@ WORLD = world()
 
 def send(method: str, path: str, headers: Mapping[str, str] | None = None, body: Any = None) -> Response:
     given = {"authorization": "Bearer reader-token", **(headers or {})}
-    return travel(WORLD.engine, Request.of(method, path, body, headers=given))
+    return serve_request(WORLD.engine, Request.of(method, path, body, headers=given))
 
 
 def contents(response: Response) -> str:
@@ -145,7 +145,7 @@ PATHS = st.lists(PIECES, max_size=9).map(lambda pieces: "/" + "/".join(pieces))
 @given(PATHS, st.sampled_from(METHODS))
 def test_nothing_is_answered_before_authentication(path: str, method: str) -> None:
     """With a bad credential every path, known or not, is 401."""
-    response = travel(WORLD.engine, Request.of(method, path, headers={"authorization": "Bearer wrong"}))
+    response = serve_request(WORLD.engine, Request.of(method, path, headers={"authorization": "Bearer wrong"}))
     assert response.status == 401
 
 

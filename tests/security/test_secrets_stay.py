@@ -12,7 +12,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.token_file import StaticTokens
 from simkit.engine.http import certificates, kubeconfig
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.non_resource import paths
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
@@ -21,7 +21,7 @@ HIDDEN = "hidden-value"
 ANN = Identity("ann", ("system:masters",))
 
 
-def broken(engine: Any, exchange: Any) -> Any:
+def broken(engine: Any, context: Any) -> Any:
     raise KeyError(HIDDEN)
 
 
@@ -32,7 +32,7 @@ def test_an_error_of_ours_tells_clients_nothing(
     cluster = Cluster(options=Options(seed=1, authenticators=(StaticTokens({"t": ANN}),)))
     monkeypatch.setattr(paths, "answer", broken)
     with caplog.at_level(logging.ERROR, "simkit.engine"):
-        answer = travel(cluster.engine, Request.of("GET", "/version", headers={"authorization": "Bearer t"}))
+        answer = serve_request(cluster.engine, Request.of("GET", "/version", headers={"authorization": "Bearer t"}))
     assert (answer.status, answer.body) == (
         500,
         b"This request caused apiserver to panic. Look in the logs for details.\n",
@@ -66,14 +66,14 @@ def test_stores_are_private_from_the_beginning(tmp_path: Path) -> None:
 
 def test_credentials_show_in_no_repr() -> None:
     """What holds a secret does not print it."""
-    from simkit.engine.aggregation.forward import Proxy
+    from simkit.engine.aggregation.proxy_handler import ProxyCertificate
     from simkit.engine.egress.address import Peer
     from simkit.engine.egress.kubeconfig import ClientConfig
 
     things: list[object] = [
         ClientConfig("https://x", key=HIDDEN.encode(), token=HIDDEN, password=HIDDEN),
         Peer("h", 1, "n", key=HIDDEN.encode()),
-        Proxy(key=HIDDEN.encode()),
+        ProxyCertificate(key=HIDDEN.encode()),
         StaticTokens({HIDDEN: ANN}),
         Credentials(HIDDEN, headers={"authorization": (HIDDEN,)}),
         Request("POST", "/", headers={"authorization": (HIDDEN,)}, body=HIDDEN.encode()),

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.jws import PrivateKey, Signer
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.message import Request
 
@@ -52,7 +52,7 @@ class World:
 
     def status(self, token: str) -> int:
         request = Request.of("POST", WHO, {}, headers={"authorization": f"Bearer {token}"})
-        return travel(self.cluster.engine, request).status
+        return serve_request(self.cluster.engine, request).status
 
     def public_pem(self) -> bytes:
         key = self.cluster._made.token_key.made().public.key
@@ -202,7 +202,7 @@ def _shared() -> World:
 def test_other_headers(world: World, header: str, status: int) -> None:
     """A scheme without a token is no credential: such a request is anonymous, as on the real server."""
     request = Request.of("POST", WHO, {}, headers={"authorization": header})
-    found = travel(world.cluster.engine, request).status
+    found = serve_request(world.cluster.engine, request).status
     assert found == (403 if status == 201 else 401)
 
 
@@ -211,7 +211,7 @@ def test_tokens_are_not_told(world: World, caplog: pytest.LogCaptureFixture) -> 
     bad = world.token[:-4] + "AAAA"
     with caplog.at_level(logging.DEBUG):
         request = Request.of("GET", "/api/v1/pods", headers={"authorization": f"Bearer {bad}"})
-        response = travel(world.cluster.engine, request)
+        response = serve_request(world.cluster.engine, request)
         review = world.cluster.perform(
             Request.of("POST", "/apis/authentication.k8s.io/v1/tokenreviews", {"spec": {"token": bad}})
         )

@@ -7,7 +7,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from simkit.engine.controllers.controller_manager import Client
-from simkit.engine.pipeline.api_services import SERVICES, Registration, registration
+from simkit.engine.pipeline.api_services import SERVICES, APIService, api_service
 from simkit.engine.seams import Change
 from simkit.kinds.apiregistration.apiservice import AUTOMANAGED
 from simkit.meta.clock import Clock, timestamp
@@ -28,7 +28,7 @@ _ENDPOINTS: Final = GroupResource("", "endpoints")
 _AGAIN: Final = 30.0
 """Seconds between two looks at a backing server."""
 
-Probe = Callable[[Registration], str]
+Probe = Callable[[APIService], str]
 """Asks a backing server; gives why it cannot be used, or the empty string."""
 Finding = tuple[str, str, str]
 """Status, reason and message of a condition."""
@@ -51,7 +51,7 @@ class AvailableConditionController:
     account = SERVER
 
     def __init__(
-        self, probe: Probe, located: Callable[[Registration], bool], allowed: Callable[[], bool], clock: Clock
+        self, probe: Probe, located: Callable[[APIService], bool], allowed: Callable[[], bool], clock: Clock
     ) -> None:
         self._probe, self._located, self._allowed, self._clock = probe, located, allowed, clock
         self.next_time: float | None = None
@@ -69,7 +69,7 @@ class AvailableConditionController:
         """Write the conditions that are not as they should be."""
         remote = False
         for obj in list(snapshot.scan(SERVICES)):
-            found = registration(obj)
+            found = api_service(obj)
             remote = remote or found.service is not None
             if found.service is None or self._allowed():
                 wanted = self._status(obj, self._condition(found, snapshot))
@@ -90,7 +90,7 @@ class AvailableConditionController:
                 return {"conditions": conditions}
         return {"conditions": [*conditions, {**made, "reason": reason, "message": message}]}
 
-    def _condition(self, found: Registration, snapshot: Snapshot) -> Finding:
+    def _condition(self, found: APIService, snapshot: Snapshot) -> Finding:
         if found.service is None:
             return "True", "Local", "Local APIServices are always available"
         if not self._located(found):

@@ -7,7 +7,7 @@ from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
-from simkit.engine.pipeline.handler_chain import Trip
+from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.non_resource.health import ENDPOINTS
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.message import Request, Response
@@ -21,9 +21,9 @@ class QueuedRequest:
 
     patience: Final = LONGEST_WAIT
 
-    def __init__(self, trip: Trip) -> None:
-        assert trip.exchange.ticket is not None
-        self._trip, self._ticket = trip, trip.exchange.ticket
+    def __init__(self, trip: HandledRequest) -> None:
+        assert trip.context.ticket is not None
+        self._trip, self._ticket = trip, trip.context.ticket
 
     def on_ready(self, callback: Callable[[], None]) -> None:
         """Have a callback called, in any thread, once there is room or the wait is given up."""
@@ -43,7 +43,7 @@ class QueuedRequest:
 class AuthorizedRequest:
     """A request that its sender may make, whose body is still to come. It has no room yet."""
 
-    def __init__(self, trip: Trip) -> None:
+    def __init__(self, trip: HandledRequest) -> None:
         self._trip = trip
 
     def receive(self, body: bytes) -> Response | QueuedRequest:
@@ -84,14 +84,14 @@ class APIServerHandler:
         """The engine's answer, or what has to be waited for; who asks is found out on the way."""
         if self._refuses(request):
             return _leaving()
-        trip = Trip(self._engine, request)
+        trip = HandledRequest(self._engine, request)
         return trip.go() or QueuedRequest(trip)
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
         """The refusal of a request whose sender is unknown or may not make it; else what takes its body."""
         if self._refuses(request):
             return _leaving()
-        trip = Trip(self._engine, request)
+        trip = HandledRequest(self._engine, request)
         return trip.enter() or AuthorizedRequest(trip)
 
     def _refuses(self, request: Request) -> bool:

@@ -24,7 +24,7 @@ _PORT: Final = 443
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
+class APIService:
     """One APIService. ``service`` is its namespace, name and port; None: this server answers itself."""
 
     name: str
@@ -36,14 +36,14 @@ class Registration:
     available: bool = False
 
 
-def registration(obj: Object) -> Registration:
+def api_service(obj: Object) -> APIService:
     """What an APIService says."""
     spec: Object = obj.get("spec") or {}
     service = spec.get("service")
     where = None
     if service is not None:
         where = (service.get("namespace") or "", service.get("name") or "", service.get("port") or _PORT)
-    return Registration(
+    return APIService(
         name_of(obj),
         GroupVersion(spec.get("group") or "", spec.get("version") or ""),
         Priority(spec.get("groupPriorityMinimum") or 0, spec.get("versionPriority") or 0),
@@ -67,22 +67,22 @@ def is_available(obj: Object) -> bool:
     return any(each.get("type") == "Available" and each.get("status") == "True" for each in conditions)
 
 
-class Remote(Protocol):
+class Aggregator(Protocol):
     """Asks the servers behind registered group versions."""
 
-    def forward(self, exchange: RequestContext, registration: Registration) -> Response:
+    def forward(self, context: RequestContext, registration: APIService) -> Response:
         """The backing server's answer to a request. Raises PlainError 503 where there is none."""
         ...
 
-    def resources(self, registration: Registration) -> Mapping[str, Any] | None:
+    def resources(self, registration: APIService) -> Mapping[str, Any] | None:
         """The list of the group version's resources; None where the backing server does not give one."""
         ...
 
-    def described(self, registration: Registration) -> str:
+    def described(self, registration: APIService) -> str:
         """The place of the group version's OpenAPI document, or the empty string."""
         ...
 
-    def swagger(self, registration: Registration) -> Mapping[str, Any] | None:
+    def swagger(self, registration: APIService) -> Mapping[str, Any] | None:
         """The OpenAPI document of version 2 that the backing server has; None where there is none."""
         ...
 
@@ -90,8 +90,8 @@ class Remote(Protocol):
 class _View:
     """All registrations at one moment."""
 
-    def __init__(self, found: Iterable[Registration]) -> None:
-        self.all: Mapping[GroupVersion, Registration] = {each.group_version: each for each in found}
+    def __init__(self, found: Iterable[APIService]) -> None:
+        self.all: Mapping[GroupVersion, APIService] = {each.group_version: each for each in found}
         self.groups = frozenset(each.group for each in self.all)
         self.remote = tuple(each for each in self.all.values() if each.service is not None)
         self._listed: tuple[Catalogue, Sequence[Group]] | None = None
@@ -102,7 +102,7 @@ class _View:
         return self._listed[1]
 
 
-def _ordered(registrations: Mapping[GroupVersion, Registration], catalogue: Catalogue) -> Sequence[Group]:
+def _ordered(registrations: Mapping[GroupVersion, APIService], catalogue: Catalogue) -> Sequence[Group]:
     """Groups by the highest priority of their versions, then by name; this server's own first."""
     known = {
         GroupVersion(group.name, version): priority(GroupVersion(group.name, version))
@@ -121,7 +121,7 @@ def _by_version(found: Iterable[GroupVersion], known: Mapping[GroupVersion, Prio
     return sorted(found, key=lambda each: (-known[each].version, version_rank(each.version)))
 
 
-class Registrations:
+class APIServices:
     """The APIServices of a store, followed without polling."""
 
     def __init__(self, store: Store) -> None:
@@ -129,14 +129,14 @@ class Registrations:
         self._view = Derived(store, (SERVICES,), self._read)
 
     def _read(self) -> _View:
-        return _View(registration(entry.object) for entry in self._store.scan(SERVICES))
+        return _View(api_service(entry.object) for entry in self._store.scan(SERVICES))
 
     @property
-    def remote(self) -> Sequence[Registration]:
+    def remote(self) -> Sequence[APIService]:
         """Those that other servers answer for."""
         return self._view.now().remote
 
-    def backing(self, group: str, version: str) -> Registration | None:
+    def backing(self, group: str, version: str) -> APIService | None:
         """The registration of a group version that another server answers for."""
         view = self._view.now()
         if not view.remote:

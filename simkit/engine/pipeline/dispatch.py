@@ -12,7 +12,7 @@ from simkit.engine.pipeline.representation import protobuf
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import delete, patch, read, watch, write
 from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses
 from simkit.meta.domain import API_DOMAIN
@@ -22,7 +22,7 @@ from simkit.meta.name_validation import path_segment
 from simkit.meta.names import GroupResource
 from simkit.schema.catalogue import Resource
 
-Handler = Callable[[Engine, RequestContext, Served], Response]
+Handler = Callable[[Engine, RequestContext, RequestScope], Response]
 
 VERBS: Final[Mapping[str, Handler]] = {
     "get": read.get,
@@ -31,8 +31,8 @@ VERBS: Final[Mapping[str, Handler]] = {
     "create": write.create,
     "update": write.update,
     "patch": patch.patch,
-    "delete": delete.remove,
-    "deletecollection": delete.remove_collection,
+    "delete": delete.delete_object,
+    "deletecollection": delete.delete_collection,
 }
 """What each verb does to a resource itself."""
 
@@ -40,132 +40,132 @@ PARTS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update_p
 """What verbs do to a subresource that is a view of its object."""
 
 
-UNSTORED: Final[Mapping[GroupResource, Handler]] = {
+VIRTUAL_RESOURCES: Final[Mapping[GroupResource, Handler]] = {
     **access_reviews.HANDLERS,
     GroupResource("", "componentstatuses"): component_statuses.answer,
 }
 """What answers for resources that are not stored, whatever the verb."""
 
 
-def dispatch(engine: Engine, exchange: RequestContext) -> Response:
+def dispatch(engine: Engine, context: RequestContext) -> Response:
     """Carry out a request for a resource. Raises 404 for what is not served, 405 for what cannot be done to it."""
-    target, method = exchange.target, exchange.request.method
-    backing = engine.backing(target.group, target.version)
+    info, method = context.info, context.request.method
+    backing = engine.backing(info.group, info.version)
     if backing is not None:
         remote, registration = backing
-        return remote.forward(exchange, registration)
-    resource = find(engine, target)
-    if method == "HEAD" or (target.old_watch and method != "GET"):
+        return remote.forward(context, registration)
+    resource = find(engine, info)
+    if method == "HEAD" or (info.old_watch and method != "GET"):
         raise method_not_allowed()
-    _check_route(target, resource)
-    served = engine.served(resource)
-    exchange.routed = ""
-    if served.deprecation is not None:
-        _tell_of_its_end(engine, exchange, *served.deprecation)
-    if target.verb == "patch":
-        patch.check_media(exchange, served)
-    accept, listed = exchange.request.header("accept"), target.verb in ("list", "watch")
-    binary_form, routed = PROTOBUF not in accept or _has_binary(served, target), served.custom is None
-    exchange.wanted = negotiate(accept, watchable=listed, routed=routed, binary=binary_form)
-    if exchange.wanted.transform == "Table" and exchange.request.query:
-        exchange.wanted = replace(exchange.wanted, include=exchange.request.option("includeObject"))
-    if target.subresource:
-        return _part(engine, exchange, served)
-    if target.verb not in resource.verbs:
+    _check_route(info, resource)
+    scope = engine.request_scope(resource)
+    context.routed = ""
+    if scope.deprecation is not None:
+        _tell_of_its_end(engine, context, *scope.deprecation)
+    if info.verb == "patch":
+        patch.check_media(context, scope)
+    accept, listed = context.request.header("accept"), info.verb in ("list", "watch")
+    binary_form, routed = PROTOBUF not in accept or _has_binary(scope, info), scope.custom is None
+    context.wanted = negotiate(accept, watchable=listed, routed=routed, binary=binary_form)
+    if context.wanted.transform == "Table" and context.request.query:
+        context.wanted = replace(context.wanted, include=context.request.option("includeObject"))
+    if info.subresource:
+        return _part(engine, context, scope)
+    if info.verb not in resource.verbs:
         raise method_not_allowed()
-    handler = UNSTORED.get(resource.group_resource)
+    handler = VIRTUAL_RESOURCES.get(resource.group_resource)
     if handler is not None:
-        return handler(engine, exchange, served)
-    if served.custom is not None:
-        refuse_new(served.custom, target)
-    response = VERBS[target.verb](engine, exchange, served)
+        return handler(engine, context, scope)
+    if scope.custom is not None:
+        refuse_new(scope.custom, info)
+    response = VERBS[info.verb](engine, context, scope)
     engine.upkeep()
     return response
 
 
-def _has_binary(served: Served, target: RequestInfo) -> bool:
+def _has_binary(scope: RequestScope, info: RequestInfo) -> bool:
     """Whether what the path leads to can be written as protobuf: custom objects cannot, but their scale can."""
-    gvk = served.resource.subresource_gvk(target.subresource) if target.subresource else served.resource.gvk
-    own = served.custom is None or gvk != served.resource.gvk
+    gvk = scope.resource.subresource_gvk(info.subresource) if info.subresource else scope.resource.gvk
+    own = scope.custom is None or gvk != scope.resource.gvk
     return own and protobuf.available(gvk)
 
 
-def _tell_of_its_end(engine: Engine, exchange: RequestContext, warning: str, end: str) -> None:
+def _tell_of_its_end(engine: Engine, context: RequestContext, warning: str, end: str) -> None:
     """Warn the client, the audit log and whoever reads the metrics of a deprecated version."""
-    target, exchange.deprecation = exchange.target, warning
-    exchange.annotations[f"{API_DOMAIN}/deprecated"] = "true"
+    info, context.deprecation = context.info, warning
+    context.annotations[f"{API_DOMAIN}/deprecated"] = "true"
     if end:
-        exchange.annotations[f"{API_DOMAIN}/removed-release"] = end
-    engine.metrics.deprecated.add((target.group, target.version, target.resource, target.subresource, end))
+        context.annotations[f"{API_DOMAIN}/removed-release"] = end
+    engine.metrics.deprecated.add((info.group, info.version, info.resource, info.subresource, end))
 
 
-def _part(engine: Engine, exchange: RequestContext, served: Served) -> Response:
-    target = exchange.target
-    info = served.resource.subresources[target.subresource]
-    if target.verb not in info.verbs:
+def _part(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
+    info = context.info
+    subresource = scope.resource.subresources[info.subresource]
+    if info.verb not in subresource.verbs:
         raise method_not_allowed()
-    special = access_reviews.SUBRESOURCES.get((served.resource.group_resource, target.subresource))
+    special = access_reviews.SUBRESOURCES.get((scope.resource.group_resource, info.subresource))
     if special is not None:
-        return special(engine, exchange, served)
-    if served.custom is not None and target.subresource == "scale":
-        return custom_scale(engine, exchange, served)
-    if served.resource.subresource_gvk(target.subresource) == served.resource.gvk and target.verb in PARTS:
-        response = PARTS[target.verb](engine, exchange, served)
+        return special(engine, context, scope)
+    if scope.custom is not None and info.subresource == "scale":
+        return custom_scale(engine, context, scope)
+    if scope.resource.subresource_gvk(info.subresource) == scope.resource.gvk and info.verb in PARTS:
+        response = PARTS[info.verb](engine, context, scope)
         engine.upkeep()
         return response
-    raise unserved(target)
+    raise unserved(info)
 
 
-def unserved(target: RequestInfo) -> StatusError:
+def unserved(info: RequestInfo) -> StatusError:
     """501 of a subresource that this server knows and cannot carry out; ``docs/gaps.md`` lists them."""
-    what = f"{target.resource}/{target.subresource}"
-    return StatusError(501, "NotImplemented", f"{target.verb} of {what} is not carried out by simkit; see docs/gaps.md")
+    what = f"{info.resource}/{info.subresource}"
+    return StatusError(501, "NotImplemented", f"{info.verb} of {what} is not carried out by simkit; see docs/gaps.md")
 
 
-def find(engine: Engine, target: RequestInfo) -> Resource:
+def find(engine: Engine, info: RequestInfo) -> Resource:
     """The resource of a target. Raises the 404 of the real server: plain text for an unknown group."""
-    resource = engine.catalogue.find(target.group, target.version, target.resource)
+    resource = engine.catalogue.find(info.group, info.version, info.resource)
     if resource is None:
-        raise no_route() if builtin_group(engine.catalogue, target.group) else no_path()
+        raise no_route() if builtin_group(engine.catalogue, info.group) else no_path()
     return resource
 
 
-def _check_route(target: RequestInfo, resource: Resource) -> None:
+def _check_route(info: RequestInfo, resource: Resource) -> None:
     """Whether the shape of the path fits the resource."""
     if resource.custom:
-        check_custom_route(target, resource)
-    if target.subresource and (target.subresource not in resource.subresources or not _has_name(target)):
+        check_custom_route(info, resource)
+    if info.subresource and (info.subresource not in resource.subresources or not _has_name(info)):
         raise no_route()
-    if target.rest and not resource.custom and target.subresource != "proxy":
+    if info.rest and not resource.custom and info.subresource != "proxy":
         raise no_route()
-    if not target.verb:
+    if not info.verb:
         raise method_not_allowed()
-    own = target.resource == "namespaces" and not target.group
-    if target.namespace and not resource.namespaced and not own:
+    own = info.resource == "namespaces" and not info.group
+    if info.namespace and not resource.namespaced and not own:
         raise no_route()
-    if target.old_watch and not resource.custom and not _old_watch_fits(target, resource):
+    if info.old_watch and not resource.custom and not _old_watch_fits(info, resource):
         raise no_route()
-    on_item = _has_name(target)
-    wrong = path_segment(target.name) if on_item and target.verb != "create" else ()
+    on_item = _has_name(info)
+    wrong = path_segment(info.name) if on_item and info.verb != "create" else ()
     if wrong:
-        raise bad_request(f'Name parameter invalid: "{target.name}": {", ".join(wrong)}')
-    if on_item and not (resource.stored or target.subresource or "get" in resource.verbs):
+        raise bad_request(f'Name parameter invalid: "{info.name}": {", ".join(wrong)}')
+    if on_item and not (resource.stored or info.subresource or "get" in resource.verbs):
         raise no_route()
-    if resource.namespaced and not target.namespace and "list" not in resource.verbs:
+    if resource.namespaced and not info.namespace and "list" not in resource.verbs:
         raise no_route()
-    if resource.namespaced and not target.namespace and (on_item or target.verb not in ("list", "watch")):
+    if resource.namespaced and not info.namespace and (on_item or info.verb not in ("list", "watch")):
         raise method_not_allowed() if not on_item else no_route()
-    if target.verb == "create" and on_item and not target.subresource:
+    if info.verb == "create" and on_item and not info.subresource:
         raise method_not_allowed()
-    if target.verb in ("update", "patch") and not on_item:
+    if info.verb in ("update", "patch") and not on_item:
         raise method_not_allowed()
 
 
-def _old_watch_fits(target: RequestInfo, resource: Resource) -> bool:
+def _old_watch_fits(info: RequestInfo, resource: Resource) -> bool:
     """Whether there is a ``/watch/`` path of this shape: what is watched is told, and of what namespace if by name."""
-    return "watch" in resource.verbs and bool(target.namespace or not target.name or not resource.namespaced)
+    return "watch" in resource.verbs and bool(info.namespace or not info.name or not resource.namespaced)
 
 
-def _has_name(target: RequestInfo) -> bool:
+def _has_name(info: RequestInfo) -> bool:
     """Whether the path itself has a name; a list may carry one from its field selector."""
-    return bool(target.name) and target.verb not in ("list", "watch", "deletecollection")
+    return bool(info.name) and info.verb not in ("list", "watch", "deletecollection")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from simkit.engine.admission.chain import Chain
 from simkit.engine.authn.options import Authentication
-from simkit.engine.pipeline.api_services import Registration, Registrations, Remote
-from simkit.engine.pipeline.flowcontrol.max_in_flight import Limits, Room
+from simkit.engine.pipeline.api_services import Aggregator, APIService, APIServices
+from simkit.engine.pipeline.flowcontrol.max_in_flight import ConcurrencyLimiter, MaxInFlight
 from simkit.engine.pipeline.metrics.counters import Metrics
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.registry.allocation import ServiceAllocation
 from simkit.engine.registry.registry import Registry
 from simkit.engine.seams import Authenticator, Authorizer, Change, EscalationGuard, Store
@@ -27,7 +27,7 @@ from simkit.schema.disabled_fields import FieldGates
 from simkit.schema.feature_gates import chosen
 
 if TYPE_CHECKING:
-    from simkit.engine.pipeline.audit.auditor import Audit
+    from simkit.engine.pipeline.audit.auditor import Auditor
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _CONNECTING = ("/exec", "/attach", "/portforward", "/proxy")
@@ -37,7 +37,7 @@ FUTURE_WAIT = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class EngineConfig:
     """What an engine is assembled from (by ``cluster.assembly`` alone)."""
 
     store: Store
@@ -52,13 +52,13 @@ class Parts:
     grace: float = 0.0
     """Seconds for which livez takes for done what is done after the start."""
     paths: Sequence[str] = ()
-    limits: Room = field(default_factory=Limits)
+    limits: ConcurrencyLimiter = field(default_factory=MaxInFlight)
     metrics: Metrics = field(default_factory=Metrics)
-    audit: Audit | None = None
+    audit: Auditor | None = None
     allocation: ServiceAllocation | None = None
     allow_privileged: bool = False
     """Gives out addresses of Services; None: the default ranges."""
-    remote: Remote | None = None
+    remote: Aggregator | None = None
     """Asks the servers behind registered group versions; None: there are none."""
     hooked: Callable[[Request], bool] | None = None
     """Whether a write may call a webhook; None: none does."""
@@ -73,7 +73,7 @@ def _nothing() -> None:
 class Engine:
     """A server in memory. ``answer`` may be called from several threads; reads take no lock."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: EngineConfig) -> None:
         self.parts = parts
         self.store, self.clock, self.chance = parts.store, parts.clock, parts.chance
         self.authentication = parts.authentication
@@ -87,8 +87,8 @@ class Engine:
         )
         self.watch_cache = WatchCache(parts.store)
         self.limits, self.metrics, self.audit = parts.limits, parts.metrics, parts.audit
-        self.registered = Registrations(parts.store)
-        self._serving: tuple[Catalogue, dict[GroupVersionResource, Served]] = (parts.catalogue, {})
+        self.registered = APIServices(parts.store)
+        self._serving: tuple[Catalogue, dict[GroupVersionResource, RequestScope]] = (parts.catalogue, {})
         self.started, self.stopping = True, False
         """Whether what a start has to do is done, and whether the server is about to end: what health checks tell."""
         self._since = parts.clock.now()
@@ -121,15 +121,15 @@ class Engine:
         """
         self._serving, self.converting = (catalogue, {}), converting
 
-    def served(self, resource: Resource) -> Served:
+    def request_scope(self, resource: Resource) -> RequestScope:
         """A resource with what is derived from it, made once."""
         catalogue, made = self._serving
         found = made.get(resource.gvr)
         if found is None:
-            found = made[resource.gvr] = Served(catalogue, resource, self._fields, self.parts.conversion)
+            found = made[resource.gvr] = RequestScope(catalogue, resource, self._fields, self.parts.conversion)
         return found
 
-    def backing(self, group: str, version: str) -> tuple[Remote, Registration] | None:
+    def backing(self, group: str, version: str) -> tuple[Aggregator, APIService] | None:
         """Who asks the server behind a group version, and its registration; None where this server answers itself."""
         if self.parts.remote is None:
             return None

@@ -1,4 +1,4 @@
-"""The road of a request: the stages in order, then the answer. Read STAGES from left to right."""
+"""The road of a request: the stages in order, then the answer. Read HANDLER_CHAIN from left to right."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.filters.impersonation import impersonate
-from simkit.engine.pipeline.flowcontrol.max_in_flight import TooMany, is_long
+from simkit.engine.pipeline.flowcontrol.max_in_flight import TooManyRequests, is_long_running
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
 from simkit.engine.pipeline.non_resource import exposition, paths
 from simkit.engine.pipeline.representation import responses
-from simkit.engine.pipeline.representation.negotiation import JSON, Wanted, negotiate
+from simkit.engine.pipeline.representation.negotiation import JSON, Accepted, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.attributes import Verdict
@@ -36,98 +36,98 @@ DECISION, REASON = f"{AUTHORIZATION_GROUP}/decision", f"{AUTHORIZATION_GROUP}/re
 """Audit annotations that tell what authorization said, and why."""
 _PANIC: Final = b"This request caused apiserver to panic. Look in the logs for details.\n"
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
-Stage = Callable[[Engine, RequestContext], Response | None]
+Filter = Callable[[Engine, RequestContext], Response | None]
 
 
-def describe(engine: Engine, exchange: RequestContext) -> None:
+def parse_info(engine: Engine, context: RequestContext) -> None:
     """What is meant?"""
-    request = exchange.request
-    target = exchange.target = parse_request_info(request.method, request.path, request.query)
-    if "timeout" in request.query and not is_long(target):
+    request = context.request
+    info = context.info = parse_request_info(request.method, request.path, request.query)
+    if "timeout" in request.query and not is_long_running(info):
         opt.check_timeout(request)
 
 
-def authenticate(engine: Engine, exchange: RequestContext) -> None:
+def authenticate(engine: Engine, context: RequestContext) -> None:
     """Who asks? In process the caller is known already."""
-    if exchange.identity is None:
-        exchange.identity = _identified(engine, exchange)
-    exchange.caller = exchange.identity
+    if context.identity is None:
+        context.identity = _identified(engine, context)
+    context.caller = context.identity
     if engine.audit is not None:
-        engine.audit.receive(exchange)
+        engine.audit.receive(context)
 
 
-def _identified(engine: Engine, exchange: RequestContext) -> Identity:
+def _identified(engine: Engine, context: RequestContext) -> Identity:
     try:
-        identity = engine.authenticator.authenticate(credentials_of(exchange.request))
+        identity = engine.authenticator.authenticate(credentials_of(context.request))
         if identity is None:
             raise unauthorized()
     except StatusError:
         engine.metrics.count("authentication_attempts", "failure")
         if engine.audit is not None:
-            engine.audit.refuse(exchange)
+            engine.audit.refuse(context)
         raise
-    if has_extra_space(exchange.request.headers):
-        exchange.warnings.append(SPACED)
+    if has_extra_space(context.request.headers):
+        context.warnings.append(SPACED)
     engine.metrics.count("authentication_attempts", "success")
     engine.metrics.count("authenticated_user_requests", counted_name(identity.user))
     return identity
 
 
-def act_as(engine: Engine, exchange: RequestContext) -> None:
+def act_as(engine: Engine, context: RequestContext) -> None:
     """As whom?"""
-    impersonate(engine, exchange)
+    impersonate(engine, context)
 
 
-def make_room(engine: Engine, exchange: RequestContext) -> None:
+def limit_concurrency(engine: Engine, context: RequestContext) -> None:
     """Are there too many already? A ticket without an outcome keeps the request waiting here."""
     try:
-        engine.limits.enter(exchange)
-    except TooMany as error:
-        target = exchange.target
-        known = not target.is_resource or engine.catalogue.find(target.group, target.version, target.resource)
-        verb, _, *place = route(exchange) if known else Route("other", *[""] * 6)
-        labels = (exposition.COMPONENT, verb, *place, str(error.code))
+        engine.limits.enter(context)
+    except TooManyRequests as error:
+        info = context.info
+        known = not info.is_resource or engine.catalogue.find(info.group, info.version, info.resource)
+        verb, _, *labels_of_route = route(context) if known else Route("other", *[""] * 6)
+        labels = (exposition.COMPONENT, verb, *labels_of_route, str(error.code))
         engine.metrics.count("apiserver_request_terminations_total", *labels)
         raise
 
 
-def authorize(engine: Engine, exchange: RequestContext) -> None:
+def authorize(engine: Engine, context: RequestContext) -> None:
     """May they?"""
-    ask = exchange.target.asks(exchange.actor())
+    ask = context.info.asks(context.actor())
     decision = engine.authorizer.authorize(ask)
-    notes = exchange.annotations
+    notes = context.annotations
     if decision.allowed:
         engine.metrics.count("authorization_attempts_total", "allowed")
         notes[DECISION], notes[REASON] = "allow", decision.reason
-        exchange.reason = decision.reason
+        context.reason = decision.reason
         return
     if decision.error:
         engine.metrics.count("authorization_attempts_total", "error")
         notes[REASON] = "internal error"
-        raise PlainError(500, f'Internal Server Error: "{sanitized(exchange.request.uri)}": {decision.error}\n')
+        raise PlainError(500, f'Internal Server Error: "{sanitized(context.request.uri)}": {decision.error}\n')
     denied = decision.verdict is Verdict.DENY
     engine.metrics.count("authorization_attempts_total", "denied" if denied else "no-opinion")
     notes[DECISION], notes[REASON] = "forbid", decision.reason
     raise forbid(ask, decision.reason)
 
 
-def act(engine: Engine, exchange: RequestContext) -> Response:
+def act(engine: Engine, context: RequestContext) -> Response:
     """What does it mean here?"""
-    if len(exchange.request.body) > BODY_LIMIT and exchange.request.method not in _READING:
+    if len(context.request.body) > BODY_LIMIT and context.request.method not in _READING:
         raise too_large(BODY_LIMIT)
-    if exchange.target.is_resource:
-        return dispatch(engine, exchange)
-    return paths.answer(engine, exchange)
+    if context.info.is_resource:
+        return dispatch(engine, context)
+    return paths.answer(engine, context)
 
 
-STAGES: Final[Sequence[Stage]] = (describe, authenticate, act_as, make_room, authorize, act)
-BEFORE_BODY: Final[Sequence[Stage]] = (describe, authenticate, act_as, authorize)
-WITH_BODY: Final[Sequence[Stage]] = (make_room, act)
+HANDLER_CHAIN: Final[Sequence[Filter]] = (parse_info, authenticate, act_as, limit_concurrency, authorize, act)
+BEFORE_BODY: Final[Sequence[Filter]] = (parse_info, authenticate, act_as, authorize)
+WITH_BODY: Final[Sequence[Filter]] = (limit_concurrency, act)
 """The same stages for a request whose body is still to come: nothing is read from those who may not write, and nobody
 holds room while the body is on its way."""
 
 
-class Trip:
+class HandledRequest:
     """One request on the road. It may have to wait for room; then it goes on from there.
 
     Parameters
@@ -136,11 +136,11 @@ class Trip:
         Skips authentication, for callers in the same process.
     """
 
-    __slots__ = ("_began", "_engine", "_left", "_trusted", "exchange")
+    __slots__ = ("_began", "_engine", "_left", "_trusted", "context")
 
     def __init__(self, engine: Engine, request: Request, identity: Identity | None = None) -> None:
-        self._engine, self.exchange, self._began = engine, RequestContext(request, identity=identity), perf_counter()
-        self._left, self._trusted = STAGES, identity is not None
+        self._engine, self.context, self._began = engine, RequestContext(request, identity=identity), perf_counter()
+        self._left, self._trusted = HANDLER_CHAIN, identity is not None
 
     def enter(self) -> Response | None:
         """The refusal of a request whose body is still to come; None where ``receive`` may follow. Never raises."""
@@ -151,12 +151,12 @@ class Trip:
 
     def receive(self, body: bytes) -> None:
         """Take the body of a request that has entered; ``go`` answers."""
-        self.exchange.request = replace(self.exchange.request, body=body)
+        self.context.request = replace(self.context.request, body=body)
 
     def fail(self, error: StatusError) -> Response:
         """The answer to a request that has entered, and whose body does not come."""
 
-        def give_up(engine: Engine, exchange: RequestContext) -> None:
+        def give_up(engine: Engine, context: RequestContext) -> None:
             raise error
 
         self._left = (give_up,)
@@ -166,53 +166,53 @@ class Trip:
 
     def go(self) -> Response | None:
         """The answer; None where the request waits until its ticket is settled. Never raises."""
-        exchange = self.exchange
+        context = self.context
         try:
             response = self._through()
             if response is None:
                 return None
         except StatusError as error:
-            response = refusal(exchange, error)
+            response = refusal(context, error)
         except PlainError as error:
             response = Response(error.code, error.text.encode(), "text/plain; charset=utf-8", list(error.headers))
         except Exception as error:
             # The one place where an error of ours becomes an answer: a client gets 500, the log gets the trace.
-            _LOG.exception("%s %s failed", exchange.request.method, exchange.request.path)
-            response, exchange.panicked = self._panic(error), True
-        response = _finished(exchange, response)
-        self._engine.limits.leave(exchange)
-        self._engine.metrics.observe(exchange, response, perf_counter() - self._began)
-        if exchange.record is not None:
-            exchange.record.complete(response)
+            _LOG.exception("%s %s failed", context.request.method, context.request.path)
+            response, context.panicked = self._panic(error), True
+        response = _finished(context, response)
+        self._engine.limits.leave(context)
+        self._engine.metrics.observe(context, response, perf_counter() - self._began)
+        if context.record is not None:
+            context.record.complete(response)
         return response
 
     def _panic(self, error: Exception) -> Response:
         """What is told of an error of ours: all of it in this process, and to clients nothing that it might hold."""
         if self._trusted:
-            return refusal(self.exchange, internal(f"{type(error).__name__}: {error}"))
+            return refusal(self.context, internal(f"{type(error).__name__}: {error}"))
         return Response(500, _PANIC, "text/plain; charset=utf-8")
 
     def _through(self) -> Response | None:
-        engine, exchange = self._engine, self.exchange
+        engine, context = self._engine, self.context
         for number, stage in enumerate(self._left):
-            response = stage(engine, exchange)
+            response = stage(engine, context)
             if response is not None:
                 return response
-            if exchange.ticket is not None and not exchange.ticket.outcome:
+            if context.ticket is not None and not context.ticket.outcome:
                 self._left = self._left[number:]
                 return None
         return None
 
 
-def travel(engine: Engine, request: Request, identity: Identity | None = None) -> Response:
+def serve_request(engine: Engine, request: Request, identity: Identity | None = None) -> Response:
     """The answer to a request, for whose room this thread waits if need be. Never raises.
 
     ``identity`` skips authentication, for callers in the same process.
     """
-    trip = Trip(engine, request, identity)
+    trip = HandledRequest(engine, request, identity)
     response = trip.go()
     while response is None:
-        ticket = trip.exchange.ticket
+        ticket = trip.context.ticket
         assert ticket is not None
         ticket.wait(LONGEST_WAIT)
         ticket.give_up()
@@ -220,24 +220,24 @@ def travel(engine: Engine, request: Request, identity: Identity | None = None) -
     return response
 
 
-def refusal(exchange: RequestContext, error: StatusError) -> Response:
+def refusal(context: RequestContext, error: StatusError) -> Response:
     """An error as a Status, in the representation that was asked for where it can be had."""
     try:
-        wanted = negotiate(exchange.request.header("accept"), convertible=False)
+        wanted = negotiate(context.request.header("accept"), convertible=False)
     except StatusError:
-        wanted = Wanted()
-    response = responses.document(error.status(), wanted, status=error.code)
+        wanted = Accepted()
+    response = responses.document_response(error.status(), wanted, status=error.code)
     response.headers += error.headers
     return response
 
 
-def _finished(exchange: RequestContext, response: Response) -> Response:
-    if exchange.flow is not None:
-        response.headers += exchange.flow.headers
-    told = [exchange.deprecation, *exchange.warnings] if exchange.deprecation else exchange.warnings
+def _finished(context: RequestContext, response: Response) -> Response:
+    if context.flow is not None:
+        response.headers += context.flow.headers
+    told = [context.deprecation, *context.warnings] if context.deprecation else context.warnings
     for text in dict.fromkeys(told):
         response.headers.append(("Warning", f'299 - "{_escaped(text)}"'))
-    if response.content_type == JSON and response.body and responses.wants_pretty(exchange.request, exchange.wanted):
+    if response.content_type == JSON and response.body and responses.wants_pretty(context.request, context.wanted):
         response.body = orjson.dumps(orjson.loads(response.body), option=orjson.OPT_INDENT_2) + b"\n"
     return response
 

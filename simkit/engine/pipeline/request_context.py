@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from simkit.engine.pipeline.representation.negotiation import Wanted
+from simkit.engine.pipeline.representation.negotiation import Accepted
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
 
 if TYPE_CHECKING:
-    from simkit.engine.pipeline.audit.auditor import Record
+    from simkit.engine.pipeline.audit.auditor import AuditContext
     from simkit.engine.pipeline.flowcontrol.priority_level import Flow, Ticket
 
 
@@ -20,12 +20,12 @@ class RequestContext:
     """A request with what the stages have found out about it so far."""
 
     request: Request
-    target: RequestInfo = field(default_factory=lambda: RequestInfo("", ""))
+    info: RequestInfo = field(default_factory=lambda: RequestInfo("", ""))
     identity: Identity | None = None
     """Who acts: after impersonation, the impersonated."""
     caller: Identity | None = None
     """Who was authenticated."""
-    wanted: Wanted = field(default_factory=Wanted)
+    wanted: Accepted = field(default_factory=Accepted)
     reason: str = ""
     """Why authorization allowed it."""
     routed: str | None = None
@@ -40,7 +40,7 @@ class RequestContext:
     """The warning that the version which was asked for is deprecated."""
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
-    record: Record | None = None
+    record: AuditContext | None = None
     """What the audit log keeps of it."""
     panicked: bool = False
     """Whether an error of ours ended it."""

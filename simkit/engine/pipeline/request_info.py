@@ -1,6 +1,10 @@
 """From a method and a path to what is meant: verb, resource, subresource, namespace, name.
 
-Authorization and routing read the same RequestInfo, so that no path means one thing to one and another to the other.
+Authorization and routing read the same RequestInfo, so that no path means different things to them.
+
+References
+----------
+``k8s.io/apiserver/pkg/endpoints/request/requestinfo.go``, release 1.30.
 """
 
 from __future__ import annotations

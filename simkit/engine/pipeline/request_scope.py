@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from simkit.engine.registry.write import Place
+from simkit.engine.registry.write import RegistryScope
 from simkit.engine.seams import Entry
 from simkit.kinds.apiextensions.definition import Conversion, CustomVersion, Provider, uncalled
 from simkit.kinds.conversions.convert import kept_in
@@ -37,7 +37,7 @@ def _custom_version(catalogue: Catalogue, resource: Resource, conversion: Conver
     return found.definition.with_conversion(conversion).versions[found.name]
 
 
-class Served:
+class RequestScope:
     """One resource of one group version, ready to be served."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Served:
         """What the definition of a custom kind says; None for built-in kinds."""
         self.rules: Strategy = self._custom_rules() if resource.custom else self._rules()
         stored = GroupKind(resource.storage.group, resource.kind)
-        self.place = Place(
+        self.registry_scope = RegistryScope(
             resource.storage, stored, resource.namespaced, self.rules, resource.has_status, self._withhold
         )
         header = orjson.dumps({"kind": resource.kind, "apiVersion": resource.api_version})
@@ -66,9 +66,9 @@ class Served:
         self.encoding = resource.api_version if self.custom is None else self.custom.encoding
         """Under which entries keep their bytes."""
 
-    def beside(self, resource: Resource) -> Served:
+    def beside(self, resource: Resource) -> RequestScope:
         """Another resource of the same server."""
-        return Served(self.catalogue, resource, self._gates, self._conversion)
+        return RequestScope(self.catalogue, resource, self._gates, self._conversion)
 
     def _custom_rules(self) -> Strategy:
         if self.custom is None:

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
-from simkit.engine.registry.families import settle_families
-from simkit.engine.registry.pool import Pool, Taken
+from simkit.engine.registry.bitmap_allocator import BitmapAllocator, NotAvailable
+from simkit.engine.registry.ip_families import settle_families
 from simkit.engine.seams import Change, Store
 from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.service.cluster_ips import strings
@@ -46,17 +46,17 @@ class Reservation:
     """What one write has taken so far, as pairs of a pool and a number."""
 
     dry_run: bool
-    taken: list[tuple[Pool, int]] = field(default_factory=list)
+    taken: list[tuple[BitmapAllocator, int]] = field(default_factory=list)
 
-    def take(self, pool: Pool, number: int) -> None:
-        """Reserve a number. Raises Taken; a dry run only looks whether it is in the range."""
+    def take(self, pool: BitmapAllocator, number: int) -> None:
+        """Reserve a number. Raises NotAvailable; a dry run only looks whether it is in the range."""
         pool.check(number)
         if not self.dry_run:
             pool.reserve(number)
             self.taken.append((pool, number))
 
-    def take_any(self, pool: Pool, chance: NameSource) -> int:
-        """Reserve some free number. Raises Taken when there is none; a dry run shows the first of the range."""
+    def take_any(self, pool: BitmapAllocator, chance: NameSource) -> int:
+        """Reserve some free number. Raises NotAvailable when there is none; a dry run shows the first of the range."""
         if self.dry_run:
             return pool.first_shown
         number = pool.reserve_any(chance)
@@ -87,7 +87,7 @@ class ServiceAllocation:
         self._store, self._chance, self._ranges, self._port_range = store, chance, tuple(ranges), ports
         self._lock = threading.RLock()
         self._pools = {family(text.partition("/")[0]): _address_pool(text) for text in ranges}
-        self._ports = Pool(ports[0], ports[1], first_shown=ports[0], what=f"ports is {ports[0]}-{ports[1]}")
+        self._ports = BitmapAllocator(ports[0], ports[1], first_shown=ports[0], what=f"ports is {ports[0]}-{ports[1]}")
         self._known = False
         store.listen(self._follow)
 
@@ -166,7 +166,7 @@ class ServiceAllocation:
             return  # validation has more to say about it
         try:
             reservation.take(pool, int(found))
-        except Taken as why:
+        except NotAvailable as why:
             shown = pool.out_of_range(text) if why.outside else "provided IP is already allocated"
             detail = f"failed to allocate IP {text}: {shown}"
             fault = invalid_value("spec.clusterIPs", strings(draft["spec"]["clusterIPs"]), detail)
@@ -175,7 +175,7 @@ class ServiceAllocation:
     def _any_address(self, name: str, reservation: Reservation) -> str:
         try:
             number = reservation.take_any(self._pools[name], self._chance)
-        except Taken:
+        except NotAvailable:
             raise internal("failed to allocate a serviceIP: range is full") from None
         return str(_as_address(number, name))
 
@@ -205,14 +205,14 @@ class ServiceAllocation:
     def _give_port(self, draft: Draft, path: str, number: int, reservation: Reservation) -> None:
         try:
             reservation.take(self._ports, number)
-        except Taken as why:
+        except NotAvailable as why:
             detail = self._ports.port_out_of_range() if why.outside else "provided port is already allocated"
             raise self._refused(draft, invalid_value(path, number, detail)) from None
 
     def _any_port(self, reservation: Reservation) -> int:
         try:
             return reservation.take_any(self._ports, self._chance)
-        except Taken:
+        except NotAvailable:
             raise internal("failed to allocate a nodePort: range is full") from None
 
     def _give_health_port(self, draft: Draft, live: Object | None, reservation: Reservation) -> None:
@@ -224,7 +224,7 @@ class ServiceAllocation:
             return
         try:
             reservation.take(self._ports, number)
-        except Taken as why:
+        except NotAvailable as why:
             detail = self._ports.port_out_of_range() if why.outside else "provided port is already allocated"
             raise internal(f"failed to allocate requested HealthCheck NodePort {number}: {detail}") from None
 
@@ -237,7 +237,7 @@ class ServiceAllocation:
         if not self._known:
             self._known = True
             for entry in self._store.scan(SERVICES):
-                self._mark(entry.object, Pool.use)
+                self._mark(entry.object, BitmapAllocator.use)
 
     def _follow(self, changes: Sequence[Change]) -> None:
         """Keep up with the store: called in the writer's thread, in the order of the changes."""
@@ -247,11 +247,11 @@ class ServiceAllocation:
         with self._lock:
             for change in concerned:
                 if change.previous is not None:
-                    self._mark(change.previous.object, Pool.free)
+                    self._mark(change.previous.object, BitmapAllocator.free)
                 if change.type != "DELETED":
-                    self._mark(change.entry.object, Pool.use)
+                    self._mark(change.entry.object, BitmapAllocator.use)
 
-    def _mark(self, service: Object, mark: Callable[[Pool, int], None]) -> None:
+    def _mark(self, service: Object, mark: Callable[[BitmapAllocator, int], None]) -> None:
         spec = service.get("spec") or {}
         texts: Sequence[str] = spec.get("clusterIPs") or [spec.get("clusterIP") or ""]
         for text in texts:
@@ -272,11 +272,11 @@ def _as_address(number: int, name: str) -> Address:
     return IPv6Address(number) if name == "IPv6" else IPv4Address(number)
 
 
-def _address_pool(text: str) -> Pool:
+def _address_pool(text: str) -> BitmapAllocator:
     found = network(text)
     if found is None:
         raise SimkitError(f"{text!r} is no range of addresses, such as {DEFAULT_RANGE}")
     first, last = int(found.network_address), int(found.broadcast_address)
     low, high = first + 1, last - 1 if found.version == 4 else min(last, first + 2**16)
     static = min(max(16, (high - low) // 16), 256)
-    return Pool(low, high, first_shown=first, static=static, what=f"IPs is {found}")
+    return BitmapAllocator(low, high, first_shown=first, static=static, what=f"IPs is {found}")

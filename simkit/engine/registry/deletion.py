@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from simkit.engine.registry.write import Outcome, Place
+from simkit.engine.registry.write import Outcome, RegistryScope
 from simkit.engine.seams import Entry, Stale, Store
 from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN
 from simkit.meta.clock import Clock, moment, timestamp
@@ -18,10 +18,10 @@ _TRIES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class Deletion:
     """One delete. ``validate`` is admission, run against the object that is really stored."""
 
-    place: Place
+    scope: RegistryScope
     key: Key
     validate: Callable[[Object], None]
     dry_run: bool = False
@@ -33,39 +33,39 @@ class Removal:
     """What the object must have, unless None."""
 
 
-def delete(store: Store, clock: Clock, removal: Removal) -> Outcome:
+def delete(store: Store, clock: Clock, removal: Deletion) -> Outcome:
     """Remove an object or mark it for removal. Raises 404, and 409 for preconditions that do not hold."""
     for _ in range(_TRIES):
         live = store.get(removal.key)
         if live is None:
-            raise not_found(removal.place.resource, removal.key.name)
+            raise not_found(removal.scope.resource, removal.key.name)
         _check_preconditions(removal, live.object)
-        removal.validate(removal.place.rules.seen(live.object))
+        removal.validate(removal.scope.rules.seen(live.object))
         try:
             return _attempt(store, clock.now(), removal, live)
         except Stale:
             continue
-    raise conflict(removal.place.resource, removal.key.name)
+    raise conflict(removal.scope.resource, removal.key.name)
 
 
-def _check_preconditions(removal: Removal, live: Object) -> None:
+def _check_preconditions(removal: Deletion, live: Object) -> None:
     uid, version = live["metadata"].get("uid", ""), live["metadata"].get("resourceVersion", "")
     if removal.uid is not None and removal.uid != uid:
         why = (
             f"the UID in the precondition ({removal.uid}) does not match the UID in record ({uid}). "
             "The object might have been deleted and then recreated"
         )
-        raise conflict(removal.place.kind, removal.key.name, why)
+        raise conflict(removal.scope.kind, removal.key.name, why)
     if removal.resource_version is not None and removal.resource_version != version:
         why = (
             f"the ResourceVersion in the precondition ({removal.resource_version}) does not match "
             f"the ResourceVersion in record ({version}). The object might have been modified"
         )
-        raise conflict(removal.place.kind, removal.key.name, why)
+        raise conflict(removal.scope.kind, removal.key.name, why)
 
 
-def _attempt(store: Store, now: float, removal: Removal, live: Entry) -> Outcome:
-    deletion = removal.place.rules.deletion
+def _attempt(store: Store, now: float, removal: Deletion, live: Entry) -> Outcome:
+    deletion = removal.scope.rules.deletion
     metadata = live.object["metadata"]
     left, begun = metadata.get("deletionGracePeriodSeconds"), bool(metadata.get("deletionTimestamp"))
     terminating = deletion.grace is not None and begun and left is not None
@@ -102,7 +102,7 @@ def _mark(draft: Draft, now: float, grace: int, *, plain: bool) -> None:
             metadata["generation"] += 1
 
 
-def _remove(store: Store, removal: Removal, live: Entry) -> Outcome:
+def _remove(store: Store, removal: Deletion, live: Entry) -> Outcome:
     if removal.dry_run:
         return Outcome(live, removed=True)
     return Outcome(store.delete(live.key, expect=live.revision).entry, removed=True)

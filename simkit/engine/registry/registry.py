@@ -45,7 +45,7 @@ class Registry:
 
     def _allocated(self, write: Write, draft: Draft, live: Object | None) -> AbstractContextManager[None]:
         """Holds what the object is given besides what its writer said, while it is checked and stored."""
-        if write.place.resource != SERVICES or write.subresource:
+        if write.scope.resource != SERVICES or write.subresource:
             return nullcontext()
         return self.allocation.reserved(draft, live, dry_run=write.dry_run)
 
@@ -62,12 +62,12 @@ class Registry:
         draft = write.mutate(write.track(None, draft), None)
         draft["metadata"] = dict(draft["metadata"])
         meta.stamp_new(draft, self.chance, self.clock.now())
-        write.place.withhold(draft, None)
+        write.scope.withhold(draft, None)
         with self._allocated(write, draft, None):
             return self._insert(write, draft)
 
     def _insert(self, write: Write, draft: Draft) -> Outcome:
-        place = write.place
+        place = write.scope
         self._finish(write, draft, None)
         errors = meta.validate(
             draft,
@@ -93,9 +93,9 @@ class Registry:
 
     def _finish(self, write: Write, draft: Draft, live: Object | None) -> None:
         """What the server itself does to an object before it is checked."""
-        rules = write.place.rules
+        rules = write.scope.rules
         if live is None:
-            if write.place.has_status and not rules.keeps_status_on_create:
+            if write.scope.has_status and not rules.keeps_status_on_create:
                 draft.pop("status", None)
             if rules.generation is not None:
                 draft["metadata"]["generation"] = 1
@@ -119,13 +119,13 @@ class Registry:
             live = self.store.get(write.key)
             if live is None:
                 if not write.creates:
-                    raise not_found(write.place.resource, write.key.name)
+                    raise not_found(write.scope.resource, write.key.name)
                 return self._create_by_update(write)
             try:
                 return self._replace(write, live)
             except Stale:
                 continue
-        raise conflict(write.place.resource, write.key.name)
+        raise conflict(write.scope.resource, write.key.name)
 
     def _create_by_update(self, write: Write) -> Outcome:
         write.permit_create()
@@ -133,11 +133,11 @@ class Registry:
         draft["metadata"] = dict(draft.get("metadata") or {})
         given = write.uid or draft["metadata"].get("uid")
         if given:
-            raise conflict(write.place.resource, write.key.name, precondition_failed(write.key, given, ""))
+            raise conflict(write.scope.resource, write.key.name, precondition_failed(write.key, given, ""))
         return self._create(write, draft)
 
     def _replace(self, write: Write, live: Entry) -> Outcome:
-        place, key = write.place, write.key
+        place, key = write.scope, write.key
         seen = place.rules.seen(live.object)
         draft = dict(write.intent(seen))
         draft["metadata"] = dict(draft.get("metadata") or {})
@@ -154,7 +154,7 @@ class Registry:
         draft["metadata"] = dict(draft["metadata"])
         draft["metadata"].pop("resourceVersion", None)
         meta.keep_owned(draft, seen)
-        write.place.withhold(draft, seen)
+        write.scope.withhold(draft, seen)
         with self._allocated(write, draft, seen):
             self._finish(write, draft, seen)
             self._check(write, draft, seen)
@@ -173,7 +173,7 @@ class Registry:
 
     def _store(self, write: Write, draft: Draft, live: Entry) -> Outcome:
         draft["metadata"]["resourceVersion"] = live.object["metadata"].get("resourceVersion", "")
-        stored = write.place.rules.stored(draft)
+        stored = write.scope.rules.stored(draft)
         if with_old_times(live.object, stored) == live.object:
             return Outcome(live)
         if write.dry_run:
@@ -182,13 +182,13 @@ class Registry:
 
     def _confine(self, write: Write, draft: Draft, live: Object) -> None:
         """A subresource changes its part only, and the main resource never the status."""
-        rules, part = write.place.rules, write.subresource
+        rules, part = write.scope.rules, write.subresource
         special = (rules.subresources or {}).get(part)
         if special is not None:
             special.merge(draft, live)
         elif part == "status":
             keep_all_but_status(draft, live)
-        elif not part and write.place.has_status:
+        elif not part and write.scope.has_status:
             if "status" in live:
                 draft["status"] = live["status"]
             else:
@@ -196,19 +196,19 @@ class Registry:
 
     def _check_version(self, write: Write, given: str, live: Entry) -> None:
         if not given or given == "0":
-            if write.place.rules.requires_resource_version:
+            if write.scope.rules.requires_resource_version:
                 detail = "must be specified for an update"
                 error = invalid_value("metadata.resourceVersion", Shown("0x0"), detail)
-                group, plural = write.place.resource  # the real server names the resource in place of the kind
+                group, plural = write.scope.resource  # the real server names the resource in place of the kind
                 raise invalid(GroupKind(group, plural), write.key.name, [error])
             return
         if not given.isdigit():
             raise unexplained(f'strconv.ParseUint: parsing "{given}": invalid syntax')
         if given != live.object["metadata"].get("resourceVersion"):
-            raise conflict(write.place.resource, write.key.name, STALE)
+            raise conflict(write.scope.resource, write.key.name, STALE)
 
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
-        place = write.place
+        place = write.scope
         checks = place.rules.metadata_checks
         if write.subresource:
             checks = checks.of_part()

@@ -30,7 +30,7 @@ def _accepted(obj: Object, live: Object | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RegistryScope:
     """Where a kind's objects go and by which rules: what the registry needs to know of a resource."""
 
     resource: GroupResource
@@ -56,7 +56,7 @@ class Write:
     nothing; it raises the refusal.
     """
 
-    place: Place
+    scope: RegistryScope
     key: Key
     intent: Intent
     subresource: str = ""

@@ -8,7 +8,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.engine.authn.bearer import SPACED, bearer_token, credentials_of
 from simkit.engine.authn.token_file import StaticTokens
 from simkit.engine.authn.union import Union, authenticated
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.errors import StatusError, unauthorized
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials, Request
@@ -47,7 +47,7 @@ def test_a_space_too_many() -> None:
     engine = Cluster(seed=1).engine
     told = []
     for header in ("Bearer  abc", "bearer   ", "Basic  abc"):
-        response = travel(engine, Request.of("GET", "/version", headers={"Authorization": header}))
+        response = serve_request(engine, Request.of("GET", "/version", headers={"Authorization": header}))
         told.append([value for name, value in response.headers if name == "Warning"])
     assert told == [[f'299 - "{SPACED}"'], [], []]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from simkit.cluster import bootstrap
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.attributes import Attributes
 from simkit.meta.identity import AUTHENTICATED, Identity, service_account
 from simkit.meta.message import Request
@@ -252,5 +252,5 @@ def test_defaults_are_put_right() -> None:
 def test_anonymous(anonymous: bool, status: int) -> None:
     """Rule 7: requests without a credential are somebody, or refused."""
     cluster = Cluster(options=Options(seed=1, anonymous_auth=anonymous))
-    assert travel(cluster.engine, Request.of("GET", "/version")).status == status
+    assert serve_request(cluster.engine, Request.of("GET", "/version")).status == status
     assert GroupResource("", "pods") in cluster.snapshot().captured()

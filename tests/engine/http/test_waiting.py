@@ -26,7 +26,7 @@ AUTHENTICATORS = (StaticTokens({"ann": ANN, "root": Identity("root", (MASTERS,))
 
 @pytest.fixture
 def crowded(tmp_path: Path) -> Iterator[tuple[Server, FlowControl, RequestContext]]:
-    """A server with one seat, and the exchange that has it."""
+    """A server with one seat, and the request that has it."""
     cluster = Cluster(options=Options(seed=1, max_requests_inflight=1, authenticators=AUTHENTICATORS))
     room = cluster.engine.limits
     assert isinstance(room, FlowControl)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import simkit
-from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Wanted, negotiate
+from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Accepted, negotiate
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request
@@ -16,23 +16,23 @@ TABLE = f"{JSON};as=Table;v=v1;g={META_GROUP}"
 @pytest.mark.parametrize(
     ("accept", "expected"),
     [
-        ("", Wanted()),
-        ("*/*", Wanted()),
-        (YAML, Wanted(YAML)),
-        (f"{YAML};q=0.1, {JSON}", Wanted(JSON)),
-        (f"text/html, {PROTOBUF}", Wanted(PROTOBUF)),
-        (f"{TABLE}, {JSON}", Wanted(JSON, "Table", "v1")),
-        (f"{TABLE.replace('v1', 'v9')}, {JSON}", Wanted(JSON)),
-        (f"{TABLE.replace(JSON, PROTOBUF)}, {JSON}", Wanted(JSON)),
-        (f"*/*, {YAML};q=0.1", Wanted(YAML)),
-        (f"application/*;q=0.9, {YAML};q=0.5", Wanted(YAML)),
-        (f"{JSON};stream=other, {YAML}", Wanted(YAML)),
-        (f"{JSON};sv=v2, {YAML}", Wanted(YAML)),
-        (f"{JSON};sv=v1", Wanted(JSON)),
-        (f"{JSON};pretty=1", Wanted(JSON, pretty=True)),
+        ("", Accepted()),
+        ("*/*", Accepted()),
+        (YAML, Accepted(YAML)),
+        (f"{YAML};q=0.1, {JSON}", Accepted(JSON)),
+        (f"text/html, {PROTOBUF}", Accepted(PROTOBUF)),
+        (f"{TABLE}, {JSON}", Accepted(JSON, "Table", "v1")),
+        (f"{TABLE.replace('v1', 'v9')}, {JSON}", Accepted(JSON)),
+        (f"{TABLE.replace(JSON, PROTOBUF)}, {JSON}", Accepted(JSON)),
+        (f"*/*, {YAML};q=0.1", Accepted(YAML)),
+        (f"application/*;q=0.9, {YAML};q=0.5", Accepted(YAML)),
+        (f"{JSON};stream=other, {YAML}", Accepted(YAML)),
+        (f"{JSON};sv=v2, {YAML}", Accepted(YAML)),
+        (f"{JSON};sv=v1", Accepted(JSON)),
+        (f"{JSON};pretty=1", Accepted(JSON, pretty=True)),
     ],
 )
-def test_first_acceptable_wins(accept: str, expected: Wanted) -> None:
+def test_first_acceptable_wins(accept: str, expected: Accepted) -> None:
     """Weights order the clauses, unknown ones are passed over."""
     assert negotiate(accept) == expected
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.registry.pool import Pool, Taken
+from simkit.engine.registry.bitmap_allocator import BitmapAllocator, NotAvailable
 from simkit.meta.clock import NameSource
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Request
@@ -182,20 +182,20 @@ NUMBERS = st.lists(
 @given(NUMBERS, st.integers(0, 8))
 def test_a_pool_is_two_sets(steps: list[tuple[str, int]], static: int) -> None:
     """A pool behaves as a set of what is used and one of what is reserved."""
-    pool, chance = Pool(0, 7, static=static), NameSource(1)
+    pool, chance = BitmapAllocator(0, 7, static=static), NameSource(1)
     used: set[int] = set()
     pending: set[int] = set()
     for step, number in steps:
         if step == "reserve":
             if number > 7 or number in used | pending:
-                with pytest.raises(Taken) as why:
+                with pytest.raises(NotAvailable) as why:
                     pool.reserve(number)
                 assert why.value.outside == (number > 7)
             else:
                 pool.reserve(number)
                 pending.add(number)
         elif step == "any" and len(used | pending) == 8:
-            with pytest.raises(Taken):
+            with pytest.raises(NotAvailable):
                 pool.reserve_any(chance)
         elif step == "any":
             found = pool.reserve_any(chance)

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from simkit.engine.authz.forbidden import sanitized
 from simkit.engine.pipeline.audit import event_objects
-from simkit.engine.pipeline.audit.backends import NotTaken, Sink
+from simkit.engine.pipeline.audit.backends import Backend, BackendError
 from simkit.engine.pipeline.audit.event_format import Event
-from simkit.engine.pipeline.audit.policy import AUDIT_GROUP, STAGES, Choice, Policy
-from simkit.engine.pipeline.flowcontrol.max_in_flight import is_long
+from simkit.engine.pipeline.audit.policy import AUDIT_GROUP, STAGES, Policy, RequestAuditConfig
+from simkit.engine.pipeline.flowcontrol.max_in_flight import is_long_running
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.virtual_resources.reviews import user_info
@@ -27,7 +27,7 @@ _MOST_PROXIES: Final = 100
 _HEADER: Final = "audit-id"
 
 
-class Audit:
+class Auditor:
     """Makes events as a policy says, and gives them to sinks.
 
     Parameters
@@ -47,28 +47,28 @@ class Audit:
     """
 
     def __init__(
-        self, policy: Policy, sinks: Sequence[Sink], clock: Clock, chance: NameSource, metrics: Metrics | None = None
+        self, policy: Policy, sinks: Sequence[Backend], clock: Clock, chance: NameSource, metrics: Metrics | None = None
     ) -> None:
         self.policy, self.sinks = policy, tuple(sinks)
         self._clock, self._chance, self.metrics = clock, chance, metrics or Metrics()
 
-    def fork(self, sinks: Sequence[Sink], clock: Clock, chance: NameSource, metrics: Metrics) -> Audit:
+    def fork(self, sinks: Sequence[Backend], clock: Clock, chance: NameSource, metrics: Metrics) -> Auditor:
         """The same policy for a fork, which records for itself."""
-        return Audit(self.policy, sinks, clock, chance, metrics)
+        return Auditor(self.policy, sinks, clock, chance, metrics)
 
-    def receive(self, exchange: RequestContext) -> None:
+    def receive(self, context: RequestContext) -> None:
         """Decide what is recorded of a request whose sender is known, and record that it came."""
-        record = Record(self, exchange, self._identifier(exchange.request))
+        record = AuditContext(self, context, self._identifier(context.request))
         if record.choice.level != "None":
-            exchange.record = record
+            context.record = record
             record.stage("RequestReceived")
 
     def _identifier(self, request: Request) -> str:
         return request.header(_HEADER)[:64] or self._chance.uid()
 
-    def refuse(self, exchange: RequestContext) -> None:
+    def refuse(self, context: RequestContext) -> None:
         """Decide what is recorded of a request that nobody was found for."""
-        exchange.record = Record(self, exchange, self._identifier(exchange.request), unknown=True)
+        context.record = AuditContext(self, context, self._identifier(context.request), unknown=True)
 
     def take(self, event: Event) -> None:
         """Give an event to all sinks. One that fails does not keep the others from it.
@@ -80,7 +80,7 @@ class Audit:
         for sink in self.sinks:
             try:
                 sink.take(event)
-            except NotTaken:
+            except BackendError:
                 self.metrics.count("apiserver_audit_error_total", sink.name)
                 refused = refused or sink.strict
         if refused and event["stage"] == STAGES[0]:
@@ -97,78 +97,78 @@ class Audit:
             sink.close()
 
 
-class Record:
+class AuditContext:
     """What is recorded of one request, stage by stage."""
 
-    def __init__(self, audit: Audit, exchange: RequestContext, identifier: str, *, unknown: bool = False) -> None:
-        self._audit, self._exchange, self._unknown = audit, exchange, unknown
+    def __init__(self, audit: Auditor, context: RequestContext, identifier: str, *, unknown: bool = False) -> None:
+        self._audit, self._context, self._unknown = audit, context, unknown
         self.identifier = identifier
         self.received = audit.now()
-        self.choice: Choice = audit.policy.choice(exchange.target, None if unknown else exchange.caller)
+        self.choice: RequestAuditConfig = audit.policy.choice(context.info, None if unknown else context.caller)
         audit.metrics.count("apiserver_audit_level_total", self.choice.level)
 
     def complete(self, response: Response) -> None:
-        """Record the answer, in one stage or, where answering goes on, in two."""
+        """AuditContext the answer, in one stage or, where answering goes on, in two."""
         response.headers.append(("Audit-Id", self.identifier))
         if self.choice.level == "None":
             return
         if self._unknown:
             self.stage("ResponseStarted", response)
             return
-        if self._exchange.panicked:
+        if self._context.panicked:
             self.stage("Panic", response)
             return
-        if is_long(self._exchange.target):
+        if is_long_running(self._context.info):
             self.stage("ResponseStarted", response)
         if response.stream is None:
             self.stage("ResponseComplete", response)
         else:
-            response.stream = Recorded(response.stream, self, response)
+            response.stream = AuditedStream(response.stream, self, response)
 
     def stage(self, name: str, response: Response | None = None) -> None:
-        """Record one stage, unless the policy leaves it out."""
+        """AuditContext one stage, unless the policy leaves it out."""
         if name not in self.choice.omit_stages:
             self._audit.take(self._event(name, response))
 
     def _event(self, stage: str, response: Response | None) -> Event:
-        exchange, choice = self._exchange, self.choice
-        request = exchange.request
+        context, choice = self._context, self.choice
+        request = context.request
         event: Event = {"kind": "Event", "apiVersion": f"{AUDIT_GROUP}/v1", "level": choice.level}
-        event |= {"auditID": self.identifier, "stage": stage, "requestURI": request.uri, "verb": exchange.target.verb}
-        event["user"] = {} if self._unknown or exchange.caller is None else user_info(exchange.caller)
-        if exchange.identity is not exchange.caller and exchange.identity is not None:
-            event["impersonatedUser"] = user_info(exchange.identity)
+        event |= {"auditID": self.identifier, "stage": stage, "requestURI": request.uri, "verb": context.info.verb}
+        event["user"] = {} if self._unknown or context.caller is None else user_info(context.caller)
+        if context.identity is not context.caller and context.identity is not None:
+            event["impersonatedUser"] = user_info(context.identity)
         event["sourceIPs"] = sources(request)
         if request.header("user-agent"):
             event["userAgent"] = request.header("user-agent")
         event |= self._objects(response)
         event |= {"requestReceivedTimestamp": self.received, "stageTimestamp": self._audit.now()}
-        if exchange.annotations and response is not None:
-            event["annotations"] = dict(sorted(exchange.annotations.items()))
+        if context.annotations and response is not None:
+            event["annotations"] = dict(sorted(context.annotations.items()))
         return event
 
     def _objects(self, response: Response | None) -> Mapping[str, Any]:
         found: dict[str, Any] = {}
-        exchange, level = self._exchange, self.choice.level
-        sent = event_objects.sent(exchange) if response is not None else None
-        if exchange.target.is_resource:
-            found["objectRef"] = event_objects.reference(exchange.target, sent)
+        context, level = self._context, self.choice.level
+        sent = event_objects.sent(context) if response is not None else None
+        if context.info.is_resource:
+            found["objectRef"] = event_objects.reference(context.info, sent)
         if response is None:
             return found
-        status, answered = event_objects.answered(exchange, response, whole=level == "RequestResponse")
+        status, answered = event_objects.answered(context, response, whole=level == "RequestResponse")
         found["responseStatus"] = status
         omit = self.choice.omit_managed_fields
         if sent is not None and level in ("Request", "RequestResponse"):
-            found["requestObject"] = event_objects.shown(sent, exchange.target, omit_managed_fields=omit)
+            found["requestObject"] = event_objects.shown(sent, context.info, omit_managed_fields=omit)
         if answered is not None and level == "RequestResponse":
-            found["responseObject"] = event_objects.shown(answered, exchange.target, omit_managed_fields=omit)
+            found["responseObject"] = event_objects.shown(answered, context.info, omit_managed_fields=omit)
         return found
 
 
-class Recorded:
+class AuditedStream:
     """A stream whose end is recorded."""
 
-    def __init__(self, stream: Any, record: Record, response: Response) -> None:
+    def __init__(self, stream: Any, record: AuditContext, response: Response) -> None:
         self._stream, self._record = stream, record
         self._response: Response | None = Response(response.status, b"", response.content_type)
 

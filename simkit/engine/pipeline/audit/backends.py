@@ -20,11 +20,11 @@ from simkit.engine.pipeline.audit.settings import Batching, Form, Truncation
 _LOG: Final = logging.getLogger("simkit.audit")
 
 
-class NotTaken(Exception):
+class BackendError(Exception):
     """Events that could not be recorded; the text says why."""
 
 
-class Sink(Protocol):
+class Backend(Protocol):
     """Takes events. An implementation must not change an event."""
 
     @property
@@ -38,7 +38,7 @@ class Sink(Protocol):
         ...
 
     def take(self, event: Event) -> None:
-        """Record one event. Raises NotTaken."""
+        """Record one event. Raises BackendError."""
         ...
 
     def close(self) -> None:
@@ -46,15 +46,15 @@ class Sink(Protocol):
         ...
 
 
-class Backend(Protocol):
-    """Writes events where they stay. Raises NotTaken."""
+class EventWriter(Protocol):
+    """Writes events where they stay. Raises BackendError."""
 
     def write(self, events: Sequence[Event]) -> None: ...
 
     def close(self) -> None: ...
 
 
-class Memory:
+class MemoryBackend:
     """Keeps the latest events.
 
     Parameters
@@ -81,7 +81,7 @@ class Memory:
         """Nothing waits."""
 
 
-class Lines:
+class LogWriter:
     """Writes events to a file, one a line."""
 
     def __init__(self, file: RotatingFile, form: Form = "json") -> None:
@@ -91,13 +91,13 @@ class Lines:
         try:
             self._file.write(b"".join(map(self._line, events)))
         except OSError as error:
-            raise NotTaken(str(error)) from error
+            raise BackendError(str(error)) from error
 
     def close(self) -> None:
         self._file.close()
 
 
-class Posts:
+class WebhookWriter:
     """Sends events to a service.
 
     Parameters
@@ -123,7 +123,7 @@ class Posts:
                 return
             except CallFailed as error:
                 if attempt + 1 == self._ATTEMPTS or not error.worth_repeating or self._closing.is_set():
-                    raise NotTaken(str(error)) from error
+                    raise BackendError(str(error)) from error
                 self._closing.wait(self._backoff * 1.5**attempt)
 
     def close(self) -> None:
@@ -131,10 +131,10 @@ class Posts:
         self._closing.set()
 
 
-class Fitting:
+class TruncatingWriter:
     """Keeps what is too large from a backend."""
 
-    def __init__(self, backend: Backend, limits: Truncation) -> None:
+    def __init__(self, backend: EventWriter, limits: Truncation) -> None:
         self._backend, self._limits = backend, limits
 
     def write(self, events: Sequence[Event]) -> None:
@@ -142,16 +142,16 @@ class Fitting:
         for batch in batches:
             self._backend.write(batch)
         if lost:
-            raise NotTaken(f"{lost} events are too large")
+            raise BackendError(f"{lost} events are too large")
 
     def close(self) -> None:
         self._backend.close()
 
 
-class Direct:
+class BlockingBackend:
     """Hands every event to a backend at once; whoever records it waits."""
 
-    def __init__(self, name: str, backend: Backend, *, strict: bool = False) -> None:
+    def __init__(self, name: str, backend: EventWriter, *, strict: bool = False) -> None:
         self.name, self.strict, self._backend = name, strict, backend
 
     def take(self, event: Event) -> None:
@@ -161,7 +161,7 @@ class Direct:
         self._backend.close()
 
 
-class Batched:
+class BatchingBackend:
     """Hands events to a backend in batches, from a thread of its own.
 
     Parameters
@@ -172,7 +172,7 @@ class Batched:
 
     strict = False
 
-    def __init__(self, name: str, backend: Backend, batching: Batching, failed: Callable[[int], None]) -> None:
+    def __init__(self, name: str, backend: EventWriter, batching: Batching, failed: Callable[[int], None]) -> None:
         self.name, self._backend, self._batching, self._failed = name, backend, batching, failed
         self._queue: deque[Event] = deque()
         self._news = threading.Condition()
@@ -219,7 +219,7 @@ class Batched:
     def _send(self, events: Sequence[Event]) -> None:
         try:
             self._backend.write(events)
-        except NotTaken as error:
+        except BackendError as error:
             _LOG.warning("the audit %s did not take %d events: %s", self.name, len(events), error)
             self._failed(len(events))
 

@@ -21,18 +21,13 @@ _CHANGING: Final = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 _SHOWN_OF_STATUS: Final = ("status", "message", "reason", "details")
 
 
-def sent(exchange: RequestContext) -> Any:
+def sent(context: RequestContext) -> Any:
     """The decoded body of a request that came as far as its handler; None where there is none, or it is broken.
 
     What is sent to a path outside of resources is of no interest.
     """
-    request = exchange.request
-    if (
-        not exchange.target.is_resource
-        or exchange.routed is None
-        or not request.body
-        or request.method not in _CHANGING
-    ):
+    request = context.request
+    if not context.info.is_resource or context.routed is None or not request.body or request.method not in _CHANGING:
         return None
     if request.method == "PATCH":
         return _decoded(request.body, JSON) or _decoded(request.body, YAML)
@@ -53,42 +48,42 @@ def _decoded(body: bytes, media: str) -> Any:
         return None
 
 
-def reference(target: RequestInfo, body: Any) -> dict[str, Any]:
+def reference(info: RequestInfo, body: Any) -> dict[str, Any]:
     """The object that a request is about; what the path does not say is taken from the body."""
     given: Mapping[str, Any] = {}
-    if isinstance(body, Mapping) and body.get("kind") != "DeleteOptions" and target.verb in ("create", "update"):
+    if isinstance(body, Mapping) and body.get("kind") != "DeleteOptions" and info.verb in ("create", "update"):
         given = metadata(body) if isinstance(body.get("metadata"), Mapping) else {}
     found = {
-        "resource": target.resource,
-        "namespace": target.namespace or given.get("namespace"),
-        "name": target.name or given.get("name"),
+        "resource": info.resource,
+        "namespace": info.namespace or given.get("namespace"),
+        "name": info.name or given.get("name"),
         "uid": given.get("uid"),
-        "apiGroup": target.group,
-        "apiVersion": target.version,
+        "apiGroup": info.group,
+        "apiVersion": info.version,
         "resourceVersion": given.get("resourceVersion"),
-        "subresource": target.subresource,
+        "subresource": info.subresource,
     }
     return {name: value for name, value in found.items() if value}
 
 
-def answered(exchange: RequestContext, response: Response, *, whole: bool) -> tuple[dict[str, Any], Any]:
+def answered(context: RequestContext, response: Response, *, whole: bool) -> tuple[dict[str, Any], Any]:
     """The status of an answer, and the object in it where it is wanted or is a Status itself."""
     status: dict[str, Any] = {"metadata": {}}
     obj = None
-    if response.body and (whole or response.status >= 400 or exchange.request.method == "DELETE"):
+    if response.body and (whole or response.status >= 400 or context.request.method == "DELETE"):
         media = response.content_type.partition(";")[0]
         obj = _decoded(response.body, media) if media in (JSON, YAML, PROTOBUF) else None
     if isinstance(obj, Mapping) and obj.get("kind") == "Status":
         status |= {name: obj[name] for name in _SHOWN_OF_STATUS if obj.get(name)}
         if "message" in status:
-            status["message"] = message_scrubbed(status["message"], exchange.target)
+            status["message"] = message_scrubbed(status["message"], context.info)
             obj = {**obj, "message": status["message"]}
     return {**status, "code": response.status}, obj
 
 
-def shown(value: Any, target: RequestInfo, *, omit_managed_fields: bool) -> Any:
+def shown(value: Any, info: RequestInfo, *, omit_managed_fields: bool) -> Any:
     """An object as an event shows it: without secret values and, if the policy says so, without field owners."""
-    value = scrubbed(value, target)
+    value = scrubbed(value, info)
     return _without_owners(value) if omit_managed_fields else value
 
 

@@ -43,15 +43,15 @@ class GroupResources(_Document):
     resources: Words = ()
     resource_names: Words = Field((), alias="resourceNames")
 
-    def matches(self, target: RequestInfo) -> bool:
+    def matches(self, info: RequestInfo) -> bool:
         """Whether a request is about one of them."""
-        if self.group != target.group:
+        if self.group != info.group:
             return False
         if not self.resources:
             return True
-        if self.resource_names and target.name not in self.resource_names:
+        if self.resource_names and info.name not in self.resource_names:
             return False
-        return any(_names(word, target.resource, target.subresource) for word in self.resources)
+        return any(_names(word, info.resource, info.subresource) for word in self.resources)
 
 
 def _names(word: str, resource: str, subresource: str) -> bool:
@@ -76,24 +76,24 @@ class Rule(_Document):
     omit_stages: Words = Field((), alias="omitStages")
     omit_managed_fields: bool | None = Field(None, alias="omitManagedFields")
 
-    def matches(self, target: RequestInfo, identity: Identity | None) -> bool:
+    def matches(self, info: RequestInfo, identity: Identity | None) -> bool:
         """Whether the rule is for this request; ``identity`` is None where nobody was authenticated."""
         if self.users and (identity is None or identity.user not in self.users):
             return False
         if self.user_groups and (identity is None or not set(self.user_groups).intersection(identity.groups)):
             return False
-        if self.verbs and target.verb not in self.verbs:
+        if self.verbs and info.verb not in self.verbs:
             return False
         if self.namespaces or self.resources:
-            return self._matches_resource(target)
+            return self._matches_resource(info)
         if self.non_resource_urls:
-            return not target.is_resource and any(_covers(url, target.path) for url in self.non_resource_urls)
+            return not info.is_resource and any(_covers(url, info.path) for url in self.non_resource_urls)
         return True
 
-    def _matches_resource(self, target: RequestInfo) -> bool:
-        if not target.is_resource or (self.namespaces and target.namespace not in self.namespaces):
+    def _matches_resource(self, info: RequestInfo) -> bool:
+        if not info.is_resource or (self.namespaces and info.namespace not in self.namespaces):
             return False
-        return not self.resources or any(each.matches(target) for each in self.resources)
+        return not self.resources or any(each.matches(info) for each in self.resources)
 
 
 def _covers(pattern: str, path: str) -> bool:
@@ -102,7 +102,7 @@ def _covers(pattern: str, path: str) -> bool:
     return pattern.endswith("*") and path.startswith(pattern.rstrip("*"))
 
 
-class Choice(NamedTuple):
+class RequestAuditConfig(NamedTuple):
     """What a policy says of one request."""
 
     level: str
@@ -124,14 +124,14 @@ class Policy(_Document):
     omit_stages: Words = Field((), alias="omitStages")
     omit_managed_fields: bool = Field(False, alias="omitManagedFields")
 
-    def choice(self, target: RequestInfo, identity: Identity | None) -> Choice:
+    def choice(self, info: RequestInfo, identity: Identity | None) -> RequestAuditConfig:
         """What is recorded of a request."""
         for rule in self.rules:
-            if rule.matches(target, identity):
+            if rule.matches(info, identity):
                 own = rule.omit_managed_fields
                 fields = self.omit_managed_fields if own is None else own
-                return Choice(rule.level, frozenset((*self.omit_stages, *rule.omit_stages)), fields)
-        return Choice("None", frozenset(self.omit_stages))
+                return RequestAuditConfig(rule.level, frozenset((*self.omit_stages, *rule.omit_stages)), fields)
+        return RequestAuditConfig("None", frozenset(self.omit_stages))
 
     def errors(self) -> list[FieldError]:
         """All that is wrong, in the real server's words."""

@@ -18,26 +18,26 @@ _TOKENS: Final = {"TokenRequest": "status", "TokenReview": "spec"}
 _LAST_APPLIED: Final = "last-applied-configuration"
 
 
-def holds_secrets(target: RequestInfo) -> bool:
+def holds_secrets(info: RequestInfo) -> bool:
     """Whether what is sent to, or comes from, a path is secret."""
-    if target.resource == "secrets" and not target.group:
+    if info.resource == "secrets" and not info.group:
         return True
-    return target.resource == "tokenreviews" or (target.resource, target.subresource) == ("serviceaccounts", "token")
+    return info.resource == "tokenreviews" or (info.resource, info.subresource) == ("serviceaccounts", "token")
 
 
-def scrubbed(value: Any, target: RequestInfo) -> Any:
+def scrubbed(value: Any, info: RequestInfo) -> Any:
     """A decoded body without secret values; field names stay."""
-    secret = holds_secrets(target)
+    secret = holds_secrets(info)
     if secret and not isinstance(value, Mapping):  # a patch in steps, or nothing that belongs there
         listed = isinstance(value, list) and all(map(_is_step, value))
         return list(map(_patch_step, value)) if listed else WITHHELD
-    found = _walked(value, secret=target.resource == "secrets" and not target.group)
+    found = _walked(value, secret=info.resource == "secrets" and not info.group)
     return _without_token(found, *_TOKENS.values()) if secret else found  # whatever kind the body says it is
 
 
-def message_scrubbed(message: str, target: RequestInfo) -> str:
+def message_scrubbed(message: str, info: RequestInfo) -> str:
     """An error's message without the piece of the body that some quote."""
-    return message.partition(" ({")[0] if holds_secrets(target) else message
+    return message.partition(" ({")[0] if holds_secrets(info) else message
 
 
 def _walked(value: Any, *, secret: bool) -> Any:

@@ -13,9 +13,9 @@ from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
-from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.admission_binding import tracker
-from simkit.engine.registry.deletion import Removal, delete
+from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
+from simkit.engine.registry.deletion import Deletion, delete
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Change, Entry
 from simkit.kinds.apiextensions.customresourcedefinition import approval, is_protected
@@ -113,12 +113,12 @@ class CustomResources:
         return made.is_served and before.spec != made.spec
 
     def _serve(self) -> None:
-        served = [each for each in self.definitions.values() if each.is_served]
+        serving = [each for each in self.definitions.values() if each.is_served]
         resources = [
-            resource for each in served for resource in each.resources if self._base.find(*resource.gvr) is None
+            resource for each in serving for resource in each.resources if self._base.find(*resource.gvr) is None
         ]
-        converting = frozenset(each.group for each in served if each.calls_out)
-        self._engine.serve_catalogue(self._base.with_resources(resources, Provider(served)), converting=converting)
+        converting = frozenset(each.group for each in serving if each.calls_out)
+        self._engine.serve_catalogue(self._base.with_resources(resources, Provider(serving)), converting=converting)
 
     # What the server does about definitions
 
@@ -197,10 +197,10 @@ class CustomResources:
         found = next(iter(definition.resources), None)
         if found is None:
             return store.count(definition.group_resource) == 0
-        place = Served(self._engine.catalogue, found).place
+        registry_scope = RequestScope(self._engine.catalogue, found).registry_scope
         for each in store.scan(definition.group_resource):
             if not metadata(each.object).get("deletionTimestamp"):
-                delete(store, self._engine.clock, Removal(place, each.key, _unasked))
+                delete(store, self._engine.clock, Deletion(registry_scope, each.key, _unasked))
         return store.count(definition.group_resource) == 0
 
     def _now(self) -> str:
@@ -211,7 +211,7 @@ class CustomResources:
         engine = self._engine
         resource = engine.catalogue.preferred(DEFINITIONS)
         assert resource is not None
-        served = engine.served(resource)
+        scope = engine.request_scope(resource)
 
         def intent(live: Object | None) -> Draft:
             assert live is not None
@@ -220,8 +220,8 @@ class CustomResources:
                 noted["finalizers"] = list(finalizers)
             return {**live, "metadata": noted, "status": dict(status)}
 
-        track = tracker(engine, served, WriteOptions(API_SERVER), "status")
-        engine.registry.update(Write(served.place, entry.key, intent, subresource="status", track=track))
+        track = managed_fields_tracker(engine, scope, WriteOptions(API_SERVER), "status")
+        engine.registry.update(Write(scope.registry_scope, entry.key, intent, subresource="status", track=track))
 
 
 def _unasked(obj: Object) -> None:

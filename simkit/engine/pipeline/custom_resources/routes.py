@@ -5,8 +5,8 @@ from __future__ import annotations
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
-from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.subresources.scale import View, scaled
+from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.pipeline.subresources.scale import ScaleView, scaled
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.meta.errors import StatusError, internal, no_path, not_found
 from simkit.meta.message import Response
@@ -20,38 +20,38 @@ def builtin_group(catalogue: Catalogue, group: str) -> bool:
     return any(not resource.custom for resource in catalogue.resources(group))
 
 
-def check_custom_route(target: RequestInfo, resource: Resource) -> None:
+def check_custom_route(info: RequestInfo, resource: Resource) -> None:
     """Raises the 404 of the real server where the path does not fit the scope, or names an absent subresource."""
-    if target.namespace and not resource.namespaced:
+    if info.namespace and not resource.namespaced:
         raise no_path()
-    if resource.namespaced and not target.namespace and target.verb not in ("list", "watch"):
+    if resource.namespaced and not info.namespace and info.verb not in ("list", "watch"):
         raise no_path()
-    if target.subresource and target.subresource not in resource.subresources:
-        raise not_found(resource.group_resource, target.name)
+    if info.subresource and info.subresource not in resource.subresources:
+        raise not_found(resource.group_resource, info.name)
 
 
-def refuse_new(custom: CustomVersion, target: RequestInfo) -> None:
+def refuse_new(custom: CustomVersion, info: RequestInfo) -> None:
     """Raises 405 for new objects of a definition that is going away."""
-    if target.verb != "create" or not custom.definition.is_terminating:
+    if info.verb != "create" or not custom.definition.is_terminating:
         return
     message = "create not allowed while custom resource definition is terminating"
-    details = {"group": target.group, "kind": target.resource}
+    details = {"group": info.group, "kind": info.resource}
     raise StatusError(405, "MethodNotAllowed", message, details=details)
 
 
-def custom_scale(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def custom_scale(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """get, update and patch of the Scale of a custom object."""
-    assert served.custom is not None
-    view, path = view_of(served.custom), served.custom.subresources["scale"].get("specReplicasPath") or ""
-    entry = engine.store.get(served.place.key(exchange.target.namespace, exchange.target.name))
-    if exchange.target.verb == "get" and entry is not None:
-        value = at(served.from_storage(entry.object), *view.wanted)
+    assert scope.custom is not None
+    view, path = view_of(scope.custom), scope.custom.subresources["scale"].get("specReplicasPath") or ""
+    entry = engine.store.get(scope.registry_scope.key(context.info.namespace, context.info.name))
+    if context.info.verb == "get" and entry is not None:
+        value = at(scope.from_storage(entry.object), *view.wanted)
         if not isinstance(value, int) or isinstance(value, bool):
             raise internal(f'the spec replicas field "{path}" does not exist')
-    return scaled(engine, exchange, served, view)
+    return scaled(engine, context, scope, view)
 
 
-def view_of(custom: CustomVersion) -> View:
+def view_of(custom: CustomVersion) -> ScaleView:
     """How the Scale of a version's objects is read."""
     scale = custom.subresources["scale"]
     wanted, counted, chosen = (
@@ -63,7 +63,7 @@ def view_of(custom: CustomVersion) -> View:
         value = at(obj, *chosen) if chosen else None
         return value if isinstance(value, str) else ""
 
-    return View(tuple(each.api_version for each in scalable), selector, wanted, counted)
+    return ScaleView(tuple(each.api_version for each in scalable), selector, wanted, counted)
 
 
 def _steps(path: str | None) -> tuple[str, ...]:

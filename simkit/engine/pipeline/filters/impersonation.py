@@ -42,21 +42,21 @@ class _Ask:
         return f"{{{self.kind} {self.namespace} {self.name}  {api_version}  {self.subresource}}}"
 
 
-def impersonate(engine: Engine, exchange: RequestContext) -> None:
-    """Replace the identity of the exchange where headers say so. Raises 403 unless the caller may do all of it."""
-    headers = exchange.request.headers
+def impersonate(engine: Engine, context: RequestContext) -> None:
+    """Replace the identity of the request where headers say so. Raises 403 unless the caller may do all of it."""
+    headers = context.request.headers
     if not any(name.startswith("impersonate-") for name in headers):
         return
     asks = _asks(headers)
     if not asks:
         return
-    if not exchange.request.header(_USER):
+    if not context.request.header(_USER):
         listed = " ".join(ask.shown() for ask in asks)
-        text = f'Internal Server Error: "{exchange.target.path}": requested [{listed}] without impersonating a user\n'
+        text = f'Internal Server Error: "{context.info.path}": requested [{listed}] without impersonating a user\n'
         raise PlainError(500, text)
     for ask in asks:
-        _authorize(engine, exchange.actor(), ask)
-    exchange.identity = _become(headers)
+        _authorize(engine, context.actor(), ask)
+    context.identity = _become(headers)
 
 
 def _asks(headers: Mapping[str, Sequence[str]]) -> list[_Ask]:

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from simkit.engine.pipeline.flowcontrol.flow_schema import FlowSchema
-from simkit.engine.pipeline.flowcontrol.max_in_flight import READING, Running, TooMany, is_long
-from simkit.engine.pipeline.flowcontrol.priority_level import Flow, Level, Outcome, Ticket, shares_of
+from simkit.engine.pipeline.flowcontrol.max_in_flight import READING, InFlight, TooManyRequests, is_long_running
+from simkit.engine.pipeline.flowcontrol.priority_level import Flow, Outcome, PriorityLevel, Ticket, shares_of
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.seams import Change, Store
 from simkit.meta.clock import Clock
@@ -58,7 +58,7 @@ _MANDATORY: Final[Mapping[GroupResource, Sequence[Object]]] = {
 """What counts where the store has no such object."""
 
 
-class FlowControl(Running):
+class FlowControl(InFlight):
     """Gives out seats as the flow schemas and priority levels in a store say.
 
     Parameters
@@ -86,7 +86,7 @@ class FlowControl(Running):
         self._store, self.seats, self._clock = store, seats, clock
         self._stale = True
         self._schemas: Sequence[FlowSchema] = ()
-        self.levels: dict[str, Level] = {}
+        self.levels: dict[str, PriorityLevel] = {}
         self._flows: dict[tuple[Any, ...], Flow] = {}
         self._claimed = self._waiting = 0
         self.dispatched: Counter[tuple[str, str]] = Counter()
@@ -99,60 +99,60 @@ class FlowControl(Running):
         if any(change.entry.key.resource in (SCHEMAS, LEVELS) for change in changes):
             self._stale = True
 
-    def enter(self, exchange: RequestContext) -> None:
-        """Make room for a request, or leave it a ticket that waits for some. Raises TooMany.
+    def enter(self, context: RequestContext) -> None:
+        """Make room for a request, or leave it a ticket that waits for some. Raises TooManyRequests.
 
         ``leave`` must follow. Called again when the ticket is settled, it takes the room, or refuses.
         """
-        target = exchange.target
-        if exchange.ticket is not None:
-            self._settled(exchange, exchange.ticket)
+        info = context.info
+        if context.ticket is not None:
+            self._settled(context, context.ticket)
             return
-        if is_long(target) and target.verb != "watch":
+        if is_long_running(info) and info.verb != "watch":
             return
         with self._lock:
-            flow = exchange.flow = self._flow(exchange)
-            if target.verb == "watch":
+            flow = context.flow = self._flow(context)
+            if info.verb == "watch":
                 return
-            seats = 1 if target.verb != "list" else self._width(exchange, flow.level)
-            ticket = Ticket(exchange, flow, seats, self._clock.now(), self._give_up)
+            seats = 1 if info.verb != "list" else self._width(context, flow.level)
+            ticket = Ticket(context, flow, seats, self._clock.now(), self._give_up)
             outcome = self._asked(ticket)
             if outcome == "granted":
-                self._started(exchange, ticket)
+                self._started(context, ticket)
             elif not outcome:
-                exchange.ticket = ticket
+                context.ticket = ticket
             else:
                 self.rejected[flow.level.name, flow.schema.name, outcome] += 1
-                raise TooMany
+                raise TooManyRequests
 
-    def _started(self, exchange: RequestContext, ticket: Ticket) -> None:
-        kind = exchange.target.verb not in READING
+    def _started(self, context: RequestContext, ticket: Ticket) -> None:
+        kind = context.info.verb not in READING
         self._running[kind] += 1
         self.dispatched[ticket.flow.level.name, ticket.flow.schema.name] += 1
-        exchange.room, exchange.ticket = kind, ticket
+        context.room, context.ticket = kind, ticket
 
-    def _settled(self, exchange: RequestContext, ticket: Ticket) -> None:
+    def _settled(self, context: RequestContext, ticket: Ticket) -> None:
         if ticket.outcome != "granted":
-            exchange.ticket = None
-            raise TooMany
+            context.ticket = None
+            raise TooManyRequests
         with self._lock:
-            self._started(exchange, ticket)
+            self._started(context, ticket)
 
-    def leave(self, exchange: RequestContext) -> None:
+    def leave(self, context: RequestContext) -> None:
         """Give the room of a request back, where it took some; who waits gets it."""
-        ticket = exchange.ticket
-        if ticket is None or exchange.room is None:
+        ticket = context.ticket
+        if ticket is None or context.room is None:
             return
         with self._lock:
-            self._running[exchange.room] -= 1
+            self._running[context.room] -= 1
             ticket.flow.level.running.discard(ticket)
             self._take(ticket.flow.level, -ticket.seats)
             woken = self._next() if self._waiting else ()
-        exchange.room = exchange.ticket = None
+        context.room = context.ticket = None
         for each in woken:
             each.tell()
 
-    def look(self, view: Callable[[Mapping[str, Level]], T]) -> T:
+    def look(self, view: Callable[[Mapping[str, PriorityLevel]], T]) -> T:
         """What a function sees in the levels, by name, while nothing changes."""
         with self._lock:
             if self._stale:
@@ -184,7 +184,7 @@ class FlowControl(Running):
             ticket.settle("queue-full")
         return ticket.outcome
 
-    def _fits(self, level: Level, seats: int) -> bool:
+    def _fits(self, level: PriorityLevel, seats: int) -> bool:
         """Whether a level may take more seats: its own, or those that others can do without."""
         after = level.executing + seats
         if not level.executing or after <= level.floor:
@@ -199,7 +199,7 @@ class FlowControl(Running):
         ticket.started = self._clock.now()
         ticket.settle("granted")
 
-    def _take(self, level: Level, seats: int) -> None:
+    def _take(self, level: PriorityLevel, seats: int) -> None:
         if not level.exempt:
             self._claimed -= max(level.executing, level.floor)
             level.executing += seats
@@ -218,16 +218,16 @@ class FlowControl(Running):
 
     # Who belongs where:
 
-    def _flow(self, exchange: RequestContext) -> Flow:
+    def _flow(self, context: RequestContext) -> Flow:
         if self._stale:
             self._configure()
-        target, identity = exchange.target, exchange.actor()
-        known = (identity.user, identity.groups, target.verb, target.group, target.resource, target.subresource)
-        key = (*known, target.namespace if target.is_resource else target.path, target.is_resource)
+        info, identity = context.info, context.actor()
+        known = (identity.user, identity.groups, info.verb, info.group, info.resource, info.subresource)
+        key = (*known, info.namespace if info.is_resource else info.path, info.is_resource)
         flow = self._flows.get(key)
         if flow is None:
-            schema = next((each for each in self._schemas if each.matches(target, identity)), self._schemas[-1])
-            flow = Flow(schema, self.levels[schema.level], schema.flow_of(target, identity))
+            schema = next((each for each in self._schemas if each.matches(info, identity)), self._schemas[-1])
+            flow = Flow(schema, self.levels[schema.level], schema.flow_of(info, identity))
             if sum(len(part) for part in key if isinstance(part, str)) > _LONGEST_KEY:
                 return flow
             if len(self._flows) >= _REMEMBERED:
@@ -235,13 +235,13 @@ class FlowControl(Running):
             self._flows[key] = flow
         return flow
 
-    def _width(self, exchange: RequestContext, level: Level) -> int:
+    def _width(self, context: RequestContext, level: PriorityLevel) -> int:
         """Seats of a list: one for each hundred objects, within limits."""
-        target, query = exchange.target, exchange.request.query
-        if target.name:
+        info, query = context.info, context.request.query
+        if info.name:
             return 1
-        objects = self._store.count(GroupResource(target.group, target.resource))
-        limit = exchange.request.option("limit")
+        objects = self._store.count(GroupResource(info.group, info.resource))
+        limit = context.request.option("limit")
         if limit.isdigit() and int(limit) and not ("labelSelector" in query or "fieldSelector" in query):
             objects = min(objects, int(limit))
         widest = max(1, min(_WIDEST, int(level.nominal * _SHARE_OF_WIDEST)))
@@ -255,7 +255,7 @@ class FlowControl(Running):
         for level in self.levels.values():
             level.known = False
         for obj in levels:
-            self.levels.setdefault(name_of(obj), Level(name_of(obj))).configure(obj, self.seats, shares)
+            self.levels.setdefault(name_of(obj), PriorityLevel(name_of(obj))).configure(obj, self.seats, shares)
         idle = [each.name for each in self.levels.values() if not (each.known or each.running or each.waiting)]
         for name in idle:
             del self.levels[name]

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.flowcontrol.priority_level import Level, Ticket
+from simkit.engine.pipeline.flowcontrol.priority_level import PriorityLevel, Ticket
 from simkit.meta.names import GroupVersion
 
 FOLDER: Final = "/debug/api_priority_and_fairness/"
@@ -65,11 +65,11 @@ def aligned(rows: Iterable[Row]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _sorted(levels: Mapping[str, Level]) -> Sequence[Level]:
+def _sorted(levels: Mapping[str, PriorityLevel]) -> Sequence[PriorityLevel]:
     return [levels[name] for name in sorted(levels)]
 
 
-def _levels(control: FlowControl, levels: Sequence[Level], details: bool) -> Iterator[Row]:
+def _levels(control: FlowControl, levels: Sequence[PriorityLevel], details: bool) -> Iterator[Row]:
     yield _LEVELS
     for level in levels:
         active = sum(bool(queue.waiting) for _, queue in level.queues.each()) if level.queues else 0
@@ -87,7 +87,7 @@ def _word(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _queues(control: FlowControl, levels: Sequence[Level], details: bool) -> Iterator[Row]:
+def _queues(control: FlowControl, levels: Sequence[PriorityLevel], details: bool) -> Iterator[Row]:
     yield _QUEUES
     for level in levels:
         for number, queue in level.queues.each() if level.queues else ():
@@ -96,7 +96,7 @@ def _queues(control: FlowControl, levels: Sequence[Level], details: bool) -> Ite
             yield [level.name, *map(str, (number, len(queue.waiting), 0, 0)), *map(str, sums)]
 
 
-def _requests(control: FlowControl, levels: Sequence[Level], details: bool) -> Iterator[Row]:
+def _requests(control: FlowControl, levels: Sequence[PriorityLevel], details: bool) -> Iterator[Row]:
     yield (*_REQUESTS, *_DETAILS) if details else _REQUESTS
     for level in levels:
         places = [(-1, -1, ticket) for ticket in level.running]
@@ -109,10 +109,10 @@ def _requests(control: FlowControl, levels: Sequence[Level], details: bool) -> I
 
 
 def _detailed(ticket: Ticket) -> Row:
-    target, identity = ticket.exchange.target, ticket.exchange.actor()
-    version = str(GroupVersion(target.group, target.version)) if target.is_resource else ""
-    place = (target.path, target.namespace, target.name, version, target.resource, target.subresource)
-    return [identity.user, target.verb, *place]
+    info, identity = ticket.context.info, ticket.context.actor()
+    version = str(GroupVersion(info.group, info.version)) if info.is_resource else ""
+    path = (info.path, info.namespace, info.name, version, info.resource, info.subresource)
+    return [identity.user, info.verb, *path]
 
 
 def _moment(seconds: float | None) -> str:
@@ -123,7 +123,7 @@ def _moment(seconds: float | None) -> str:
     return f"{text.rstrip('0').rstrip('.')}Z"
 
 
-_PAGES: Final[Mapping[str, Callable[[FlowControl, Sequence[Level], bool], Iterator[Row]]]] = {
+_PAGES: Final[Mapping[str, Callable[[FlowControl, Sequence[PriorityLevel], bool], Iterator[Row]]]] = {
     "dump_priority_levels": _levels,
     "dump_queues": _queues,
     "dump_requests": _requests,

@@ -47,15 +47,15 @@ class FlowSchema:
             spec.get("rules") or (),
         )
 
-    def matches(self, target: RequestInfo, identity: Identity) -> bool:
+    def matches(self, info: RequestInfo, identity: Identity) -> bool:
         """Whether a request belongs to it."""
-        return any(_asks(rule, target) and _names(rule, identity) for rule in self.rules)
+        return any(_asks(rule, info) and _names(rule, identity) for rule in self.rules)
 
-    def flow_of(self, target: RequestInfo, identity: Identity) -> str:
+    def flow_of(self, info: RequestInfo, identity: Identity) -> str:
         """What a request's flow is called within the schema: its user, its namespace, or nothing."""
         if self.distinguisher == "ByUser":
             return identity.user
-        return target.namespace if self.distinguisher == "ByNamespace" else ""
+        return info.namespace if self.distinguisher == "ByNamespace" else ""
 
 
 def _names(rule: Mapping[str, Any], identity: Identity) -> bool:
@@ -79,32 +79,32 @@ def _is(subject: Mapping[str, Any], identity: Identity) -> bool:
     )
 
 
-def _asks(rule: Mapping[str, Any], target: RequestInfo) -> bool:
-    if target.is_resource:
-        return any(_covers_resource(each, target) for each in rule.get("resourceRules") or ())
-    return any(_covers_path(each, target) for each in rule.get("nonResourceRules") or ())
+def _asks(rule: Mapping[str, Any], info: RequestInfo) -> bool:
+    if info.is_resource:
+        return any(_covers_resource(each, info) for each in rule.get("resourceRules") or ())
+    return any(_covers_path(each, info) for each in rule.get("nonResourceRules") or ())
 
 
-def _covers_resource(rule: Mapping[str, Any], target: RequestInfo) -> bool:
-    resource = f"{target.resource}/{target.subresource}" if target.subresource else target.resource
+def _covers_resource(rule: Mapping[str, Any], info: RequestInfo) -> bool:
+    resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
     if not (
-        _has(rule.get("verbs"), target.verb)
+        _has(rule.get("verbs"), info.verb)
         and _has(rule.get("resources"), resource)
-        and _has(rule.get("apiGroups"), target.group)
+        and _has(rule.get("apiGroups"), info.group)
     ):
         return False
-    if not target.namespace:
+    if not info.namespace:
         return bool(rule.get("clusterScope"))
-    return _has(rule.get("namespaces"), target.namespace)
+    return _has(rule.get("namespaces"), info.namespace)
 
 
-def _covers_path(rule: Mapping[str, Any], target: RequestInfo) -> bool:
-    if not _has(rule.get("verbs"), target.verb):
+def _covers_path(rule: Mapping[str, Any], info: RequestInfo) -> bool:
+    if not _has(rule.get("verbs"), info.verb):
         return False
     for pattern in rule.get("nonResourceURLs") or ():
-        if pattern in (EVERYTHING, target.path):
+        if pattern in (EVERYTHING, info.path):
             return True
-        if pattern.endswith(EVERYTHING) and target.path.startswith(pattern.rstrip(EVERYTHING)):
+        if pattern.endswith(EVERYTHING) and info.path.startswith(pattern.rstrip(EVERYTHING)):
             return True
     return False
 

@@ -15,14 +15,14 @@ _LONG_VERBS: Final = frozenset({"watch", "proxy"})
 _LONG_PARTS: Final = frozenset({"attach", "exec", "proxy", "log", "portforward"})
 
 
-class TooMany(PlainError):
+class TooManyRequests(PlainError):
     """The refusal of a request for which there is no room."""
 
     def __init__(self) -> None:
         super().__init__(429, "Too many requests, please try again later.\n", [("Retry-After", "1")])
 
 
-class Room(Protocol):
+class ConcurrencyLimiter(Protocol):
     """Says whether there is room for a request, or when."""
 
     @property
@@ -35,16 +35,16 @@ class Room(Protocol):
         """Requests under way that change something."""
         ...
 
-    def enter(self, exchange: RequestContext) -> None:
-        """Make room, or leave the exchange a ticket that waits for some. Raises TooMany; ``leave`` must follow."""
+    def enter(self, context: RequestContext) -> None:
+        """Make room, or give the request a ticket that waits for it; ``leave`` must follow. Raises TooManyRequests."""
         ...
 
-    def leave(self, exchange: RequestContext) -> None:
+    def leave(self, context: RequestContext) -> None:
         """Give back the room that the request took, if any."""
         ...
 
 
-class Running:
+class InFlight:
     """Counts requests under way: those that change nothing and those that do."""
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class Running:
         return self._running[True]
 
 
-class Limits(Running):
+class MaxInFlight(InFlight):
     """Counts requests under way, and refuses some above two limits: for reading ones and for those that change.
 
     Parameters
@@ -80,29 +80,29 @@ class Limits(Running):
         super().__init__()
         self._limits = {False: requests, True: mutating_requests}
 
-    def enter(self, exchange: RequestContext) -> None:
-        """Make room for a request; ``leave`` must follow. Raises TooMany."""
-        if is_long(exchange.target):
+    def enter(self, context: RequestContext) -> None:
+        """Make room for a request; ``leave`` must follow. Raises TooManyRequests."""
+        if is_long_running(context.info):
             return
-        kind = exchange.target.verb not in READING
+        kind = context.info.verb not in READING
         limit = self._limits[kind]
         with self._lock:
             if limit and self._running[kind] >= limit:
-                if MASTERS not in exchange.actor().groups:
-                    raise TooMany
+                if MASTERS not in context.actor().groups:
+                    raise TooManyRequests
                 return
             self._running[kind] += 1
-        exchange.room = kind
+        context.room = kind
 
-    def leave(self, exchange: RequestContext) -> None:
+    def leave(self, context: RequestContext) -> None:
         """Give the room of a request back, where it took some."""
-        if exchange.room is None:
+        if context.room is None:
             return
         with self._lock:
-            self._running[exchange.room] -= 1
-        exchange.room = None
+            self._running[context.room] -= 1
+        context.room = None
 
 
-def is_long(target: RequestInfo) -> bool:
+def is_long_running(info: RequestInfo) -> bool:
     """Whether a request may last as long as its client likes."""
-    return target.verb in _LONG_VERBS or target.subresource in _LONG_PARTS
+    return info.verb in _LONG_VERBS or info.subresource in _LONG_PARTS

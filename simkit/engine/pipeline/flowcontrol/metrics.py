@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.flowcontrol.priority_level import Level
+from simkit.engine.pipeline.flowcontrol.priority_level import PriorityLevel
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 _PREFIX: Final = "apiserver_flowcontrol_"
-_OF_LEVELS: Final[tuple[tuple[str, str, Callable[[Level], float]], ...]] = (
+_OF_LEVELS: Final[tuple[tuple[str, str, Callable[[PriorityLevel], float]], ...]] = (
     ("nominal_limit_seats", "Seats that are a level's own part.", lambda level: level.nominal),
     ("current_executing_requests", "Requests of a level that have room.", lambda level: len(level.running)),
     ("current_executing_seats", "Seats that requests of a level take.", lambda level: level.executing),

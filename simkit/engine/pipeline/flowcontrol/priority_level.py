@@ -25,12 +25,12 @@ Outcome = Literal["", "granted", "queue-full", "concurrency-limit", "time-out", 
 class Ticket:
     """A request that wants room at a level. Its outcome is empty as long as it waits."""
 
-    __slots__ = ("_callback", "_event", "_leave", "arrived", "exchange", "flow", "outcome", "seats", "started")
+    __slots__ = ("_callback", "_event", "_leave", "arrived", "context", "flow", "outcome", "seats", "started")
 
     def __init__(
-        self, exchange: RequestContext, flow: Flow, seats: int, arrived: float, leave: Callable[[Ticket, Outcome], None]
+        self, context: RequestContext, flow: Flow, seats: int, arrived: float, leave: Callable[[Ticket, Outcome], None]
     ) -> None:
-        self.exchange, self.flow, self.seats, self._leave = exchange, flow, seats, leave
+        self.context, self.flow, self.seats, self._leave = context, flow, seats, leave
         self.arrived = arrived
         """Seconds since the epoch."""
         self.started: float | None = None
@@ -67,7 +67,7 @@ class Ticket:
             self._event.wait(seconds)
 
 
-class Level:
+class PriorityLevel:
     """One priority level, as it is configured now.
 
     Attributes
@@ -141,7 +141,7 @@ class Flow:
 
     __slots__ = ("distinguisher", "headers", "level", "name", "schema")
 
-    def __init__(self, schema: FlowSchema, level: Level, distinguisher: str) -> None:
+    def __init__(self, schema: FlowSchema, level: PriorityLevel, distinguisher: str) -> None:
         self.schema, self.level, self.distinguisher = schema, level, distinguisher
         self.name = f"{schema.name}\n{distinguisher}"
         self.headers = (

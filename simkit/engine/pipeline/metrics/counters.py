@@ -75,11 +75,11 @@ class Metrics:
         """How many requests that last are under way, by route."""
         self._lock = Lock()
 
-    def observe(self, exchange: RequestContext, response: Response, seconds: float) -> None:
+    def observe(self, context: RequestContext, response: Response, seconds: float) -> None:
         """Count an answer. Requests that reached no handler (401, 403, unknown paths) are not counted, as really."""
-        if exchange.routed is None:
+        if context.routed is None:
             return
-        key = (route(exchange), response.status)
+        key = (route(context), response.status)
         size = len(response.body)
         with self._lock:
             sums = self.requests.get(key)
@@ -106,31 +106,31 @@ class Metrics:
         self.gauges[family][labels] = value
 
 
-def route(exchange: RequestContext) -> Route:
+def route(context: RequestContext) -> Route:
     """The route of a request, as the real server labels it."""
-    target, request = exchange.target, exchange.request
+    info, request = context.info, context.request
     dry_run = ""
     if "dryRun" in request.query:
         dry_run = "All" if set(request.query["dryRun"]) == {"All"} else "invalid"
-    if not target.is_resource:
-        return Route(_method(request.method), "", "", "", "", exchange.routed or "", "")
+    if not info.is_resource:
+        return Route(_method(request.method), "", "", "", "", context.routed or "", "")
     return Route(
-        reported_verb(exchange),
+        reported_verb(context),
         dry_run,
-        target.group,
-        target.version,
-        target.resource,
-        target.subresource,
-        scope(target),
+        info.group,
+        info.version,
+        info.resource,
+        info.subresource,
+        scope_label(info),
     )
 
 
-def reported_verb(exchange: RequestContext) -> str:
+def reported_verb(context: RequestContext) -> str:
     """The HTTP method, with LIST, WATCH and APPLY told apart."""
-    method = exchange.request.method
-    if method == "PATCH" and exchange.request.header("content-type") == _APPLY:
+    method = context.request.method
+    if method == "PATCH" and context.request.header("content-type") == _APPLY:
         return "APPLY"
-    return _VERBS.get(exchange.target.verb) or _method(method)
+    return _VERBS.get(context.info.verb) or _method(method)
 
 
 def _method(method: str) -> str:
@@ -150,10 +150,10 @@ def counted_name(user: str) -> str:
     return "email_id" if "@" in user else "other"
 
 
-def scope(target: RequestInfo) -> str:
+def scope_label(info: RequestInfo) -> str:
     """What a request is about: one object, a namespace, everything, or no objects at all."""
-    if target.name or target.verb == "create":
+    if info.name or info.verb == "create":
         return "resource"
-    if target.namespace:
+    if info.namespace:
         return "namespace"
-    return "cluster" if target.is_resource else ""
+    return "cluster" if info.is_resource else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simkit.engine.pipeline.api_services import Registration
+from simkit.engine.pipeline.api_services import APIService
 from simkit.engine.pipeline.engine import Engine
 from simkit.schema import discovery
 from simkit.schema.catalogue import Group
@@ -89,17 +89,17 @@ def _resources(rows: Sequence[Mapping[str, Any]]) -> list[Document]:
 def openapi_index(engine: Engine, own: Mapping[str, Any]) -> Document:
     """The list of OpenAPI documents of version 3 with those of other servers."""
     paths = dict(own["paths"])
-    for registration, place in _places(engine):
-        paths[f"apis/{registration.group_version}"] = {"serverRelativeURL": place}
+    for registration, relative_url in _relative_urls(engine):
+        paths[f"apis/{registration.group_version}"] = {"serverRelativeURL": relative_url}
     return {**own, "paths": dict(sorted(paths.items()))}
 
 
-def _places(engine: Engine) -> list[tuple[Registration, str]]:
+def _relative_urls(engine: Engine) -> list[tuple[APIService, str]]:
     remote = engine.parts.remote
     if remote is None:
         return []
     found = [(each, remote.described(each)) for each in engine.registered.remote]
-    return [(registration, place) for registration, place in found if place]
+    return [(registration, relative_url) for registration, relative_url in found if relative_url]
 
 
 def merged_swagger(engine: Engine, own: Mapping[str, Any]) -> Document:

@@ -65,12 +65,12 @@ def problem(engine: Engine, endpoint: str, name: str) -> str:
     return _started(engine)
 
 
-def answer(engine: Engine, exchange: RequestContext, endpoint: str, name: str) -> Response:
+def answer(engine: Engine, context: RequestContext, endpoint: str, name: str) -> Response:
     """The answer of an endpoint, or of one of its checks, to whatever method."""
-    exchange.routed = f"/{endpoint}"
+    context.routed = f"/{endpoint}"
     known = names(engine.catalogue.paths, endpoint)
     if not name:
-        return _checked(engine, exchange, endpoint, known)
+        return _checked(engine, context, endpoint, known)
     if name not in known:
         raise no_path()
     why = problem(engine, endpoint, name)
@@ -79,8 +79,8 @@ def answer(engine: Engine, exchange: RequestContext, endpoint: str, name: str) -
     return Response(200, b"ok", _TEXT)
 
 
-def _checked(engine: Engine, exchange: RequestContext, endpoint: str, known: Sequence[str]) -> Response:
-    excluded = list(exchange.request.query.get("exclude", ()))
+def _checked(engine: Engine, context: RequestContext, endpoint: str, known: Sequence[str]) -> Response:
+    excluded = list(context.request.query.get("exclude", ()))
     lines, failed = [], False
     for name in known:
         if name in excluded:
@@ -96,6 +96,6 @@ def _checked(engine: Engine, exchange: RequestContext, endpoint: str, known: Seq
     text = "\n".join(lines)
     if failed:
         raise PlainError(500, f"{text}\n{endpoint} check failed\n")
-    if "verbose" not in exchange.request.query:
+    if "verbose" not in context.request.query:
         return Response(200, b"ok", _TEXT)
     return Response(200, f"{text}\n{endpoint} check passed\n".encode(), _TEXT)

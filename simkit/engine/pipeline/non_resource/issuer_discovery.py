@@ -19,19 +19,19 @@ _HOST: Final = re.compile(r"[A-Za-z0-9.-]+(?::\d+)?|\[[0-9A-Fa-f:.]+\](?::\d+)?"
 _PUBLIC: Final = ("Cache-Control", "public, max-age=3600")
 
 
-def document(engine: Engine, exchange: RequestContext) -> Response:
+def document(engine: Engine, context: RequestContext) -> Response:
     """The issuer's document. Raises 404 where the issuer is no https address, or there is no key."""
     known = engine.authentication
     keys = known.keys()
     if not keys or not known.issuer_url.startswith("https://"):
         raise no_path()
-    host = exchange.request.header("host")
-    place = f"https://{host if _HOST.fullmatch(host) else 'localhost'}{KEYS}"
-    made = discovery_document(known.issuer_url, keys, known.jwks_uri or place)
+    host = context.request.header("host")
+    default_uri = f"https://{host if _HOST.fullmatch(host) else 'localhost'}{KEYS}"
+    made = discovery_document(known.issuer_url, keys, known.jwks_uri or default_uri)
     return Response(200, orjson.dumps(made), "application/json", [_PUBLIC])
 
 
-def keys(engine: Engine, exchange: RequestContext) -> Response:
+def keys(engine: Engine, context: RequestContext) -> Response:
     """The keys as a JSON web key set. Raises 404 where there are none."""
     found = engine.authentication.keys()
     if not found:

@@ -23,21 +23,21 @@ _TAKEN: Final = (*_BINARY_NAMES, JSON, "application/*", "*/*")
 _YEAR: Final = 365 * 24 * 3600
 
 
-def needs_json(exchange: RequestContext) -> None:
+def needs_json(context: RequestContext) -> None:
     """Raise 406 for clients that do not take JSON."""
-    accept = exchange.request.header("accept")
+    accept = context.request.header("accept")
     if accept and not any(media in accept for media in (JSON, "*/*", "application/*", "com.github.proto-openapi")):
         raise not_acceptable(f"406: Not Acceptable\n\nAvailable representations: {JSON}", route=True)
 
 
-def marked(exchange: RequestContext, response: Response, mark: str = "") -> Response:
+def marked(context: RequestContext, response: Response, mark: str = "") -> Response:
     """The answer with a mark of its content, made from the content where none is given.
 
     A client that shows the mark has the content already: it gets 304 and nothing else.
     """
     tag = f'"{mark or content_mark(response.body)}"'
     response.headers += [("ETag", tag), ("Vary", "Accept")]
-    shown = [each.strip().removeprefix("W/") for each in exchange.request.header("if-none-match").split(",")]
+    shown = [each.strip().removeprefix("W/") for each in context.request.header("if-none-match").split(",")]
     if tag in shown or shown == ["*"]:
         return Response(304, content_type="", headers=response.headers)
     return response
@@ -48,23 +48,23 @@ def content_mark(body: bytes) -> str:
     return sha512(body).hexdigest().upper()
 
 
-def index(engine: Engine, exchange: RequestContext) -> Response:
+def index(engine: Engine, context: RequestContext) -> Response:
     """The documents of version 3, each with a link that changes whenever its content does."""
     listed = group_discovery.openapi_index(engine, openapi.index(engine.catalogue))
-    return marked(exchange, Response(200, orjson.dumps(listed), _TEXT))
+    return marked(context, Response(200, orjson.dumps(listed), _TEXT))
 
 
-def swagger(engine: Engine, exchange: RequestContext) -> Response:
+def swagger(engine: Engine, context: RequestContext) -> Response:
     """The document of version 2, as JSON or in binary form."""
-    needs_json(exchange)
+    needs_json(context)
     found = openapi.swagger(engine.catalogue)
     if engine.registered.remote:
         found = orjson.dumps(group_discovery.merged_swagger(engine, orjson.loads(found)))
-    if not _wants_binary(exchange.request.header("accept")):
-        return marked(exchange, Response(200, found, JSON))
+    if not _wants_binary(context.request.header("accept")):
+        return marked(context, Response(200, found, JSON))
     from simkit.schema.openapi.binary import encoded
 
-    return marked(exchange, Response(200, encoded(found), _BINARY_SWAGGER))
+    return marked(context, Response(200, encoded(found), _BINARY_SWAGGER))
 
 
 def _wants_binary(accept: str) -> bool:
@@ -73,7 +73,7 @@ def _wants_binary(accept: str) -> bool:
     return next((each for each in media if each in _TAKEN), JSON) in _BINARY_NAMES
 
 
-def document(engine: Engine, exchange: RequestContext, name: str) -> Response:
+def document(engine: Engine, context: RequestContext, name: str) -> Response:
     """One document of version 3. A link with an old mark leads on to the present one; one with the right mark is kept.
 
     Where another server answers for the group, its document is asked for.
@@ -82,14 +82,14 @@ def document(engine: Engine, exchange: RequestContext, name: str) -> Response:
     backing = engine.backing(group, version) if name.startswith("apis/") else None
     if backing is not None:
         remote, registration = backing
-        return remote.forward(exchange, registration)
+        return remote.forward(context, registration)
     body, mark = openapi.document(engine.catalogue, name), openapi.mark(engine.catalogue, name)
     if body is None or mark is None:
         return Response(404, content_type="")
-    known = exchange.request.option("hash")
+    known = context.request.option("hash")
     if known and known != mark:
         return Response(301, content_type="", headers=[("Location", f"/openapi/v3/{name.strip('/')}?hash={mark}")])
-    response = marked(exchange, Response(200, body, JSON), mark)
+    response = marked(context, Response(200, body, JSON), mark)
     if known:
         expires = formatdate(engine.clock.now() + _YEAR, usegmt=True)
         response.headers += [("Cache-Control", "public, immutable"), ("Expires", expires)]

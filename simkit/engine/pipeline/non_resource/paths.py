@@ -38,28 +38,28 @@ _ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI
 """What answers to all methods alike; so do the single groups."""
 
 
-def answer(engine: Engine, exchange: RequestContext) -> Response:
+def answer(engine: Engine, context: RequestContext) -> Response:
     """The answer to a path that names no resource. Raises 404 and 405 as the real server does."""
-    path = exchange.target.path.rstrip("/") or "/"
+    path = context.info.path.rstrip("/") or "/"
     parts = path.strip("/").split("/")
     if parts[0] in health.ENDPOINTS:
-        return health.answer(engine, exchange, parts[0], "/".join(parts[1:]))
+        return health.answer(engine, context, parts[0], "/".join(parts[1:]))
     if not _has(engine, path):
         raise no_path()
     if path in ("/metrics", "/metrics/slis"):
-        return _metrics(engine, exchange)
+        return _metrics(engine, context)
     handler = _FIXED.get(path)
     if handler is not None:
-        if path not in _ANYHOW and exchange.request.method != "GET":
+        if path not in _ANYHOW and context.request.method != "GET":
             raise method_not_allowed()
-        exchange.routed = ""
-        return handler(engine, exchange)
+        context.routed = ""
+        return handler(engine, context)
     if parts[0] in ("api", "apis"):
-        return _group(engine, exchange, parts)
+        return _group(engine, context, parts)
     if path.startswith(debug_pages.FOLDER):
-        return _flow_page(engine, exchange)
+        return _flow_page(engine, context)
     if path.startswith(f"{_OPENAPI}/"):
-        return openapi.document(engine, exchange, path.removeprefix(f"{_OPENAPI}/"))
+        return openapi.document(engine, context, path.removeprefix(f"{_OPENAPI}/"))
     raise no_path()
 
 
@@ -69,24 +69,24 @@ def _has(engine: Engine, path: str) -> bool:
     return not gate or in_force(gate, engine.catalogue.release, engine.gates)
 
 
-def _index(engine: Engine, exchange: RequestContext) -> Response:
+def _index(engine: Engine, context: RequestContext) -> Response:
     paths = [path for path in engine.parts.paths or engine.catalogue.paths if _has(engine, path)]
-    return responses.document({"paths": paths}, exchange.wanted)
+    return responses.document_response({"paths": paths}, context.wanted)
 
 
-def _version(engine: Engine, exchange: RequestContext) -> Response:
-    openapi.needs_json(exchange)
-    return responses.document(version.of_release(engine.catalogue.release), exchange.wanted)
+def _version(engine: Engine, context: RequestContext) -> Response:
+    openapi.needs_json(context)
+    return responses.document_response(version.of_release(engine.catalogue.release), context.wanted)
 
 
-def _root(engine: Engine, exchange: RequestContext) -> Response:
-    aggregated = _aggregated(engine, exchange, core=True)
-    return aggregated or _document(exchange, discovery.api_versions(engine.catalogue))
+def _root(engine: Engine, context: RequestContext) -> Response:
+    aggregated = _aggregated(engine, context, core=True)
+    return aggregated or _document(context, discovery.api_versions(engine.catalogue))
 
 
-def _groups(engine: Engine, exchange: RequestContext) -> Response:
-    aggregated = _aggregated(engine, exchange, core=False)
-    return aggregated or _document(exchange, group_discovery.group_list(engine))
+def _groups(engine: Engine, context: RequestContext) -> Response:
+    aggregated = _aggregated(engine, context, core=False)
+    return aggregated or _document(context, group_discovery.group_list(engine))
 
 
 def _aggregated_versions(engine: Engine) -> tuple[str, ...]:
@@ -112,61 +112,61 @@ def _aggregation(accept: str, versions: tuple[str, ...]) -> str:
     return ""
 
 
-def _aggregated(engine: Engine, exchange: RequestContext, *, core: bool) -> Response | None:
-    accept = exchange.request.header("accept")
+def _aggregated(engine: Engine, context: RequestContext, *, core: bool) -> Response | None:
+    accept = context.request.header("accept")
     version = _aggregation(accept, _aggregated_versions(engine)) if len(accept) <= _REMEMBERED else ""
     if not version:
         return None
-    response = responses.document(group_discovery.aggregated(engine, version, core=core), exchange.wanted)
+    response = responses.document_response(group_discovery.aggregated(engine, version, core=core), context.wanted)
     response.content_type = f"{JSON};g={_DISCOVERY_GROUP};v={version};as=APIGroupDiscoveryList"
     response.headers.append(("Cache-Control", "public"))
-    return openapi.marked(exchange, response)
+    return openapi.marked(context, response)
 
 
-def _document(exchange: RequestContext, document: Mapping[str, Any], *, routed: bool = True) -> Response:
-    accept = exchange.request.header("accept")
-    return responses.document(document, negotiate(accept, convertible=False, routed=routed))
+def _document(context: RequestContext, document: Mapping[str, Any], *, routed: bool = True) -> Response:
+    accept = context.request.header("accept")
+    return responses.document_response(document, negotiate(accept, convertible=False, routed=routed))
 
 
-def _group(engine: Engine, exchange: RequestContext, parts: list[str]) -> Response:
-    if exchange.request.method != "GET" and (parts[0] == "api" or len(parts) > 2):
+def _group(engine: Engine, context: RequestContext, parts: list[str]) -> Response:
+    if context.request.method != "GET" and (parts[0] == "api" or len(parts) > 2):
         raise method_not_allowed()
     catalogue = engine.catalogue
     if parts[0] == "api":
         if len(parts) != 2 or not catalogue.resources("", parts[1]):
             raise no_route()
-        return _document(exchange, discovery.resource_list(catalogue, "", parts[1]))
+        return _document(context, discovery.resource_list(catalogue, "", parts[1]))
     found = group_discovery.group(engine, parts[1]) if len(parts) > 1 and parts[1] else None
     if found is None:
         raise no_path()
     if len(parts) == 2:
-        return _document(exchange, found, routed=False)
+        return _document(context, found, routed=False)
     backing = engine.backing(parts[1], parts[2])
     if backing is not None:
         remote, registration = backing
-        return remote.forward(exchange, registration)
+        return remote.forward(context, registration)
     if catalogue.group(parts[1]) is None:
         raise no_path()
     if len(parts) > 3 or not catalogue.resources(parts[1], parts[2]):
         raise no_route() if builtin_group(catalogue, parts[1]) else no_path()
-    return _document(exchange, discovery.resource_list(catalogue, parts[1], parts[2]), routed=False)
+    return _document(context, discovery.resource_list(catalogue, parts[1], parts[2]), routed=False)
 
 
-def _metrics(engine: Engine, exchange: RequestContext) -> Response:
+def _metrics(engine: Engine, context: RequestContext) -> Response:
     """The counters of the server, to whatever method; a path that ends in a slash is another one."""
-    path = exchange.routed = exchange.target.path
+    path = context.routed = context.info.path
     if path.endswith("/"):
         raise no_path()
     text = exposition.exposed(engine, indicators=path == "/metrics/slis")
     return Response(200, text, exposition.CONTENT_TYPE)
 
 
-def _flow_page(engine: Engine, exchange: RequestContext) -> Response:
+def _flow_page(engine: Engine, context: RequestContext) -> Response:
     """A page of priority and fairness, to whatever method; there is none where requests do not take turns."""
     if not isinstance(engine.limits, FlowControl):
         raise no_path()
-    name = exchange.target.path.removeprefix(debug_pages.FOLDER)
-    text = debug_pages.page(engine.limits, name, details=bool(exchange.request.option("includeRequestDetails")))
+    name = context.info.path.removeprefix(debug_pages.FOLDER)
+    text = debug_pages.page(engine.limits, name, details=bool(context.request.option("includeRequestDetails")))
     if text is None:
         raise no_path()
     return Response(200, text.encode(), "text/plain; charset=utf-8")

@@ -9,8 +9,8 @@ import orjson
 import yaml
 
 from simkit.engine.pipeline.representation import protobuf, table
-from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Wanted
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, YAML, Accepted
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Entry
 from simkit.meta.domain import META_GROUP
 from simkit.meta.errors import StatusError, bad_request, not_acceptable
@@ -54,7 +54,7 @@ _YES: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 """What the parameter ``pretty`` may say to be on; anything else is off."""
 
 
-def wants_pretty(request: Request, wanted: Wanted) -> bool:
+def wants_pretty(request: Request, wanted: Accepted) -> bool:
     """Whether the answer is to be indented: asked for, or a browser or curl asks and does not say."""
     if wanted.pretty:
         return True
@@ -64,7 +64,7 @@ def wants_pretty(request: Request, wanted: Wanted) -> bool:
     return request.header("user-agent").startswith(("curl", "Wget", "Mozilla/5.0"))
 
 
-def document(obj: Mapping[str, Any], wanted: Wanted, *, status: int = 200) -> Response:
+def document_response(obj: Mapping[str, Any], wanted: Accepted, *, status: int = 200) -> Response:
     """Any object that is not stored: a Status, a review, a discovery document."""
     if wanted.media == YAML:
         return Response(status, as_yaml(obj), YAML)
@@ -73,30 +73,32 @@ def document(obj: Mapping[str, Any], wanted: Wanted, *, status: int = 200) -> Re
     return Response(status, orjson.dumps(obj) + b"\n")
 
 
-def single(served: Served, entry: Entry, wanted: Wanted, *, status: int = 200, now: float = 0) -> Response:
+def object_response(
+    scope: RequestScope, entry: Entry, wanted: Accepted, *, status: int = 200, now: float = 0
+) -> Response:
     """One stored object."""
     if not wanted.transform and wanted.media == JSON:
-        return Response(status, served.head + served.tails([entry])[0] + b"\n")
-    return document(single_object(served, entry, wanted, now), wanted, status=status)
+        return Response(status, scope.head + scope.tails([entry])[0] + b"\n")
+    return document_response(single_object(scope, entry, wanted, now), wanted, status=status)
 
 
-def single_object(served: Served, entry: Entry, wanted: Wanted, now: float) -> Mapping[str, Any]:
+def single_object(scope: RequestScope, entry: Entry, wanted: Accepted, now: float) -> Mapping[str, Any]:
     """One stored object in the kind that the client wants."""
-    obj = served.from_storage(entry.object)
+    obj = scope.from_storage(entry.object)
     if wanted.transform == "Table":
         version = entry.object["metadata"].get("resourceVersion", "")
-        return as_table(served, [obj], wanted, {"resourceVersion": version}, now)
+        return as_table(scope, [obj], wanted, {"resourceVersion": version}, now)
     if wanted.transform == "PartialObjectMetadata":
         return partial(obj, wanted.version)
     if wanted.transform:
-        raise _unfit(served, wanted, f"{served.resource.kind}", "not a list")
+        raise _unfit(scope, wanted, f"{scope.resource.kind}", "not a list")
     return obj
 
 
 def as_table(
-    served: Served,
+    scope: RequestScope,
     objects: Sequence[Object],
-    wanted: Wanted,
+    wanted: Accepted,
     metadata: Mapping[str, Any],
     now: float,
     *,
@@ -105,11 +107,11 @@ def as_table(
     """The Table of some objects. Raises 400 where the rows are to carry what they cannot."""
     check_include(wanted)
     return table.of(
-        served, objects, now, version=wanted.version, metadata=metadata, include=wanted.include, columns=columns
+        scope, objects, now, version=wanted.version, metadata=metadata, include=wanted.include, columns=columns
     )
 
 
-def check_include(wanted: Wanted) -> None:
+def check_include(wanted: Accepted) -> None:
     """Raise the 400 of a Table whose rows are to carry what they cannot."""
     if wanted.include not in ("", "Metadata", "Object", "None"):
         raise bad_request(
@@ -118,14 +120,14 @@ def check_include(wanted: Wanted) -> None:
         )
 
 
-def _unfit(served: Served, wanted: Wanted, kind: str, what: str) -> StatusError:
+def _unfit(scope: RequestScope, wanted: Accepted, kind: str, what: str) -> StatusError:
     """406 of a transformation that is for lists only, or not for lists."""
     shown = (
         "*unstructured.Unstructured"
-        if served.custom is not None
-        else f"*{internal_package(served.resource.group)}.{kind}"
+        if scope.custom is not None
+        else f"*{internal_package(scope.resource.group)}.{kind}"
     )
-    if served.custom is not None and what == "a list":
+    if scope.custom is not None and what == "a list":
         shown += "List"
     return not_acceptable(f"you requested {wanted.transform}, but the requested object is {what} ({shown})")
 
@@ -135,31 +137,31 @@ def partial(obj: Object, version: str) -> dict[str, Any]:
     return {"kind": "PartialObjectMetadata", "apiVersion": f"{META_GROUP}/{version}", "metadata": obj["metadata"]}
 
 
-def many(
-    served: Served,
+def list_response(
+    scope: RequestScope,
     entries: Sequence[Entry],
     metadata: Mapping[str, Any],
-    wanted: Wanted,
+    wanted: Accepted,
     *,
     now: float = 0,
 ) -> Response:
     """A list of stored objects."""
-    if served.custom is not None and not wanted.transform:
+    if scope.custom is not None and not wanted.transform:
         metadata = {"continue": "", **metadata}
     if not wanted.transform and wanted.media == JSON:
-        return Response(200, join_items(served, entries, metadata))
-    objects = served.all_from_storage(entries)
+        return Response(200, join_items(scope, entries, metadata))
+    objects = scope.all_from_storage(entries)
     if wanted.transform == "Table":
-        return document(as_table(served, objects, wanted, metadata, now), wanted)
+        return document_response(as_table(scope, objects, wanted, metadata, now), wanted)
     if wanted.transform == "PartialObjectMetadataList":
         items = [partial(obj, wanted.version) for obj in objects]
         head = {"kind": "PartialObjectMetadataList", "apiVersion": f"{META_GROUP}/{wanted.version}"}
-        return document({**head, "metadata": metadata, "items": items}, wanted)
+        return document_response({**head, "metadata": metadata, "items": items}, wanted)
     if wanted.transform:
-        raise _unfit(served, wanted, served.resource.list_gvk.kind, "a list")
-    kind = served.resource.list_gvk
-    stripped = objects if served.resource.custom else [without_kind(obj) for obj in objects]
-    return document(
+        raise _unfit(scope, wanted, scope.resource.list_gvk.kind, "a list")
+    kind = scope.resource.list_gvk
+    stripped = objects if scope.resource.custom else [without_kind(obj) for obj in objects]
+    return document_response(
         {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata, "items": stripped}, wanted
     )
 
@@ -168,11 +170,11 @@ def without_kind(obj: Object) -> dict[str, Any]:
     return {name: value for name, value in obj.items() if name not in ("kind", "apiVersion")}
 
 
-def join_items(served: Served, entries: Sequence[Entry], metadata: Mapping[str, Any]) -> bytes:
+def join_items(scope: RequestScope, entries: Sequence[Entry], metadata: Mapping[str, Any]) -> bytes:
     """The JSON of a list, joined from what is kept encoded."""
-    head = served.item_head
-    opening = served.list_head + orjson.dumps(metadata) + b',"items":['
-    tails = served.tails(entries)
+    head = scope.item_head
+    opening = scope.list_head + orjson.dumps(metadata) + b',"items":['
+    tails = scope.tails(entries)
     if not tails:
         return opening + b"]}\n"
     tails[0] = opening + head + tails[0]

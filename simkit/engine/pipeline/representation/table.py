@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.kinds.apiextensions.customresource import column_definitions
 from simkit.meta.domain import META_GROUP
 from simkit.meta.names import GroupVersionResource
@@ -17,7 +17,7 @@ DEFAULT: tuple[Column, ...] = (Column("Name", "string", "name", 0), Column("Crea
 
 
 def of(
-    served: Served,
+    scope: RequestScope,
     objects: Sequence[Object],
     now: float,
     *,
@@ -31,15 +31,15 @@ def of(
     Cells of built-in kinds tell of what is stored: they are the same in all versions.
     """
     api_version = f"{META_GROUP}/{version}"
-    row = served.rules.row
+    row = scope.rules.row
     cells = row if row is not None else default_row
-    definitions = _definitions(served) if columns else None
-    if served.rules.row_order is not None:
-        objects = sorted(objects, key=served.rules.row_order)
-    conditions = served.rules.row_conditions
+    definitions = _definitions(scope) if columns else None
+    if scope.rules.row_order is not None:
+        objects = sorted(objects, key=scope.rules.row_order)
+    conditions = scope.rules.row_conditions
     rows = [
         {"cells": list(cells(told, now)), **_conditions(conditions(told)), **_carried(obj, api_version, include)}
-        for obj, told in zip(objects, map(served.as_stored, objects), strict=True)
+        for obj, told in zip(objects, map(scope.as_stored, objects), strict=True)
     ]
     return {
         "kind": "Table",
@@ -50,10 +50,10 @@ def of(
     }
 
 
-def _definitions(served: Served) -> list[dict[str, Any]]:
-    if served.custom is not None:
-        return column_definitions(served.custom)
-    defined = _columns(served.resource) if served.rules.row is not None else DEFAULT
+def _definitions(scope: RequestScope) -> list[dict[str, Any]]:
+    if scope.custom is not None:
+        return column_definitions(scope.custom)
+    defined = _columns(scope.resource) if scope.rules.row is not None else DEFAULT
     return [column.definition() for column in defined]
 
 

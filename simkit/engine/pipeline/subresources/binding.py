@@ -10,9 +10,9 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.create_attributes import posted
+from simkit.engine.pipeline.verbs.create_attributes import create_attributes
 from simkit.engine.seams import Entry, Stale
 from simkit.kinds.strategies import strategy_of
 from simkit.meta.clock import timestamp
@@ -28,23 +28,23 @@ _TRIES: Final = 64
 SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
-def bind(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def bind(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """POST of a Binding to ``pods/<name>/binding``, or to the older ``bindings``."""
-    options = opt.write_options(exchange.request, "CreateOptions")
-    target = exchange.target
-    binding = request_object.read(engine, exchange, _KIND, engine.catalogue.schema(_KIND), options.validation)
-    request_object.check_address(exchange, served, binding, named=False)
-    if target.subresource and name_of(binding) != target.name:
+    options = opt.write_options(context.request, "CreateOptions")
+    info = context.info
+    binding = request_object.read(engine, context, _KIND, engine.catalogue.schema(_KIND), options.validation)
+    request_object.check_address(context, scope, binding, named=False)
+    if info.subresource and name_of(binding) != info.name:
         raise bad_request("name in URL does not match name in Binding object")
-    review = posted(exchange, served, _KIND, name_of(binding), binding, options)
+    review = create_attributes(context, scope, _KIND, name_of(binding), binding, options)
     binding = dict(engine.admission.mutate(review))
     errors = strategy_of(GroupKind("", _KIND.kind)).validate(binding, None)
     if errors:
         texts = [str(error) for error in errors]
         raise unexplained(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
     engine.admission.validate(replace(review, object=binding))
-    _assign(engine, Key(_PODS, target.namespace, name_of(binding)), binding, options)
-    return responses.document(SUCCESS, exchange.wanted, status=201)
+    _assign(engine, Key(_PODS, info.namespace, name_of(binding)), binding, options)
+    return responses.document_response(SUCCESS, context.wanted, status=201)
 
 
 def _assign(engine: Engine, key: Key, binding: Object, options: WriteOptions) -> None:

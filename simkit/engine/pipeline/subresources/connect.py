@@ -10,8 +10,8 @@ from typing import Final
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper
+from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
 from simkit.meta.errors import StatusError, bad_request, not_found, unexplained
 from simkit.meta.message import Response
 from simkit.meta.names import GroupResource
@@ -23,26 +23,26 @@ _READ: Final = "log"
 """What is read through a node is no connection to admission."""
 
 
-def connect(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def connect(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """Refuse a connection as a server does that reaches no node.
 
     Raises 404 for an object that is not there, 400 for a pod that is on no node and for a stream without an upgrade,
     what admission raises, and else 500 or 503: nobody answers at the other end.
     """
-    target = exchange.target
-    if target.subresource != _READ:
-        keeper = Gatekeeper(engine, exchange, served, dry_run=False, options={})
-        engine.admission.validate(keeper.review("CONNECT", None, None))
-    entry = engine.store.get(served.place.key(target.namespace, target.name))
+    info = context.info
+    if info.subresource != _READ:
+        admission = AdmissionBinding(engine, context, scope, dry_run=False, options={})
+        engine.admission.validate(admission.review("CONNECT", None, None))
+    entry = engine.store.get(scope.registry_scope.key(info.namespace, info.name))
     if entry is None:
-        raise not_found(served.resource.group_resource, target.name)
-    host = _host(served.resource.group_resource, entry.object, target.subresource)
-    if target.subresource in _STREAMS and not exchange.request.header("upgrade"):
+        raise not_found(scope.resource.group_resource, info.name)
+    host = _host(scope.resource.group_resource, entry.object, info.subresource)
+    if info.subresource in _STREAMS and not context.request.header("upgrade"):
         raise bad_request("Upgrade request required")
-    if target.subresource == _READ:
-        address = f"https://{host}:10250/containerLogs/{target.namespace}/{target.name}"
+    if info.subresource == _READ:
+        address = f"https://{host}:10250/containerLogs/{info.namespace}/{info.name}"
         raise unexplained(f'Get "{address}": dial tcp: lookup {host}: no such host')
-    if target.subresource == "proxy":
+    if info.subresource == "proxy":
         raise _unavailable(f"error trying to reach service: dial tcp: lookup {host}: no such host")
     raise unexplained(f"error dialing backend: dial tcp: lookup {host}: no such host")
 
@@ -64,7 +64,7 @@ def _host(resource: GroupResource, obj: Object, part: str) -> str:
     return str(at(obj, "status", "podIP") or node if part == "proxy" else node)
 
 
-CONNECTIONS: Final[Mapping[tuple[GroupResource, str], Callable[[Engine, RequestContext, Served], Response]]] = {
+CONNECTIONS: Final[Mapping[tuple[GroupResource, str], Callable[[Engine, RequestContext, RequestScope], Response]]] = {
     **{(GroupResource("", "pods"), part): connect for part in (*_STREAMS, _READ, "proxy")},
     (GroupResource("", "nodes"), "proxy"): connect,
     (GroupResource("", "services"), "proxy"): connect,

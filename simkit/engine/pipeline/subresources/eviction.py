@@ -11,11 +11,11 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import DeleteOptions, WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.admission_binding import tracker
-from simkit.engine.pipeline.verbs.create_attributes import posted
-from simkit.engine.registry.deletion import Removal, delete
+from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
+from simkit.engine.pipeline.verbs.create_attributes import create_attributes
+from simkit.engine.registry.deletion import Deletion, delete
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Entry, Review
 from simkit.logic.workloads.budgets import guarding, pod_ready, with_allowed
@@ -40,34 +40,34 @@ class _Eviction:
     """One eviction on its way."""
 
     engine: Engine
-    served: Served
+    scope: RequestScope
     key: Key
     options: DeleteOptions
 
 
-def evict(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def evict(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """POST to ``pods/<name>/eviction``. Raises 429 where the pod's budget does not allow it now."""
-    target, written = exchange.target, opt.write_options(exchange.request, "CreateOptions")
-    draft = _body(engine, exchange, served, written)
-    if name_of(draft) != target.name:
+    info, written = context.info, opt.write_options(context.request, "CreateOptions")
+    draft = _body(engine, context, scope, written)
+    if name_of(draft) != info.name:
         raise bad_request("name in URL does not match name in Eviction object")
-    eviction = _Eviction(engine, served, served.place.key(target.namespace, target.name), _options(draft, written))
-    gvk = served.resource.subresource_gvk("eviction")
-    _admit(engine, posted(exchange, served, gvk, target.name, draft, written))
+    eviction = _Eviction(engine, scope, scope.registry_scope.key(info.namespace, info.name), _options(draft, written))
+    gvk = scope.resource.subresource_gvk("eviction")
+    _admit(engine, create_attributes(context, scope, gvk, info.name, draft, written))
     pod = _live(eviction)
     _remove(eviction) if _is_unguarded(pod.object) else _remove_guarded(eviction, pod)
     success = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    return responses.document(success, exchange.wanted, status=201)
+    return responses.document_response(success, context.wanted, status=201)
 
 
-def _body(engine: Engine, exchange: RequestContext, served: Served, written: WriteOptions) -> Draft:
+def _body(engine: Engine, context: RequestContext, scope: RequestScope, written: WriteOptions) -> Draft:
     """The eviction in the body, which may be of the old version too."""
-    gvk = served.resource.subresource_gvk("eviction")
+    gvk = scope.resource.subresource_gvk("eviction")
     schema = engine.catalogue.schema(gvk)
-    if f"{gvk.group}/{_OLD_VERSION}".encode() in exchange.request.body:
+    if f"{gvk.group}/{_OLD_VERSION}".encode() in context.request.body:
         gvk = GroupVersionKind(gvk.group, _OLD_VERSION, gvk.kind)
-    draft = request_object.read(engine, exchange, gvk, schema, written.validation)
-    request_object.check_address(exchange, served, draft, named=False)
+    draft = request_object.read(engine, context, gvk, schema, written.validation)
+    request_object.check_address(context, scope, draft, named=False)
     return draft
 
 
@@ -193,14 +193,14 @@ def _store_status(engine: Engine, entry: Entry, status: Mapping[str, Any]) -> bo
     """Write a status as the server itself; False when somebody else was faster."""
     resource = engine.catalogue.preferred(entry.key.resource)
     assert resource is not None
-    served = engine.served(resource)
+    scope = engine.request_scope(resource)
 
     def intent(live: Object | None) -> Draft:
         return {**entry.object, "metadata": dict(entry.object["metadata"]), "status": dict(status)}
 
-    track = tracker(engine, served, WriteOptions(API_SERVER), "status")
+    track = managed_fields_tracker(engine, scope, WriteOptions(API_SERVER), "status")
     try:
-        engine.registry.update(Write(served.place, entry.key, intent, "status", track=track))
+        engine.registry.update(Write(scope.registry_scope, entry.key, intent, "status", track=track))
     except StatusError as error:
         if error.code == 409:
             return False
@@ -215,8 +215,8 @@ def _remove(eviction: _Eviction) -> None:
         marked = _mark(eviction)
         if options.resource_version:  # our own mark has moved the pod on
             options = replace(options, resource_version=marked.object["metadata"].get("resourceVersion", ""))
-    removal = Removal(
-        eviction.served.place,
+    removal = Deletion(
+        eviction.scope.registry_scope,
         eviction.key,
         _no_objection,
         options.dry_run,
@@ -229,7 +229,7 @@ def _remove(eviction: _Eviction) -> None:
 
 
 def _mark(eviction: _Eviction) -> Entry:
-    engine, served = eviction.engine, eviction.served
+    engine, scope = eviction.engine, eviction.scope
     now = timestamp(engine.clock.now())
     condition = {
         "type": "DisruptionTarget",
@@ -247,8 +247,8 @@ def _mark(eviction: _Eviction) -> Entry:
         metadata = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
         return {**obj, "metadata": metadata, "status": {**status, "conditions": conditions}}
 
-    track = tracker(engine, served, WriteOptions(API_SERVER), "status")
-    return engine.registry.update(Write(served.place, eviction.key, intent, "status", track=track)).entry
+    track = managed_fields_tracker(engine, scope, WriteOptions(API_SERVER), "status")
+    return engine.registry.update(Write(scope.registry_scope, eviction.key, intent, "status", track=track)).entry
 
 
 def _check(eviction: _Eviction, pod: Object) -> None:

@@ -16,9 +16,9 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper
+from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
 from simkit.engine.pipeline.verbs.apply import applied_body, report_repeats
 from simkit.engine.pipeline.verbs.patch import APPLY, patcher
 from simkit.engine.registry.write import Write
@@ -41,7 +41,7 @@ _KEPT: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestam
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ScaleView:
     """Where an object has its replicas, and how it says which pods are counted."""
 
     versions: tuple[str, ...]
@@ -68,37 +68,39 @@ def _plain(obj: Object) -> str:
 
 
 _APPS: Final = ("apps/v1beta1", "apps/v1beta2", "apps/v1")
-VIEWS: Final[Mapping[GroupResource, View]] = {
-    GroupResource("apps", "deployments"): View(_APPS, _structured, missing=GroupResource("apps", "deployments/scale")),
-    GroupResource("apps", "replicasets"): View(
+VIEWS: Final[Mapping[GroupResource, ScaleView]] = {
+    GroupResource("apps", "deployments"): ScaleView(
+        _APPS, _structured, missing=GroupResource("apps", "deployments/scale")
+    ),
+    GroupResource("apps", "replicasets"): ScaleView(
         _APPS[1:], _structured, missing=GroupResource("apps", "replicasets/scale")
     ),
-    GroupResource("apps", "statefulsets"): View(_APPS, _structured),
-    GroupResource("", "replicationcontrollers"): View(
+    GroupResource("apps", "statefulsets"): ScaleView(_APPS, _structured),
+    GroupResource("", "replicationcontrollers"): ScaleView(
         ("v1",), _plain, missing=GroupResource(_GROUP, "replicationcontrollers/scale")
     ),
 }
 """The built-in resources that can be scaled."""
 
 
-def scale(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def scale(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """get, update and patch of the Scale of a built-in object."""
-    return scaled(engine, exchange, served, VIEWS[served.resource.group_resource])
+    return scaled(engine, context, scope, VIEWS[scope.resource.group_resource])
 
 
-def scaled(engine: Engine, exchange: RequestContext, served: Served, view: View) -> Response:
+def scaled(engine: Engine, context: RequestContext, scope: RequestScope, view: ScaleView) -> Response:
     """get, update and patch of the Scale of an object that a view tells how to read."""
-    if exchange.target.verb == "get":
-        return _read(engine, exchange, served, view)
-    return _Change(engine, exchange, served, view).carry_out()
+    if context.info.verb == "get":
+        return _read(engine, context, scope, view)
+    return _Change(engine, context, scope, view).carry_out()
 
 
 @lru_cache(maxsize=8)
-def _scales(catalogue: Catalogue) -> Served:
-    return Served(catalogue, Resource(_GROUP, _VERSION, "scales", "Scale", storage_version=_VERSION))
+def _scales(catalogue: Catalogue) -> RequestScope:
+    return RequestScope(catalogue, Resource(_GROUP, _VERSION, "scales", "Scale", storage_version=_VERSION))
 
 
-def of_object(obj: Object, view: View) -> Draft:
+def of_object(obj: Object, view: ScaleView) -> Draft:
     """The Scale of an object.
 
     Examples
@@ -122,56 +124,56 @@ def of_object(obj: Object, view: View) -> Draft:
     }
 
 
-def _read(engine: Engine, exchange: RequestContext, served: Served, view: View) -> Response:
-    target = exchange.target
-    entry = engine.store.get(served.place.key(target.namespace, target.name))
+def _read(engine: Engine, context: RequestContext, scope: RequestScope, view: ScaleView) -> Response:
+    info = context.info
+    entry = engine.store.get(scope.registry_scope.key(info.namespace, info.name))
     if entry is None:
-        raise not_found(view.missing or served.resource.group_resource, target.name)
-    return _answer(engine, exchange, served, view, entry)
+        raise not_found(view.missing or scope.resource.group_resource, info.name)
+    return _answer(engine, context, scope, view, entry)
 
 
-def _answer(engine: Engine, exchange: RequestContext, served: Served, view: View, entry: Entry) -> Response:
-    shown = Entry(entry.key, entry.revision, of_object(served.from_storage(entry.object), view))
-    return responses.single(_scales(served.catalogue), shown, exchange.wanted, now=engine.clock.now())
+def _answer(engine: Engine, context: RequestContext, scope: RequestScope, view: ScaleView, entry: Entry) -> Response:
+    shown = Entry(entry.key, entry.revision, of_object(scope.from_storage(entry.object), view))
+    return responses.object_response(_scales(scope.catalogue), shown, context.wanted, now=engine.clock.now())
 
 
 class _Change:
     """One write of a Scale."""
 
-    def __init__(self, engine: Engine, exchange: RequestContext, served: Served, view: View) -> None:
-        self._engine, self._exchange, self._served, self._view = engine, exchange, served, view
-        self._scales = _scales(served.catalogue)
-        kind = "UpdateOptions" if exchange.target.verb == "update" else "PatchOptions"
-        media = exchange.request.header("content-type").split(";")[0].strip()
-        self._applies = exchange.target.verb == "patch" and media == APPLY
-        self._options = opt.write_options(exchange.request, kind, is_apply=self._applies)
-        self._keeper = Gatekeeper(engine, exchange, served, self._options.dry_run, self._options.as_object)
+    def __init__(self, engine: Engine, context: RequestContext, scope: RequestScope, view: ScaleView) -> None:
+        self._engine, self._context, self._scope, self._view = engine, context, scope, view
+        self._scales = _scales(scope.catalogue)
+        kind = "UpdateOptions" if context.info.verb == "update" else "PatchOptions"
+        media = context.request.header("content-type").split(";")[0].strip()
+        self._applies = context.info.verb == "patch" and media == APPLY
+        self._options = opt.write_options(context.request, kind, is_apply=self._applies)
+        self._keeper = AdmissionBinding(engine, context, scope, self._options.dry_run, self._options.as_object)
         self._wanted = self._intention()
 
     def carry_out(self) -> Response:
-        served, target = self._served, self._exchange.target
+        scope, info = self._scope, self._context.info
         write = Write(
-            served.place,
-            served.place.key(target.namespace, target.name),
+            scope.registry_scope,
+            scope.registry_scope.key(info.namespace, info.name),
             self._intent,
             subresource="scale",
             dry_run=self._options.dry_run,
-            identity=self._exchange.actor(),
+            identity=self._context.actor(),
         )
         outcome = self._engine.registry.update(write)
-        return _answer(self._engine, self._exchange, served, self._view, outcome.entry)
+        return _answer(self._engine, self._context, scope, self._view, outcome.entry)
 
     def _intention(self) -> Callable[[Object], Draft]:
         """From the live Scale to the wanted one, with its owners."""
-        exchange, scales, options = self._exchange, self._scales, self._options
+        context, scales, options = self._context, self._scales, self._options
         if self._applies:
-            body, repeats = applied_body(exchange)
+            body, repeats = applied_body(context)
             return lambda live: self._applied(live, body, repeats)
-        if exchange.target.verb == "patch":
-            patched = patcher(exchange, scales, options.validation)
+        if context.info.verb == "patch":
+            patched = patcher(context, scales, options.validation)
             return lambda live: self._tracked(live, patched(live), options)
-        given = request_object.read(self._engine, exchange, scales.resource.gvk, scales.schema, options.validation)
-        request_object.check_address(exchange, scales, given, named=True)
+        given = request_object.read(self._engine, context, scales.resource.gvk, scales.schema, options.validation)
+        request_object.check_address(context, scales, given, named=True)
         return lambda live: self._tracked(live, given, options)
 
     def _tracked(self, live: Object, wanted: Draft, options: WriteOptions) -> Draft:
@@ -199,27 +201,27 @@ class _Change:
             subresource="scale",
             kind=_KIND.kind,
         )
-        report_repeats(self._exchange, self._scales, self._options.validation, repeats)
-        draft = request_object.fit(self._exchange, merged, self._scales.resource.gvk, self._scales.schema, "Ignore")
-        request_object.check_address(self._exchange, self._scales, draft, named=True)
+        report_repeats(self._context, self._scales, self._options.validation, repeats)
+        draft = request_object.fit(self._context, merged, self._scales.resource.gvk, self._scales.schema, "Ignore")
+        request_object.check_address(self._context, self._scales, draft, named=True)
         draft["metadata"]["managedFields"] = metadata(merged).get("managedFields") or []
         return draft
 
     def _intent(self, live: Object | None) -> Draft:
         """The object with the number of replicas that the client wants."""
         assert live is not None
-        obj = self._served.from_storage(live)
+        obj = self._scope.from_storage(live)
         owners = metadata(obj).get("managedFields") or []
         before = of_object(obj, self._view)
         before["metadata"]["managedFields"] = scale_records(owners, self._view.paths)
         wanted = self._admitted(self._wanted(before), before)
         self._check(obj, wanted)
-        paths, version = self._view.paths, self._served.resource.api_version
+        paths, version = self._view.paths, self._scope.resource.api_version
         fields = parent_records(owners, metadata(wanted).get("managedFields") or [], paths, api_version=version)
         made = _with(obj, self._view.wanted, at(wanted, "spec", "replicas") or 0)
         noted = {**metadata(obj), "managedFields": fields}
         noted["resourceVersion"] = metadata(wanted).get("resourceVersion") or ""
-        return self._served.to_storage({**made, "metadata": noted})
+        return self._scope.to_storage({**made, "metadata": noted})
 
     def _admitted(self, wanted: Draft, before: Object) -> Draft:
         review = replace(self._keeper.review("UPDATE", wanted, before), kind=self._scales.resource.gvk)
@@ -233,7 +235,7 @@ class _Change:
             raise invalid(_KIND, name_of(obj), errors)
         given, actual = metadata(wanted).get("uid"), metadata(obj).get("uid")
         if given and given != actual:
-            resource = self._served.resource.group_resource
+            resource = self._scope.resource.group_resource
             part = GroupResource(resource.group, f"{resource.resource}/scale")
             why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {actual}"
             raise conflict(part, name_of(obj), why)

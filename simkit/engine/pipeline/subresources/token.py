@@ -12,10 +12,10 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.create_attributes import posted
-from simkit.engine.pipeline.virtual_resources.reviews import answered, asked, user_info
+from simkit.engine.pipeline.verbs.create_attributes import create_attributes
+from simkit.engine.pipeline.virtual_resources.reviews import receive_review, review_response, user_info
 from simkit.kinds.strategies import strategy_of
 from simkit.language.merge.update import track_update
 from simkit.meta.clock import timestamp
@@ -33,36 +33,36 @@ _PODS, _SECRETS, _NODES = (GroupResource("", name) for name in ("pods", "secrets
 _NODE_BINDING: Final = "ServiceAccountTokenNodeBinding"
 
 
-class Binding(NamedTuple):
+class BoundObjects(NamedTuple):
     """What a token is bound to: the object that was asked for first, then what is told besides."""
 
     items: tuple[Bound, ...] = ()
     of_pod: bool = False
 
 
-def token_request(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def token_request(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """POST to ``serviceaccounts/<name>/token``: a token of that account."""
-    options = opt.write_options(exchange.request, "CreateOptions")
-    gvk = served.resource.subresource_gvk("token")
-    draft = request_object.read(engine, exchange, gvk, engine.catalogue.schema(gvk), options.validation)
-    request_object.check_address(exchange, served, draft, named=False)
+    options = opt.write_options(context.request, "CreateOptions")
+    gvk = scope.resource.subresource_gvk("token")
+    draft = request_object.read(engine, context, gvk, engine.catalogue.schema(gvk), options.validation)
+    request_object.check_address(context, scope, draft, named=False)
     strategy_of(gvk.group_kind).default(draft)
     owned = _owned(engine, draft, gvk, options)
-    name = exchange.target.name
-    review = posted(exchange, served, gvk, name, draft, options)
+    name = context.info.name
+    review = create_attributes(context, scope, gvk, name, draft, options)
     draft = dict(engine.admission.mutate(review))
     if name_of(draft) not in ("", name):
         detail = "must match the service account name if specified"
         raise invalid(gvk.group_kind, name, [invalid_value("metadata.name", name_of(draft), detail)])
-    account = _existing(engine, _ACCOUNTS, exchange.target.namespace, name)
+    account = _existing(engine, _ACCOUNTS, context.info.namespace, name)
     errors = strategy_of(gvk.group_kind).validate(draft, None)
     if errors:
         raise invalid(gvk.group_kind, "", errors)
     engine.admission.validate(replace(review, object=draft))
-    status = _issued(engine, exchange, account, draft["spec"])
+    status = _issued(engine, context, account, draft["spec"])
     now = timestamp(engine.clock.now())
-    head = {"name": name, "namespace": exchange.target.namespace, "creationTimestamp": now, "managedFields": owned}
-    return responses.document({**draft, "metadata": head, "status": status}, exchange.wanted, status=201)
+    head = {"name": name, "namespace": context.info.namespace, "creationTimestamp": now, "managedFields": owned}
+    return responses.document_response({**draft, "metadata": head, "status": status}, context.wanted, status=201)
 
 
 def _owned(engine: Engine, draft: Draft, gvk: GroupVersionKind, options: WriteOptions) -> list[Any]:
@@ -86,16 +86,16 @@ def _existing(engine: Engine, resource: GroupResource, namespace: str, name: str
     return entry.object
 
 
-def _issued(engine: Engine, exchange: RequestContext, account: Object, spec: dict[str, Any]) -> dict[str, Any]:
+def _issued(engine: Engine, context: RequestContext, account: Object, spec: dict[str, Any]) -> dict[str, Any]:
     """The status with the signed token; the spec gets what was left out."""
     authentication = engine.authentication
     if authentication.issuer is None:
         raise internal("this server has no key to sign service account tokens with")
     audiences = spec["audiences"] = list(spec.get("audiences") or authentication.audiences)
-    binding = bound(engine, exchange, spec.get("boundObjectRef"))
+    binding = bound_objects(engine, context, spec.get("boundObjectRef"))
     longest, seconds = authentication.longest, spec["expirationSeconds"]
     if longest and seconds > longest:
-        exchange.warnings.append(f"requested expiration of {seconds} seconds shortened to {longest} seconds")
+        context.warnings.append(f"requested expiration of {seconds} seconds shortened to {longest} seconds")
         seconds = spec["expirationSeconds"] = longest
     now, identifier = engine.clock.now(), engine.chance.uid()
     own = set(authentication.audiences).issuperset(audiences)
@@ -109,27 +109,27 @@ def _issued(engine: Engine, exchange: RequestContext, account: Object, spec: dic
         bound=binding.items,
         extend=extend,
     )
-    exchange.annotations[ISSUED] = f"JTI={identifier}"
+    context.annotations[ISSUED] = f"JTI={identifier}"
     token = authentication.issuer.issue(claims)
     return {"token": token, "expirationTimestamp": timestamp(now + seconds)}
 
 
-def bound(engine: Engine, exchange: RequestContext, reference: Mapping[str, Any] | None) -> Binding:
+def bound_objects(engine: Engine, context: RequestContext, reference: Mapping[str, Any] | None) -> BoundObjects:
     """What the token is to be bound to. Raises 400, 404 or 409 where it cannot be."""
     if not reference:
-        return Binding()
+        return BoundObjects()
     group, version = group_version_of(reference)
     kind, name = reference.get("kind") or "", reference.get("name") or ""
-    namespace = exchange.target.namespace
+    namespace = context.info.namespace
     if (group, kind) == ("", "Pod"):
         pod = _existing(engine, _PODS, namespace, name)
-        found = _pod(engine, exchange, pod)
+        found = _pod(engine, context, pod)
     elif (group, kind) == ("", "Secret"):
-        found = Binding((_bound("secret", _existing(engine, _SECRETS, namespace, name)),))
+        found = BoundObjects((_bound("secret", _existing(engine, _SECRETS, namespace, name)),))
     elif (group, kind) == ("", "Node"):
         if not engine.gates.get(_NODE_BINDING, False):
             raise bad_request(f'cannot bind token to a Node object as the "{_NODE_BINDING}" feature-gate is disabled')
-        found = Binding((_bound("node", _existing(engine, _NODES, "", name)),))
+        found = BoundObjects((_bound("node", _existing(engine, _NODES, "", name)),))
     else:
         raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
     uid = reference.get("uid")
@@ -143,10 +143,10 @@ def _bound(kind: str, obj: Object) -> Bound:
     return Bound(kind, name_of(obj), metadata(obj).get("uid", ""))
 
 
-def _pod(engine: Engine, exchange: RequestContext, pod: Object) -> Binding:
+def _pod(engine: Engine, context: RequestContext, pod: Object) -> BoundObjects:
     """A pod and its node; a node that does not exist is told by name alone."""
-    if at(pod, "spec", "serviceAccountName") != exchange.target.name:
-        account = quoted(exchange.target.name)
+    if at(pod, "spec", "serviceAccountName") != context.info.name:
+        account = quoted(context.info.name)
         why = f"cannot bind token for serviceaccount {account} to pod running with different serviceaccount name."
         raise bad_request(why)
     items: Sequence[Bound] = (_bound("pod", pod),)
@@ -154,12 +154,12 @@ def _pod(engine: Engine, exchange: RequestContext, pod: Object) -> Binding:
     if node and engine.gates.get("ServiceAccountTokenPodNodeInfo", True):
         entry = engine.store.get(Key(_NODES, "", node))
         items = (*items, _bound("node", entry.object) if entry is not None else Bound("node", node, ""))
-    return Binding(tuple(items), of_pod=True)
+    return BoundObjects(tuple(items), of_pod=True)
 
 
-def token_review(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def token_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """TokenReview: whose token is this?"""
-    draft, review = asked(engine, exchange, served)
+    draft, review = receive_review(engine, context, scope)
     spec = draft.get("spec") or {}
     token, audiences = spec.get("token") or "", spec.get("audiences") or ()
     if not token:
@@ -172,4 +172,4 @@ def token_review(engine: Engine, exchange: RequestContext, served: Served) -> Re
         status = {"authenticated": True, "user": user, **({"audiences": named} if named else {})}
     elif verdict.error:
         status["error"] = verdict.error
-    return answered(exchange, {**draft, "status": status})
+    return review_response(context, {**draft, "status": status})

@@ -9,7 +9,7 @@ from typing import Any, Final
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import owner_references
 from simkit.engine.seams import Operation, Review
 from simkit.kinds.apiextensions.definition import CustomVersion
@@ -29,47 +29,47 @@ from simkit.schema.structural import Schema
 
 
 @dataclass(frozen=True, slots=True)
-class Gatekeeper:
+class AdmissionBinding:
     """Everything that has a say about one request's write, bound to that request."""
 
     engine: Engine
-    exchange: RequestContext
-    served: Served
+    context: RequestContext
+    scope: RequestScope
     dry_run: bool
     options: Object
 
     def review(self, operation: Operation, obj: Object | None, old: Object | None) -> Review:
         """The write as admission sees it."""
-        target = self.exchange.target
-        name = target.name or (name_of(obj) if obj is not None else "")
+        info = self.context.info
+        name = info.name or (name_of(obj) if obj is not None else "")
         return Review(
-            self.exchange.actor(),
+            self.context.actor(),
             operation,
-            self.served.place.resource,
-            self.served.resource.version,
-            target.subresource,
-            self.served.resource.gvk,
-            target.namespace,
+            self.scope.registry_scope.resource,
+            self.scope.resource.version,
+            info.subresource,
+            self.scope.resource.gvk,
+            info.namespace,
             name,
             obj,
             old,
             self.options,
             self.dry_run,
-            self.exchange.warnings,
-            self.exchange.annotations,
+            self.context.warnings,
+            self.context.annotations,
         )
 
     def mutate(self, wanted: Draft, live: Object | None) -> Draft:
         """The wanted object after the mutating plugins, once the escalation guard has passed it."""
         review = self.review("CREATE" if live is None else "UPDATE", wanted, live)
         mutated = dict(self.engine.admission.mutate(review))
-        owner_references.once(mutated, self.exchange.warnings, admitted=True)
+        owner_references.deduplicate(mutated, self.context.warnings, admitted=True)
         self.guard(mutated, live)
         return mutated
 
     def validate(self, obj: Object, live: Object | None) -> None:
         """What the validating plugins say; the kind's own warnings come before, also to those that are refused."""
-        self.exchange.warnings += self.served.rules.warnings(obj, live)
+        self.context.warnings += self.scope.rules.warnings(obj, live)
         self.engine.admission.validate(self.review("CREATE" if live is None else "UPDATE", obj, live))
 
     def validate_delete(self, live: Object) -> None:
@@ -78,59 +78,59 @@ class Gatekeeper:
 
     def guard(self, obj: Object, live: Object | None) -> None:
         """Nobody writes a role or binding that gives more than the writer has."""
-        resource = self.served.place.resource
+        resource = self.scope.registry_scope.resource
         if resource.group != RBAC_GROUP:
             return
         if resource.resource in ("roles", "clusterroles"):
-            name = self.exchange.target.name
-            self.engine.guard.check_role(self.exchange.actor(), obj, live, requested_name=name)
+            name = self.context.info.name
+            self.engine.guard.check_role(self.context.actor(), obj, live, requested_name=name)
         else:
-            self.engine.guard.check_binding(self.exchange.actor(), obj, live)
+            self.engine.guard.check_binding(self.context.actor(), obj, live)
 
     def permit_create(self) -> None:
         """An update that creates needs the right to create as well."""
-        target = self.exchange.target
-        ask = target.asks(self.exchange.actor())
+        info = self.context.info
+        ask = info.asks(self.context.actor())
         decision = self.engine.authorizer.authorize(replace(ask, verb="create"))
         if decision.verdict is not Verdict.ALLOW:
-            raise forbidden(self.served.resource.group_resource, target.name, decision.reason)
+            raise forbidden(self.scope.resource.group_resource, info.name, decision.reason)
 
 
 _SIGNING_REQUESTS: Final = GroupResource(CERTIFICATES_GROUP, "certificatesigningrequests")
 _STATUS: Final = of_paths(("f:status",))
 
 
-def reset_fields(served: Served, subresource: str) -> Fields:
+def reset_fields(scope: RequestScope, subresource: str) -> Fields:
     """What an endpoint does not write, so that nobody comes to own it there."""
-    unwritten = (served.rules.reset_fields or {}).get(subresource)
+    unwritten = (scope.rules.reset_fields or {}).get(subresource)
     if unwritten is not None:
         return of_paths(*(tuple(f"f:{step}" for step in name.split(".")) for name in unwritten))
-    if not served.resource.has_status:
+    if not scope.resource.has_status:
         return EMPTY
     if subresource == "status":
-        names = [name for name in served.schema.fields if name not in ("status", "metadata", "kind", "apiVersion")]
-        kept = (tuple(f"f:{step}" for step in path) for path in served.rules.status_reset_fields)
+        names = [name for name in scope.schema.fields if name not in ("status", "metadata", "kind", "apiVersion")]
+        kept = (tuple(f"f:{step}" for step in path) for path in scope.rules.status_reset_fields)
         return of_paths(*((f"f:{name}",) for name in names), *kept)
-    return _STATUS if served.place.resource != _SIGNING_REQUESTS else of_paths(("f:status",), ("f:spec",))
+    return _STATUS if scope.registry_scope.resource != _SIGNING_REQUESTS else of_paths(("f:status",), ("f:spec",))
 
 
-def converter(served: Served) -> Converter | None:
+def converter(scope: RequestScope) -> Converter | None:
     """How owners that used other versions of the kind are compared; None where there is one version only."""
-    if not served.has_shapes:
+    if not scope.has_shapes:
         return None
 
     def convert(obj: Object, api_version: str) -> tuple[Object, Schema | None] | None:
         group, version = GroupVersion.parse(api_version)
-        resource = served.catalogue.find(group, version, served.resource.resource)
+        resource = scope.catalogue.find(group, version, scope.resource.resource)
         if resource is None:
             return None
-        other = served.beside(resource)
+        other = scope.beside(resource)
         if other.custom is not None:
             return _converted(other.custom, obj), other.schema
         try:
-            return other.from_storage(served.to_storage(_filled(obj))), other.schema
+            return other.from_storage(scope.to_storage(_filled(obj))), other.schema
         except DecodeError as error:  # an intent is not read as the kind before its owners are settled
-            kind, own = served.resource.kind, served.resource.gvk.version
+            kind, own = scope.resource.kind, scope.resource.gvk.version
             raise bad_request(f'{kind} in version "{own}" cannot be handled as a {kind}: {error}') from None
 
     return convert
@@ -156,17 +156,17 @@ def _converted(other: CustomVersion, obj: Object) -> Object:
     return found[0]
 
 
-def tracker(
-    engine: Engine, served: Served, options: WriteOptions, subresource: str
+def managed_fields_tracker(
+    engine: Engine, scope: RequestScope, options: WriteOptions, subresource: str
 ) -> Callable[[Object | None, Draft], Draft]:
     """Keeps ``managedFields`` for a write that is not an apply: what changed belongs to the writer."""
-    schema: Schema = served.schema
-    reset, convert = reset_fields(served, subresource), converter(served)
+    schema: Schema = scope.schema
+    reset, convert = reset_fields(scope, subresource), converter(scope)
 
     def track(live: Object | None, wanted: Draft) -> Draft:
         now = timestamp(engine.clock.now())
-        before = served.from_storage(live) if live is not None else None
-        after = served.as_written(wanted)
+        before = scope.from_storage(live) if live is not None else None
+        after = scope.as_written(wanted)
         try:
             fields = tracked(before, after, now)
         except _Unfit:  # as the real server does it: what cannot be compared is forgotten
@@ -182,7 +182,7 @@ def tracker(
             after,
             schema,
             manager=options.manager,
-            api_version=served.resource.api_version,
+            api_version=scope.resource.api_version,
             time=now,
             subresource=subresource,
             reset_fields=reset,

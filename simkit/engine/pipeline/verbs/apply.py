@@ -9,9 +9,9 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import bodies
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, converter, reset_fields
+from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding, converter, reset_fields
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
 from simkit.language.merge.apply import apply
@@ -24,59 +24,59 @@ from simkit.meta.message import Response
 from simkit.meta.objects import Draft, Object, metadata
 
 
-def apply_intent(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def apply_intent(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """PATCH with an apply body: creates what is missing, merges with what others own."""
-    options = opt.write_options(exchange.request, "PatchOptions", is_apply=True)
-    applied, repeats = applied_body(exchange)
-    target = exchange.target
-    keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
-    reset, convert = reset_fields(served, target.subresource), converter(served)
+    options = opt.write_options(context.request, "PatchOptions", is_apply=True)
+    applied, repeats = applied_body(context)
+    info = context.info
+    admission = AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
+    reset, convert = reset_fields(scope, info.subresource), converter(scope)
 
     def intent(live: Object | None) -> Draft:
-        shown = served.from_storage(live) if live is not None else None
+        shown = scope.from_storage(live) if live is not None else None
         merged = apply(
             shown,
             applied if live is not None else _without_version(applied),
-            served.schema,
+            scope.schema,
             manager=options.manager,
             force=options.force,
-            api_version=served.resource.api_version,
+            api_version=scope.resource.api_version,
             time=timestamp(engine.clock.now()),
-            subresource=target.subresource,
-            kind=served.resource.kind,
+            subresource=info.subresource,
+            kind=scope.resource.kind,
             reset_fields=reset,
             convert=convert,
         )
-        report_repeats(exchange, served, options.validation, repeats)
+        report_repeats(context, scope, options.validation, repeats)
         fields = metadata(merged).get("managedFields")
-        draft = request_object.fit(exchange, merged, served.resource.gvk, served.schema, "Ignore", keep_nulls=True)
+        draft = request_object.fit(context, merged, scope.resource.gvk, scope.schema, "Ignore", keep_nulls=True)
         if fields:
             draft["metadata"]["managedFields"] = fields
         if live is None:
-            _check_new(served, target.name, draft)
-        request_object.check_address(exchange, served, draft, named=True)
-        return served.to_storage(request_object.default(served, draft))
+            _check_new(scope, info.name, draft)
+        request_object.check_address(context, scope, draft, named=True)
+        return scope.to_storage(request_object.default(scope, draft))
 
     write = Write(
-        served.place,
-        served.place.key(target.namespace, target.name),
+        scope.registry_scope,
+        scope.registry_scope.key(info.namespace, info.name),
         intent,
-        subresource=target.subresource,
+        subresource=info.subresource,
         dry_run=options.dry_run,
-        creates=not target.subresource,
-        mutate=keeper.mutate,
-        validate=keeper.validate,
-        identity=exchange.actor(),
-        permit_create=keeper.permit_create,
+        creates=not info.subresource,
+        mutate=admission.mutate,
+        validate=admission.validate,
+        identity=context.actor(),
+        permit_create=admission.permit_create,
     )
-    return answer(engine, exchange, served, engine.registry.update(write))
+    return answer(engine, context, scope, engine.registry.update(write))
 
 
-def applied_body(exchange: RequestContext) -> tuple[dict[str, Any], list[str]]:
+def applied_body(context: RequestContext) -> tuple[dict[str, Any], list[str]]:
     """The decoded body, and the keys that it repeats. Raises 400 for what is no YAML, or no object."""
     repeats: list[Repeat] = []
     try:
-        value = bodies.parse_yaml(exchange.request.body, repeats)
+        value = bodies.parse_yaml(context.request.body, repeats)
     except bodies.MalformedBody as error:
         raise bad_request(f"error decoding YAML: {error}") from None
     if value is None:
@@ -87,22 +87,22 @@ def applied_body(exchange: RequestContext) -> tuple[dict[str, Any], list[str]]:
     return value, bodies.repeat_faults(repeats)
 
 
-def report_repeats(exchange: RequestContext, served: Served, validation: str, faults: Sequence[str]) -> None:
+def report_repeats(context: RequestContext, scope: RequestScope, validation: str, faults: Sequence[str]) -> None:
     """Tell of repeated keys, or refuse because of them; what is wrong with the intent itself is told before."""
     if faults and validation == "Strict":
         listed = "\n  ".join(faults)
         raise bad_request(
             f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}"
         )
-    request_object.report(exchange, served.resource.gvk, validation, faults)
+    request_object.report(context, scope.resource.gvk, validation, faults)
 
 
-def _check_new(served: Served, name: str, draft: Draft) -> None:
+def _check_new(scope: RequestScope, name: str, draft: Draft) -> None:
     """Raise the 409 of an intent that is for a certain object, where there is none."""
     uid = metadata(draft).get("uid")
     if uid:
         why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-        raise conflict(served.resource.group_resource, name, why)
+        raise conflict(scope.resource.group_resource, name, why)
 
 
 def _without_version(applied: dict[str, Any]) -> dict[str, Any]:

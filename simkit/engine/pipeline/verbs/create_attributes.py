@@ -4,29 +4,34 @@ from __future__ import annotations
 
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Review
 from simkit.meta.names import GroupVersionKind
 from simkit.meta.objects import Object
 
 
-def posted(
-    exchange: RequestContext, served: Served, kind: GroupVersionKind, name: str, obj: Object, options: WriteOptions
+def create_attributes(
+    context: RequestContext,
+    scope: RequestScope,
+    kind: GroupVersionKind,
+    name: str,
+    obj: Object,
+    options: WriteOptions,
 ) -> Review:
     """Something sent to a subresource that stores nothing under a name of its own."""
     return Review(
-        exchange.actor(),
+        context.actor(),
         "CREATE",
-        served.place.resource,
-        served.resource.version,
-        exchange.target.subresource,
+        scope.registry_scope.resource,
+        scope.resource.version,
+        context.info.subresource,
         kind,
-        exchange.target.namespace,
+        context.info.namespace,
         name,
         obj,
         None,
         options.as_object,
         options.dry_run,
-        exchange.warnings,
-        exchange.annotations,
+        context.warnings,
+        context.annotations,
     )

@@ -10,11 +10,11 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import bodies, protobuf, responses
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
-from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper
+from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
 from simkit.engine.pipeline.verbs.read import Page
 from simkit.engine.pipeline.verbs.selection import selection
-from simkit.engine.registry.deletion import Removal, delete
+from simkit.engine.registry.deletion import Deletion, delete
 from simkit.engine.registry.write import Outcome
 from simkit.engine.seams import Entry
 from simkit.meta.errors import StatusError, unexplained
@@ -28,20 +28,20 @@ _PAGE: Final = 2**63 - 1
 resourceVersion means exactly that one."""
 
 
-def options_of(engine: Engine, exchange: RequestContext) -> tuple[opt.DeleteOptions, bool]:
+def options_of(engine: Engine, context: RequestContext) -> tuple[opt.DeleteOptions, bool]:
     """The options of a delete, and whether it says that dependents are not to be orphaned."""
-    request = exchange.request
+    request = context.request
     if not request.body:
         options = opt.delete_options(request, None)
         given = request.option("orphanDependents")
         return options, "orphanDependents" in request.query and given.lower() in ("false", "0")
-    body = _checked(engine, _read(exchange))
+    body = _checked(engine, _read(context))
     return opt.delete_options(request, body), body.get("orphanDependents") is False
 
 
-def _read(exchange: RequestContext) -> Any:
+def _read(context: RequestContext) -> Any:
     """The body as it is. What is wrong with it is a 500 without reason, as on the real server."""
-    request = exchange.request
+    request = context.request
     media = bodies.body_media(request)
     if media == PROTOBUF:
         try:
@@ -71,26 +71,28 @@ def _checked(engine: Engine, value: Any) -> dict[str, Any]:
         raise unexplained(str(error)) from None
 
 
-def remove(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def delete_object(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """DELETE of an object: the object itself, or a Status where it is gone and the kind answers so."""
-    options, cascades = options_of(engine, exchange)
-    key = served.place.key(exchange.target.namespace, exchange.target.name)
-    outcome = _delete(engine, exchange, served, key, options)
-    if not outcome.removed or served.rules.return_deleted_object:
+    options, cascades = options_of(engine, context)
+    key = scope.registry_scope.key(context.info.namespace, context.info.name)
+    outcome = _delete(engine, context, scope, key, options)
+    if not outcome.removed or scope.rules.return_deleted_object:
         status = 202 if not outcome.removed and cascades else 200
-        return responses.single(served, outcome.entry, exchange.wanted, status=status, now=engine.clock.now())
-    return responses.document(_success(served, outcome.entry), exchange.wanted)
+        return responses.object_response(scope, outcome.entry, context.wanted, status=status, now=engine.clock.now())
+    return responses.document_response(_success(scope, outcome.entry), context.wanted)
 
 
-def _delete(engine: Engine, exchange: RequestContext, served: Served, key: Key, options: opt.DeleteOptions) -> Outcome:
-    keeper = Gatekeeper(engine, exchange, served, options.dry_run, {})
-    warning = served.rules.deletion.orphan_warning
+def _delete(
+    engine: Engine, context: RequestContext, scope: RequestScope, key: Key, options: opt.DeleteOptions
+) -> Outcome:
+    admission = AdmissionBinding(engine, context, scope, options.dry_run, {})
+    warning = scope.rules.deletion.orphan_warning
     if warning and not options.propagation:
-        exchange.warnings.append(warning)
-    removal = Removal(
-        served.place,
+        context.warnings.append(warning)
+    removal = Deletion(
+        scope.registry_scope,
         key,
-        keeper.validate_delete,
+        admission.validate_delete,
         options.dry_run,
         options.grace_seconds,
         options.propagation,
@@ -100,8 +102,8 @@ def _delete(engine: Engine, exchange: RequestContext, served: Served, key: Key, 
     return delete(engine.store, engine.clock, removal)
 
 
-def _success(served: Served, entry: Entry) -> dict[str, Any]:
-    resource = served.resource
+def _success(scope: RequestScope, entry: Entry) -> dict[str, Any]:
+    resource = scope.resource
     details = {"name": entry.key.name, "group": resource.group, "kind": resource.resource}
     details["uid"] = entry.object["metadata"].get("uid", "")
     return {
@@ -113,19 +115,19 @@ def _success(served: Served, entry: Entry) -> dict[str, Any]:
     }
 
 
-def remove_collection(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def delete_collection(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """DELETE of a collection, or of a chunk of it: answers with the list of what it was about."""
-    listing = opt.list_options(exchange.request, watch=False)
-    chosen = selection(served, listing)
-    options, _ = options_of(engine, exchange)
+    listing = opt.list_options(context.request, watch=False)
+    chosen = selection(scope, listing)
+    options, _ = options_of(engine, context)
     if not listing.limit:
         listing = replace(listing, limit=_PAGE)
-    page = Page(engine, served, exchange.target.namespace or None, listing, chosen)
+    page = Page(engine, scope, context.info.namespace or None, listing, chosen)
     entries, metadata = page.read()
     for entry in entries:
         try:
-            _delete(engine, exchange, served, entry.key, options)
+            _delete(engine, context, scope, entry.key, options)
         except StatusError as error:
             if error.code != 404:
                 raise
-    return responses.many(served, entries, metadata, exchange.wanted, now=engine.clock.now())
+    return responses.list_response(scope, entries, metadata, context.wanted, now=engine.clock.now())

@@ -14,7 +14,7 @@ _WARNING: Final = (
 _AFTER: Final = " after mutating admission happens"
 
 
-def once(draft: Draft, warnings: list[str], *, admitted: bool) -> None:
+def deduplicate(draft: Draft, warnings: list[str], *, admitted: bool) -> None:
     """Leave each owner in the metadata of a draft once. Creates and updates do so before admission too.
 
     Other references to the same owner, which differ in something, stay.

@@ -11,9 +11,9 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import bodies, custom_bodies
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, tracker
+from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding, managed_fields_tracker
 from simkit.engine.pipeline.verbs.apply import apply_intent
 from simkit.engine.pipeline.verbs.write import answer
 from simkit.engine.registry.write import Write
@@ -33,40 +33,40 @@ APPLY: Final = "application/apply-patch+yaml"
 
 _KNOWN: Final = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY})
 
-Change = Callable[[Object, Served], Any]
+Change = Callable[[Object, RequestScope], Any]
 """From the live object in the version of the path to the patched value."""
 
 
-def patch(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def patch(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """PATCH of an object or of a subresource that is a view of it."""
-    if _media(exchange) == APPLY:
-        return apply_intent(engine, exchange, served)
-    options = opt.write_options(exchange.request, "PatchOptions")
-    patched = patcher(exchange, served, options.validation)
-    keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
-    target = exchange.target
+    if _media(context) == APPLY:
+        return apply_intent(engine, context, scope)
+    options = opt.write_options(context.request, "PatchOptions")
+    patched = patcher(context, scope, options.validation)
+    admission = AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
+    info = context.info
 
     def intent(live: Object | None) -> Draft:
         assert live is not None
-        return served.to_storage(request_object.default(served, patched(served.from_storage(live))))
+        return scope.to_storage(request_object.default(scope, patched(scope.from_storage(live))))
 
     write = Write(
-        served.place,
-        served.place.key(target.namespace, target.name),
+        scope.registry_scope,
+        scope.registry_scope.key(info.namespace, info.name),
         intent,
-        subresource=target.subresource,
+        subresource=info.subresource,
         dry_run=options.dry_run,
-        track=tracker(engine, served, options, target.subresource),
-        mutate=keeper.mutate,
-        validate=keeper.validate,
-        identity=exchange.actor(),
+        track=managed_fields_tracker(engine, scope, options, info.subresource),
+        mutate=admission.mutate,
+        validate=admission.validate,
+        identity=context.actor(),
     )
-    return answer(engine, exchange, served, engine.registry.update(write))
+    return answer(engine, context, scope, engine.registry.update(write))
 
 
-def check_media(exchange: RequestContext, served: Served) -> None:
+def check_media(context: RequestContext, scope: RequestScope) -> None:
     """Raises the 415 of a body that is no patch, or one that the resource does not take."""
-    media, custom = _media(exchange), served.resource.custom
+    media, custom = _media(context), scope.resource.custom
     if media.strip() not in _KNOWN and not custom:  # the routes of built-in resources refuse it in fewer words
         raise StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
     accepted = (JSON_PATCH, MERGE_PATCH, *(() if custom else (STRATEGIC,)), APPLY)
@@ -75,23 +75,23 @@ def check_media(exchange: RequestContext, served: Served) -> None:
         raise unsupported_media_type(text + ", ".join(accepted))
 
 
-def _media(exchange: RequestContext) -> str:
+def _media(context: RequestContext) -> str:
     """What kind of patch the body is; here case and blanks count."""
-    return exchange.request.header("content-type").partition(";")[0]
+    return context.request.header("content-type").partition(";")[0]
 
 
-def patcher(exchange: RequestContext, served: Served, validation: str) -> Callable[[Object], Draft]:
+def patcher(context: RequestContext, scope: RequestScope, validation: str) -> Callable[[Object], Draft]:
     """What the body of a patch makes of an object, in the version of the path; for all kinds of patches but apply."""
-    media = _media(exchange)
-    given = _parsed(exchange, media, validation)
+    media = _media(context)
+    given = _parsed(context, media, validation)
     change, repeated = _change(given, media, validation)
 
     def patched(live: Object) -> Draft:
-        changed = change(live, served)
-        draft = _fitted(exchange, served, changed, validation, repeated, given)
-        request_object.check_address(exchange, served, draft, named=True)
-        if served.custom is not None:
-            custom_bodies.check_patched(served.custom, changed, whole=not exchange.target.subresource)
+        changed = change(live, scope)
+        draft = _fitted(context, scope, changed, validation, repeated, given)
+        request_object.check_address(context, scope, draft, named=True)
+        if scope.custom is not None:
+            custom_bodies.check_patched(scope.custom, changed, whole=not context.info.subresource)
         return draft
 
     return patched
@@ -106,7 +106,7 @@ def _change(body: Any, media: str, validation: str) -> tuple[Change, Sequence[st
         merged = plain(mergepatch.checked_merge_patch(body, loose=validation == "Ignore"))
         return (lambda live, _: mergepatch.merge_patch(live, merged)), _repeated(body)
     change = plain(strategic.checked_strategic_patch(body))
-    return (lambda live, served: strategic.strategic_merge(live, change, served.schema)), _repeated(body)
+    return (lambda live, scope: strategic.strategic_merge(live, change, scope.schema)), _repeated(body)
 
 
 def _operations(body: Any, validation: str) -> tuple[Sequence[jsonpatch.Operation], list[str]]:
@@ -121,10 +121,10 @@ def _repeated(body: Any) -> list[str]:
     return [f'duplicate field "{path}"' for path in repeated_fields(body)]
 
 
-def _parsed(exchange: RequestContext, media: str, validation: str) -> Any:
+def _parsed(context: RequestContext, media: str, validation: str) -> Any:
     """The decoded body. Without field validation the libraries that apply the patch speak for themselves."""
     try:
-        return bodies.parse_json(exchange.request.body)
+        return bodies.parse_json(context.request.body)
     except bodies.MalformedBody as error:
         if validation == "Ignore" and media == MERGE_PATCH:
             raise bad_request(mergepatch.NO_PATCH) from None
@@ -133,51 +133,51 @@ def _parsed(exchange: RequestContext, media: str, validation: str) -> Any:
 
 
 def _fitted(
-    exchange: RequestContext, served: Served, patched: Any, validation: str, repeated: Sequence[str], patch: Any
+    context: RequestContext, scope: RequestScope, patched: Any, validation: str, repeated: Sequence[str], patch: Any
 ) -> Draft:
-    exchange.warnings.clear()
-    gvk, converted = served.resource.gvk, _media(exchange) == STRATEGIC
+    context.warnings.clear()
+    gvk, converted = scope.resource.gvk, _media(context) == STRATEGIC
     try:
-        if served.custom is None:
+        if scope.custom is None:
             fault = bodies.header_fault(patched)
         else:
-            fault = custom_bodies.header_fault(patched, lambda: _written(served, patched))
+            fault = custom_bodies.header_fault(patched, lambda: _written(scope, patched))
         if fault:
             raise bad_request(fault)
-        if not converted and not served.resource.custom:
-            patched = _known(served, patched)
-        return request_object.fit(exchange, patched, gvk, served.schema, validation, repeated, converted=converted)
+        if not converted and not scope.resource.custom:
+            patched = _known(scope, patched)
+        return request_object.fit(context, patched, gvk, scope.schema, validation, repeated, converted=converted)
     except StatusError as error:
-        text = format_value(plain(patch)) if converted else _written(served, patched).decode()
-        raise _unprocessable(served, error, text) from None
+        text = format_value(plain(patch)) if converted else _written(scope, patched).decode()
+        raise _unprocessable(scope, error, text) from None
 
 
-def _known(served: Served, patched: Any) -> Any:
+def _known(scope: RequestScope, patched: Any) -> Any:
     """The patched object, which may have become another version of its kind, but no other kind.
 
     One without apiVersion is read as the form that the real server keeps for itself, which has none of its fields.
     """
-    gvk, version = served.resource.gvk, patched.get("apiVersion")
+    gvk, version = scope.resource.gvk, patched.get("apiVersion")
     if not version:
         return {}
     group, given = GroupVersion.parse(version)
     other = GroupVersionKind(group, given, gvk.kind)
-    if patched.get("kind") != gvk.kind or group != gvk.group or served.catalogue.kind(other) is None:
+    if patched.get("kind") != gvk.kind or group != gvk.group or scope.catalogue.kind(other) is None:
         own = GroupVersion(gvk.group, gvk.version)
-        bodies.check_kind(patched, b"", own, gvk.kind, request_object.kind_known(served.catalogue))
+        bodies.check_kind(patched, b"", own, gvk.kind, request_object.kind_known(scope.catalogue))
     return patched
 
 
-def _written(served: Served, patched: Any) -> bytes:
+def _written(scope: RequestScope, patched: Any) -> bytes:
     """The patched object as the messages show it: custom objects have their keys in order, others at the top."""
-    if served.resource.custom:
+    if scope.resource.custom:
         return orjson.dumps(patched, option=orjson.OPT_SORT_KEYS)
     return orjson.dumps(dict(sorted(patched.items())) if isinstance(patched, dict) else patched)
 
 
-def _unprocessable(served: Served, error: StatusError, patch: str) -> StatusError:
+def _unprocessable(scope: RequestScope, error: StatusError, patch: str) -> StatusError:
     """A patched object that does not decode is 422, with the decoder's words about the patch."""
     text = error.message
-    marker = f"cannot be handled as a {served.resource.kind}: "
+    marker = f"cannot be handled as a {scope.resource.kind}: "
     detail = text.partition(marker)[2] or text
     return invalid(GroupKind("", ""), "", [invalid_value("patch", Shown(quoted(patch)), detail)])

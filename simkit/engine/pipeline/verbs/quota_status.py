@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
-from simkit.engine.pipeline.verbs.admission_binding import tracker
+from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Entry
 from simkit.meta.domain import API_SERVER
@@ -15,18 +15,22 @@ from simkit.meta.names import GroupResource
 from simkit.meta.objects import Draft, Object
 
 
-def charge(engine: Engine, quota: Entry, used: Mapping[str, str]) -> bool:
+def charge_quota(engine: Engine, quota: Entry, used: Mapping[str, str]) -> bool:
     """Whether the quota could be charged: False when somebody has changed it since it was read, or it is gone."""
     resource = engine.catalogue.preferred(GroupResource("", "resourcequotas"))
     assert resource is not None
-    served = engine.served(resource)
+    scope = engine.request_scope(resource)
 
     def intent(live: Object | None) -> Draft:
         obj = quota.object
         return {**obj, "metadata": dict(obj["metadata"]), "status": {**(obj.get("status") or {}), "used": dict(used)}}
 
     write = Write(
-        served.place, quota.key, intent, "status", track=tracker(engine, served, WriteOptions(API_SERVER), "status")
+        scope.registry_scope,
+        quota.key,
+        intent,
+        "status",
+        track=managed_fields_tracker(engine, scope, WriteOptions(API_SERVER), "status"),
     )
     try:
         engine.registry.update(write)

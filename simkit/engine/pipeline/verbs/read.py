@@ -10,7 +10,7 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.registry import paging
 from simkit.engine.seams import Compacted, Entry, Future
@@ -19,24 +19,24 @@ from simkit.meta.message import Response
 from simkit.meta.names import Key, Revision
 
 
-def get(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def get(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """One object as it is now. Raises 404; 504 for a revision that does not come."""
-    target = exchange.target
-    Reach(engine, served).least(exchange.request.option("resourceVersion"))
-    key = served.place.key(target.namespace, target.name)
+    info = context.info
+    Reach(engine, scope).least(context.request.option("resourceVersion"))
+    key = scope.registry_scope.key(info.namespace, info.name)
     entry = engine.store.get(key)
     if entry is None:
-        raise not_found(served.resource.group_resource, target.name)
-    return responses.single(served, entry, exchange.wanted, now=engine.clock.now())
+        raise not_found(scope.resource.group_resource, info.name)
+    return responses.object_response(scope, entry, context.wanted, now=engine.clock.now())
 
 
-def list_(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def list_(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """The objects of a collection, all of one revision, in chunks if asked."""
-    options = opt.list_options(exchange.request, watch=False)
-    chosen = selection(served, options)
-    page = Page(engine, served, exchange.target.namespace or None, options, chosen)
+    options = opt.list_options(context.request, watch=False)
+    chosen = selection(scope, options)
+    page = Page(engine, scope, context.info.namespace or None, options, chosen)
     entries, metadata = page.read()
-    return responses.many(served, entries, metadata, exchange.wanted, now=engine.clock.now())
+    return responses.list_response(scope, entries, metadata, context.wanted, now=engine.clock.now())
 
 
 class Reach:
@@ -46,9 +46,9 @@ class Reach:
     Events are not cached there.
     """
 
-    def __init__(self, engine: Engine, served: Served) -> None:
+    def __init__(self, engine: Engine, scope: RequestScope) -> None:
         self._engine = engine
-        self.cached = served.place.resource.resource != "events"
+        self.cached = scope.registry_scope.resource.resource != "events"
 
     def cached_list(self, options: opt.ListOptions) -> bool:
         """Whether a list is one of the cache."""
@@ -71,12 +71,12 @@ class Page:
     """One chunk of one list."""
 
     def __init__(
-        self, engine: Engine, served: Served, namespace: str | None, options: opt.ListOptions, chosen: Selection
+        self, engine: Engine, scope: RequestScope, namespace: str | None, options: opt.ListOptions, chosen: Selection
     ) -> None:
-        self._engine, self._served, self._namespace = engine, served, namespace
-        self._chosen, self._reach = chosen, Reach(engine, served)
-        self._resource = served.place.resource
-        one_key = bool(namespace or not served.resource.namespaced) and not options.token
+        self._engine, self._scope, self._namespace = engine, scope, namespace
+        self._chosen, self._reach = chosen, Reach(engine, scope)
+        self._resource = scope.registry_scope.resource
+        one_key = bool(namespace or not scope.resource.namespaced) and not options.token
         self._single = bool(chosen.name) and one_key
         """Whether it is the read of one key, which knows no chunks."""
         self._options = replace(options, limit=0) if self._single else options
@@ -128,7 +128,7 @@ class Page:
     def _scan(self, at: Revision | None, after: Key | None) -> Sequence[Entry]:
         store = self._engine.store
         if self._single:
-            key = self._served.place.key(self._namespace or "", self._chosen.name)
+            key = self._scope.registry_scope.key(self._namespace or "", self._chosen.name)
             entry = store.get(key, at=at)
             return [entry] if entry is not None and (after is None or entry.key > after) else []
         return store.scan(self._resource, self._namespace, at=at, after=after)

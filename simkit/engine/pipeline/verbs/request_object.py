@@ -9,7 +9,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import bodies, custom_bodies, protobuf
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.kinds.apiextensions.definition import CustomVersion
 from simkit.language.yaml.decode import Repeat
 from simkit.meta.errors import bad_request
@@ -22,17 +22,17 @@ from simkit.schema.lifecycle import life
 from simkit.schema.structural import Schema
 
 
-def read(engine: Engine, exchange: RequestContext, gvk: GroupVersionKind, schema: Schema, validation: str) -> Draft:
+def read(engine: Engine, context: RequestContext, gvk: GroupVersionKind, schema: Schema, validation: str) -> Draft:
     """The object in a body, of the kind that the path takes, with unknown fields dropped.
 
     Unknown and duplicate fields are reported as ``validation`` says: Ignore, Warn, or Strict (a 400 that names all).
     """
-    media = bodies.body_media(exchange.request)
-    body = exchange.request.body
+    media = bodies.body_media(context.request)
+    body = context.request.body
     if media == PROTOBUF:
         value = protobuf.decode(body, gvk)
         bodies.check_kind(value, body, GroupVersion(gvk.group, gvk.version), gvk.kind, kind_known(engine.catalogue))
-        return fit(exchange, value, gvk, schema, "Ignore")
+        return fit(context, value, gvk, schema, "Ignore")
     repeats: list[Repeat] = []
     try:
         value = bodies.parse(body, media, repeats)
@@ -40,19 +40,19 @@ def read(engine: Engine, exchange: RequestContext, gvk: GroupVersionKind, schema
         raise bodies.unrecognized(gvk.kind, f"couldn't get version/kind; json parse error: {error}", body) from None
     custom = custom_bodies.custom_version(engine.catalogue, gvk)
     if custom is not None:
-        return _read_custom(exchange, custom, value, validation, bodies.repeat_faults(repeats))
+        return _read_custom(context, custom, value, validation, bodies.repeat_faults(repeats))
     group_version = GroupVersion(gvk.group, gvk.version)
     bodies.check_kind(value, body, group_version, gvk.kind, kind_known(engine.catalogue))
-    return fit(exchange, value, gvk, schema, validation, bodies.repeat_faults(repeats))
+    return fit(context, value, gvk, schema, validation, bodies.repeat_faults(repeats))
 
 
 def _read_custom(
-    exchange: RequestContext, custom: CustomVersion, value: Any, validation: str, repeated: Sequence[str]
+    context: RequestContext, custom: CustomVersion, value: Any, validation: str, repeated: Sequence[str]
 ) -> Draft:
     """A custom object is read as the version that it names, and only then compared with the path."""
-    custom_bodies.check_header(custom, value, exchange.request.body)
+    custom_bodies.check_header(custom, value, context.request.body)
     schema = custom_bodies.body_schema(custom, value)
-    draft = fit(exchange, value, custom.resource.gvk, schema, validation, repeated)
+    draft = fit(context, value, custom.resource.gvk, schema, validation, repeated)
     custom_bodies.check_kind(custom, value)
     return draft
 
@@ -66,7 +66,7 @@ def kind_known(catalogue: Catalogue) -> Any:
 
 
 def fit(
-    exchange: RequestContext,
+    context: RequestContext,
     value: Any,
     gvk: GroupVersionKind,
     schema: Schema,
@@ -85,7 +85,7 @@ def fit(
         decoded = decode(value or {}, schema, converted=converted)
     except DecodeError as error:
         raise bad_request(f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: {error}') from None
-    report(exchange, gvk, validation, [*repeated, *decoded.problems])
+    report(context, gvk, validation, [*repeated, *decoded.problems])
     draft: Draft = {"kind": gvk.kind, "apiVersion": gvk.api_version}
     if not schema.name and not keep_nulls:
         drop_nulls(decoded.object, schema)
@@ -97,7 +97,7 @@ def fit(
     return draft
 
 
-def report(exchange: RequestContext, gvk: GroupVersionKind, validation: str, faults: Sequence[str]) -> None:
+def report(context: RequestContext, gvk: GroupVersionKind, validation: str, faults: Sequence[str]) -> None:
     """Tell of unknown and duplicate fields, or refuse because of them."""
     if not faults or validation == "Ignore":
         return
@@ -109,33 +109,33 @@ def report(exchange: RequestContext, gvk: GroupVersionKind, validation: str, fau
             f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: strict decoding error: {listed}'
         )
         raise bad_request(text)
-    exchange.warnings += faults
+    context.warnings += faults
 
 
-def default(served: Served, draft: Draft) -> Draft:
+def default(scope: RequestScope, draft: Draft) -> Draft:
     """The draft with what was left out, as the version of the path defaults it."""
-    form = served.form
+    form = scope.form
     form.default(draft)
-    if served.is_storage_version or not form.reshapes:
-        served.rules.default(draft)
+    if scope.is_storage_version or not form.reshapes:
+        scope.rules.default(draft)
     return draft
 
 
-def check_address(exchange: RequestContext, served: Served, draft: Draft, *, named: bool) -> None:
+def check_address(context: RequestContext, scope: RequestScope, draft: Draft, *, named: bool) -> None:
     """Fit name and namespace to the path. Raises 400 where the body says otherwise."""
-    target, metadata = exchange.target, draft["metadata"]
-    if served.resource.namespaced:
+    info, metadata = context.info, draft["metadata"]
+    if scope.resource.namespaced:
         given = metadata.get("namespace")
-        if given and given != target.namespace:
+        if given and given != info.namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
-        metadata["namespace"] = target.namespace
+        metadata["namespace"] = info.namespace
     else:
         metadata.pop("namespace", None)
     if not named:
         return
     name = metadata.get("name")
     if not name:
-        why = f"the name of the object ({target.name} based on URL) was undeterminable: name must be provided"
+        why = f"the name of the object ({info.name} based on URL) was undeterminable: name must be provided"
         raise bad_request(why)
-    if name != target.name:
-        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({target.name})")
+    if name != info.name:
+        raise bad_request(f"the name of the object ({name}) does not match the name on the URL ({info.name})")

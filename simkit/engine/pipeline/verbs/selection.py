@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from simkit.engine.pipeline.options import ListOptions
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.seams import Entry
 from simkit.meta import fields, labels
 from simkit.meta.errors import bad_request
@@ -35,19 +35,19 @@ class Selection:
         return entries if self.everything else [entry for entry in entries if self.matches(entry)]
 
 
-def selection(served: Served, options: ListOptions) -> Selection:
+def selection(scope: RequestScope, options: ListOptions) -> Selection:
     """The selection of a request. Raises the 400 of the real server for selectors that it cannot read."""
     try:
         by_label = labels.parse(options.label_selector)
-        by_field = served.field_labels.checked(fields.parse(options.field_selector), served.resource.kind)
+        by_field = scope.field_labels.checked(fields.parse(options.field_selector), scope.resource.kind)
     except ValueError as error:
         raise bad_request(str(error)) from None
     everything = not by_label and not by_field
-    return Selection(by_label, by_field, _values(served), everything, by_field.exact("metadata.name"))
+    return Selection(by_label, by_field, _values(scope), everything, by_field.exact("metadata.name"))
 
 
-def _values(served: Served) -> Callable[[Entry], Mapping[str, str]]:
-    plain, special = served.field_labels.values, served.rules.fields
+def _values(scope: RequestScope) -> Callable[[Entry], Mapping[str, str]]:
+    plain, special = scope.field_labels.values, scope.rules.fields
 
     def values(entry: Entry) -> Mapping[str, str]:
         common = {"metadata.name": entry.key.name, "metadata.namespace": entry.key.namespace}

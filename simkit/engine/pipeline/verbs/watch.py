@@ -18,9 +18,9 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.metrics.counters import route
 from simkit.engine.pipeline.representation import protobuf, responses
-from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, STREAMS, YAML, Wanted
+from simkit.engine.pipeline.representation.negotiation import JSON, PROTOBUF, STREAMS, YAML, Accepted
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.read import Reach
 from simkit.engine.pipeline.verbs.selection import Selection, selection
 from simkit.engine.seams import Change, Compacted, Entry
@@ -35,43 +35,43 @@ from simkit.schema.decoding import decode
 INITIAL_END = f"{META_GROUP.removeprefix('meta.')}/initial-events-end"
 
 
-def watch(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def watch(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """The stream of a collection, or of one object."""
-    options = opt.list_options(exchange.request, watch=True, watch_list=engine.gate("WatchList"))
-    if exchange.wanted.media == YAML:
+    options = opt.list_options(context.request, watch=True, watch_list=engine.gate("WatchList"))
+    if context.wanted.media == YAML:
         raise not_acceptable(f"only the following media types are accepted: {STREAMS}")
-    target = exchange.target
-    if target.old_watch and target.name and not options.field_selector:
-        options = replace(options, field_selector=f"metadata.name={target.name}")
-    chosen = selection(served, options)
-    if target.old_watch and target.name and chosen.name != target.name:
+    info = context.info
+    if info.old_watch and info.name and not options.field_selector:
+        options = replace(options, field_selector=f"metadata.name={info.name}")
+    chosen = selection(scope, options)
+    if info.old_watch and info.name and chosen.name != info.name:
         raise bad_request("fieldSelector metadata.name doesn't match requested name")
     requested = opt.revision(options.resource_version)
-    shape = Shape(engine, served, exchange.wanted)
-    namespace = target.namespace if served.resource.namespaced else ""
-    stream = WatchStream(engine, served, namespace or None, chosen, options, requested, exchange.wanted, shape)
-    way = route(exchange)
+    shape = Shape(engine, scope, context.wanted)
+    namespace = info.namespace if scope.resource.namespaced else ""
+    stream = WatchStream(engine, scope, namespace or None, chosen, options, requested, context.wanted, shape)
+    way = route(context)
     engine.metrics.last(way, 1)
     stream.ended = partial(engine.metrics.last, way, -1)
-    media = f"{PROTOBUF};stream=watch" if exchange.wanted.media == PROTOBUF else JSON
+    media = f"{PROTOBUF};stream=watch" if context.wanted.media == PROTOBUF else JSON
     return Response(200, content_type=media, stream=stream)
 
 
 class Shape:
     """From what an event is about to its frame on the wire, in the representation that the client wants."""
 
-    def __init__(self, engine: Engine, served: Served, wanted: Wanted) -> None:
+    def __init__(self, engine: Engine, scope: RequestScope, wanted: Accepted) -> None:
         responses.check_include(wanted)
-        self._engine, self._served, self._wanted = engine, served, wanted
+        self._engine, self._scope, self._wanted = engine, scope, wanted
         self._plain = not wanted.transform and wanted.media == JSON
         self._columns = True
 
     def entry(self, kind: str, entry: Entry) -> bytes:
         """The frame of a stored object, joined from what is kept encoded where that can be."""
-        served = self._served
+        scope = self._scope
         if self._plain:
-            return b'{"type":"' + kind.encode() + b'","object":' + served.head + served.kept_tail(entry) + b"}\n"
-        return self.object(kind, served.from_storage(entry.object))
+            return b'{"type":"' + kind.encode() + b'","object":' + scope.head + scope.kept_tail(entry) + b"}\n"
+        return self.object(kind, scope.from_storage(entry.object))
 
     def object(self, kind: str, obj: Object) -> bytes:
         """The frame of an object in the version of the path."""
@@ -83,10 +83,10 @@ class Shape:
             return responses.partial(obj, wanted.version) if wanted.transform else obj
         columns, self._columns = self._columns, False
         version = {"resourceVersion": obj["metadata"].get("resourceVersion", "")}
-        return responses.as_table(self._served, [obj], wanted, version, self._engine.clock.now(), columns=columns)
+        return responses.as_table(self._scope, [obj], wanted, version, self._engine.clock.now(), columns=columns)
 
 
-def _frame(wanted: Wanted, kind: str, obj: Any) -> bytes:
+def _frame(wanted: Accepted, kind: str, obj: Any) -> bytes:
     if wanted.media == PROTOBUF:
         return protobuf.event(kind, obj)
     return orjson.dumps({"type": kind, "object": obj}) + b"\n"
@@ -102,20 +102,20 @@ class WatchStream:
     def __init__(
         self,
         engine: Engine,
-        served: Served,
+        scope: RequestScope,
         namespace: str | None,
         chosen: Selection,
         options: opt.ListOptions,
         requested: int,
-        wanted: Wanted,
+        wanted: Accepted,
         shape: Shape,
     ) -> None:
         self._wanted = wanted
-        self._engine, self._served, self._chosen, self._shape = engine, served, chosen, shape
+        self._engine, self._scope, self._chosen, self._shape = engine, scope, chosen, shape
         self._bookmarks = options.bookmarks
         self.deadline = options.timeout
         """Seconds after which the stream ends by itself; None: the server decides."""
-        self.blocks = served.calls_out
+        self.blocks = scope.calls_out
         """Whether taking frames may wait for a webhook."""
         self.closed = False
         self.ended: Callable[[], None] | None = None
@@ -140,14 +140,14 @@ class WatchStream:
         """The cursor in the log; None where the log does not go back so far, of which the first frame tells."""
         try:
             return self._engine.watch_cache.watch(
-                self._served.place.resource, namespace, self._chosen.name or None, after=start
+                self._scope.registry_scope.resource, namespace, self._chosen.name or None, after=start
             )
         except Compacted as error:
             self._first = iter([self._expired(error)])
             return None
 
     def _present(self, namespace: str | None, revision: Revision) -> Iterator[bytes]:
-        entries = self._chosen.of(self._engine.store.scan(self._served.place.resource, namespace, at=revision))
+        entries = self._chosen.of(self._engine.store.scan(self._scope.registry_scope.resource, namespace, at=revision))
         return (self._shape.entry("ADDED", entry) for entry in entries)
 
     def _ended(self, revision: Revision) -> list[bytes]:
@@ -158,13 +158,13 @@ class WatchStream:
         return [self._bookmark(revision, {INITIAL_END: "true"})]
 
     def _bookmark(self, revision: Revision, annotations: dict[str, str] | None = None) -> bytes:
-        resource = self._served.resource
+        resource = self._scope.resource
         metadata: dict[str, Any] = {"resourceVersion": str(revision)}
         if annotations:
             metadata["annotations"] = annotations
         obj: Draft = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
         if not resource.custom:
-            obj = decode(obj, self._served.schema).object  # with the zero values of the kind
+            obj = decode(obj, self._scope.schema).object  # with the zero values of the kind
             metadata = obj["metadata"]
             metadata["creationTimestamp"] = None
         return self._shape.object("BOOKMARK", obj)
@@ -221,7 +221,7 @@ class WatchStream:
 
     def _expired(self, error: Compacted) -> bytes:
         text = f"too old resource version: {error.requested} ({error.oldest})"
-        if not Reach(self._engine, self._served).cached:
+        if not Reach(self._engine, self._scope).cached:
             text = "The resourceVersion for the provided watch is too old."
         status = expired(text).status()
         return _frame(self._wanted, "ERROR", status)

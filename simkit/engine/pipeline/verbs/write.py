@@ -6,38 +6,38 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import owner_references, request_object
-from simkit.engine.pipeline.verbs.admission_binding import Gatekeeper, tracker
+from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding, managed_fields_tracker
 from simkit.engine.registry.write import Outcome, Write
 from simkit.meta.errors import StatusError
 from simkit.meta.message import Response
 from simkit.meta.objects import Draft, Object
 
 
-def create(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def create(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """POST to a collection."""
-    options = opt.write_options(exchange.request, "CreateOptions")
-    draft = request_object.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
-    request_object.check_address(exchange, served, draft, named=False)
-    owner_references.once(draft, exchange.warnings, admitted=False)
-    wanted = served.to_storage(request_object.default(served, draft))
-    keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
+    options = opt.write_options(context.request, "CreateOptions")
+    draft = request_object.read(engine, context, scope.resource.gvk, scope.schema, options.validation)
+    request_object.check_address(context, scope, draft, named=False)
+    owner_references.deduplicate(draft, context.warnings, admitted=False)
+    wanted = scope.to_storage(request_object.default(scope, draft))
+    admission = AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
 
     def intent(live: Object | None) -> Draft:
         return wanted
 
     write = Write(
-        served.place,
-        served.place.key(exchange.target.namespace, ""),
+        scope.registry_scope,
+        scope.registry_scope.key(context.info.namespace, ""),
         intent,
         dry_run=options.dry_run,
-        track=tracker(engine, served, options, ""),
-        mutate=keeper.mutate,
-        validate=keeper.validate,
-        identity=exchange.actor(),
+        track=managed_fields_tracker(engine, scope, options, ""),
+        mutate=admission.mutate,
+        validate=admission.validate,
+        identity=context.actor(),
     )
-    return answer(engine, exchange, served, _explained(engine, write))
+    return answer(engine, context, scope, _explained(engine, write))
 
 
 def _explained(engine: Engine, write: Write) -> Outcome:
@@ -54,45 +54,45 @@ def _explained(engine: Engine, write: Write) -> Outcome:
         raise
 
 
-def update(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def update(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """PUT to an object."""
-    return _update(engine, exchange, served, "")
+    return _update(engine, context, scope, "")
 
 
-def update_part(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def update_part(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """PUT to a subresource that is a view of its object, such as status."""
-    return _update(engine, exchange, served, exchange.target.subresource)
+    return _update(engine, context, scope, context.info.subresource)
 
 
-def _update(engine: Engine, exchange: RequestContext, served: Served, subresource: str) -> Response:
-    options = opt.write_options(exchange.request, "UpdateOptions")
-    draft = request_object.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
-    request_object.check_address(exchange, served, draft, named=True)
-    owner_references.once(draft, exchange.warnings, admitted=False)
-    wanted = served.to_storage(request_object.default(served, draft))
-    keeper = Gatekeeper(engine, exchange, served, options.dry_run, options.as_object)
+def _update(engine: Engine, context: RequestContext, scope: RequestScope, subresource: str) -> Response:
+    options = opt.write_options(context.request, "UpdateOptions")
+    draft = request_object.read(engine, context, scope.resource.gvk, scope.schema, options.validation)
+    request_object.check_address(context, scope, draft, named=True)
+    owner_references.deduplicate(draft, context.warnings, admitted=False)
+    wanted = scope.to_storage(request_object.default(scope, draft))
+    admission = AdmissionBinding(engine, context, scope, options.dry_run, options.as_object)
 
     def intent(live: Object | None) -> Draft:
         return {**wanted, "metadata": dict(wanted["metadata"])}
 
     write = Write(
-        served.place,
-        served.place.key(exchange.target.namespace, exchange.target.name),
+        scope.registry_scope,
+        scope.registry_scope.key(context.info.namespace, context.info.name),
         intent,
         subresource=subresource,
         dry_run=options.dry_run,
         uid=wanted["metadata"].get("uid", ""),
-        creates=served.rules.allow_create_on_update and not subresource,
-        track=tracker(engine, served, options, subresource),
-        mutate=keeper.mutate,
-        validate=keeper.validate,
-        identity=exchange.actor(),
-        permit_create=keeper.permit_create,
+        creates=scope.rules.allow_create_on_update and not subresource,
+        track=managed_fields_tracker(engine, scope, options, subresource),
+        mutate=admission.mutate,
+        validate=admission.validate,
+        identity=context.actor(),
+        permit_create=admission.permit_create,
     )
-    return answer(engine, exchange, served, engine.registry.update(write))
+    return answer(engine, context, scope, engine.registry.update(write))
 
 
-def answer(engine: Engine, exchange: RequestContext, served: Served, outcome: Outcome) -> Response:
+def answer(engine: Engine, context: RequestContext, scope: RequestScope, outcome: Outcome) -> Response:
     """What a write answers: the object as it is now."""
     status = 201 if outcome.created else 200
-    return responses.single(served, outcome.entry, exchange.wanted, status=status, now=engine.clock.now())
+    return responses.object_response(scope, outcome.entry, context.wanted, status=status, now=engine.clock.now())

@@ -8,10 +8,10 @@ from typing import Any, Final
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.subresources import binding, eviction, scale, token
 from simkit.engine.pipeline.subresources.connect import CONNECTIONS
-from simkit.engine.pipeline.virtual_resources.reviews import answered, asked, user_info
+from simkit.engine.pipeline.virtual_resources.reviews import receive_review, review_response, user_info
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import timestamp
@@ -23,33 +23,33 @@ from simkit.meta.message import Response
 from simkit.meta.names import GroupKind, GroupResource
 from simkit.meta.objects import Draft
 
-Handler = Callable[[Engine, RequestContext, Served], Response]
+Handler = Callable[[Engine, RequestContext, RequestScope], Response]
 
 
-def access_review(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def access_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """SubjectAccessReview and LocalSubjectAccessReview: may somebody?"""
-    draft, review = asked(engine, exchange, served)
+    draft, review = receive_review(engine, context, scope)
     spec = draft.get("spec") or {}
     errors = _attribute_errors(spec)
     if not spec.get("user") and not spec.get("groups"):
         errors.append(invalid_value("spec.user", "", "at least one of user or group must be specified"))
-    local = served.resource.namespaced
+    local = scope.resource.namespaced
     detail = "must be empty except for namespace" if local else "must be empty"
-    _refuse(draft, [*errors, *_metadata_errors(draft, detail), *(_local_errors(exchange, spec) if local else ())])
+    _refuse(draft, [*errors, *_metadata_errors(draft, detail), *(_local_errors(context, spec) if local else ())])
     engine.admission.validate(review)
     identity = Identity(
         spec.get("user", ""), tuple(spec.get("groups") or ()), spec.get("uid", ""), spec.get("extra") or {}
     )
-    return _answered(engine, exchange, draft, identity, spec)
+    return _answered(engine, context, draft, identity, spec)
 
 
-def self_access_review(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def self_access_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """SelfSubjectAccessReview: may I?"""
-    draft, review = asked(engine, exchange, served)
+    draft, review = receive_review(engine, context, scope)
     spec = draft.get("spec") or {}
     _refuse(draft, [*_attribute_errors(spec), *_metadata_errors(draft, "must be empty")])
     engine.admission.validate(review)
-    return _answered(engine, exchange, draft, exchange.actor(), spec)
+    return _answered(engine, context, draft, context.actor(), spec)
 
 
 def _metadata_errors(draft: Draft, detail: str) -> list[FieldError]:
@@ -80,9 +80,9 @@ def _shown(of_path: Mapping[str, Any]) -> Shown:
     return Shown(f"authorization.NonResourceAttributes{{Path:{path}, Verb:{verb}}}")
 
 
-def _local_errors(exchange: RequestContext, spec: Mapping[str, Any]) -> Iterator[FieldError]:
+def _local_errors(context: RequestContext, spec: Mapping[str, Any]) -> Iterator[FieldError]:
     of_resource, of_path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if of_resource is not None and (of_resource.get("namespace") or "") != exchange.target.namespace:
+    if of_resource is not None and (of_resource.get("namespace") or "") != context.info.namespace:
         detail = "must match metadata.namespace"
         yield invalid_value("spec.resourceAttributes.namespace", of_resource.get("namespace") or "", detail)
     if of_path is not None:
@@ -109,7 +109,7 @@ def question(spec: Mapping[str, Any], identity: Identity) -> Attributes:
 
 
 def _answered(
-    engine: Engine, exchange: RequestContext, draft: Draft, identity: Identity, spec: Mapping[str, Any]
+    engine: Engine, context: RequestContext, draft: Draft, identity: Identity, spec: Mapping[str, Any]
 ) -> Response:
     decision = engine.authorizer.authorize(question(spec, identity))
     status: dict[str, Any] = {"allowed": decision.allowed}
@@ -119,17 +119,17 @@ def _answered(
         status["reason"] = decision.reason
     if decision.error:
         status["evaluationError"] = decision.error
-    return answered(exchange, {**draft, "status": status})
+    return review_response(context, {**draft, "status": status})
 
 
-def rules_review(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def rules_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """SelfSubjectRulesReview: what may I do in a namespace?"""
-    draft, review = asked(engine, exchange, served)
+    draft, review = receive_review(engine, context, scope)
     namespace = (draft.get("spec") or {}).get("namespace", "")
     if not namespace:
         raise bad_request("no namespace on request")
     engine.admission.validate(review)
-    rules = engine.authorizer.rules_for(exchange.actor(), namespace)
+    rules = engine.authorizer.rules_for(context.actor(), namespace)
     status: dict[str, Any] = {
         "resourceRules": [dict(rule) for rule in rules.resource_rules],
         "nonResourceRules": [dict(rule) for rule in rules.path_rules],
@@ -138,17 +138,17 @@ def rules_review(engine: Engine, exchange: RequestContext, served: Served) -> Re
     if rules.error:
         status["evaluationError"] = rules.error
     head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}
-    return answered(exchange, {**head, "metadata": {}, "spec": {}, "status": status})
+    return review_response(context, {**head, "metadata": {}, "spec": {}, "status": status})
 
 
-def self_review(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def self_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """SelfSubjectReview: who am I?"""
-    draft, review = asked(engine, exchange, served)
+    draft, review = receive_review(engine, context, scope)
     engine.admission.validate(review)
-    status = {"userInfo": user_info(exchange.actor())}
+    status = {"userInfo": user_info(context.actor())}
     metadata = {"creationTimestamp": timestamp(engine.clock.now())}
     head = {"kind": draft["kind"], "apiVersion": draft["apiVersion"]}
-    return responses.document({**head, "metadata": metadata, "status": status}, exchange.wanted, status=201)
+    return responses.document_response({**head, "metadata": metadata, "status": status}, context.wanted, status=201)
 
 
 HANDLERS: Final[Mapping[GroupResource, Handler]] = {

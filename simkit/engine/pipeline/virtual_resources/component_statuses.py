@@ -9,7 +9,7 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.selection import selection
 from simkit.engine.seams import Entry
 from simkit.meta.errors import unexplained
@@ -26,24 +26,24 @@ _PARTS: Final[Mapping[str, tuple[str, str]]] = {
 """Controllers and store are parts of this server; a scheduler there is none, which a real server words so."""
 
 
-def answer(engine: Engine, exchange: RequestContext, served: Served) -> Response:
+def answer(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
     """One of them, or all that are selected. Raises a 500 without a reason for one that there is not."""
-    name, now = exchange.target.name, engine.clock.now()
+    name, now = context.info.name, engine.clock.now()
     if name:
         if name not in _PARTS:
             raise unexplained(f"Component not found: {name}")
-        return responses.single(served, _found(served, name), exchange.wanted, now=now)
-    chosen = selection(served, opt.list_options(exchange.request, watch=False))
-    entries = [entry for entry in (_found(served, each) for each in _PARTS) if chosen.matches(entry)]
-    return responses.many(served, entries, {}, exchange.wanted, now=now)
+        return responses.object_response(scope, _found(scope, name), context.wanted, now=now)
+    chosen = selection(scope, opt.list_options(context.request, watch=False))
+    entries = [entry for entry in (_found(scope, each) for each in _PARTS) if chosen.matches(entry)]
+    return responses.list_response(scope, entries, {}, context.wanted, now=now)
 
 
-def _found(served: Served, name: str) -> Entry:
+def _found(scope: RequestScope, name: str) -> Entry:
     status, message = _PARTS[name]
     obj: Object = {
-        "kind": served.resource.kind,
-        "apiVersion": served.resource.api_version,
+        "kind": scope.resource.kind,
+        "apiVersion": scope.resource.api_version,
         "metadata": {"name": name, "creationTimestamp": None},
         "conditions": [{"type": "Healthy", "status": status, "message": message}],
     }
-    return Entry(Key(served.resource.storage, "", name), Revision(0), obj)
+    return Entry(Key(scope.resource.storage, "", name), Revision(0), obj)

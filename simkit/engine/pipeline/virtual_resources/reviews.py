@@ -9,41 +9,41 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_scope import Served
+from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
-from simkit.engine.pipeline.verbs.admission_binding import tracker
-from simkit.engine.pipeline.verbs.create_attributes import posted
+from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
+from simkit.engine.pipeline.verbs.create_attributes import create_attributes
 from simkit.engine.seams import Review
 from simkit.meta.identity import Identity
 from simkit.meta.message import Response
 from simkit.meta.objects import Draft, name_of
 
 
-class Asked(NamedTuple):
+class ReceivedReview(NamedTuple):
     """A question, and how admission sees it: its validators are asked once the question is known to make sense."""
 
     draft: Draft
     review: Review
 
 
-def asked(engine: Engine, exchange: RequestContext, served: Served) -> Asked:
+def receive_review(engine: Engine, context: RequestContext, scope: RequestScope) -> ReceivedReview:
     """The body of a review, with its field owner, as the mutating plugins want it."""
-    options = opt.write_options(exchange.request, "CreateOptions")
-    draft = request_object.read(engine, exchange, served.resource.gvk, served.schema, options.validation)
+    options = opt.write_options(context.request, "CreateOptions")
+    draft = request_object.read(engine, context, scope.resource.gvk, scope.schema, options.validation)
     given = draft["metadata"]
-    request_object.check_address(exchange, served, draft, named=False)
-    tracked = tracker(engine, served, options, "")(None, draft)
+    request_object.check_address(context, scope, draft, named=False)
+    tracked = managed_fields_tracker(engine, scope, options, "")(None, draft)
     metadata = {**given, "managedFields": tracked["metadata"].get("managedFields")}
     draft = {**draft, "metadata": {name: value for name, value in metadata.items() if value}}
-    review = posted(exchange, served, served.resource.gvk, name_of(draft), draft, options)
+    review = create_attributes(context, scope, scope.resource.gvk, name_of(draft), draft, options)
     draft = dict(engine.admission.mutate(review))
-    return Asked(draft, replace(review, object=draft))
+    return ReceivedReview(draft, replace(review, object=draft))
 
 
-def answered(exchange: RequestContext, draft: Draft) -> Response:
+def review_response(context: RequestContext, draft: Draft) -> Response:
     """The review with its status as the answer to a create."""
     metadata = {"creationTimestamp": None, **draft["metadata"]}
-    return responses.document({**draft, "metadata": metadata}, exchange.wanted, status=201)
+    return responses.document_response({**draft, "metadata": metadata}, context.wanted, status=201)
 
 
 def user_info(identity: Identity) -> dict[str, Any]:

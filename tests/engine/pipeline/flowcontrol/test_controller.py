@@ -11,8 +11,8 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
-from simkit.engine.pipeline.flowcontrol.max_in_flight import TooMany
-from simkit.engine.pipeline.handler_chain import Trip
+from simkit.engine.pipeline.flowcontrol.max_in_flight import TooManyRequests
+from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.non_resource.exposition import exposed
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
@@ -35,7 +35,7 @@ def control(made: Cluster) -> FlowControl:
     return found
 
 
-def exchange(identity: Identity, target: str = PODS, method: str = "GET") -> RequestContext:
+def context(identity: Identity, target: str = PODS, method: str = "GET") -> RequestContext:
     request = Request.of(method, target)
     return RequestContext(request, parse_request_info(method, request.path, request.query), identity)
 
@@ -66,7 +66,7 @@ def entered(room: FlowControl, each: RequestContext) -> RequestContext:
 )  # fmt: skip
 def test_defaults(identity: Identity, method: str, target: str, schema: str, level: str) -> None:
     """The default schemas tell requests apart as on a fresh real server."""
-    flow = entered(control(WORLD), exchange(identity, target, method)).flow
+    flow = entered(control(WORLD), context(identity, target, method)).flow
     assert flow is not None
     assert (flow.schema.name, flow.level.name) == (schema, level)
 
@@ -94,13 +94,13 @@ def test_waiting_and_going_on() -> None:
     room = control(made)
     held: list[RequestContext] = []
     while not held or held[-1].ticket is None or held[-1].ticket.outcome:
-        held.append(entered(room, exchange(ANN)))
-    trip = Trip(made.engine, Request.of("GET", "/version"), BOB)
-    assert trip.go() is None
+        held.append(entered(room, context(ANN)))
+    handled = HandledRequest(made.engine, Request.of("GET", "/version"), BOB)
+    assert handled.go() is None
     assert b'current_inqueue_requests{priority_level="global-default"} 2.0' in exposed(made.engine)
     for each in held[:-1]:
         room.leave(each)
-    response = trip.go()
+    response = handled.go()
     assert response is not None
     assert response.status == 200
     assert room.reading == 0
@@ -110,7 +110,7 @@ def test_another_thread_makes_room() -> None:
     """A caller in process waits in its own thread."""
     made = cluster(1)
     room = control(made)
-    held = entered(room, exchange(ANN))
+    held = entered(room, context(ANN))
     answers = []
     thread = threading.Thread(
         target=lambda: answers.append(made.perform(Request.of("GET", "/version"), identity=BOB).status)
@@ -128,12 +128,12 @@ def test_the_wait_ends() -> None:
     """Whoever waited too long is refused with 429 in plain text; the reason is counted."""
     made = cluster(1)
     room = control(made)
-    held = entered(room, exchange(ANN))
-    trip = Trip(made.engine, Request.of("GET", "/version"), BOB)
-    assert trip.go() is None
-    assert trip.exchange.ticket is not None
-    trip.exchange.ticket.give_up()
-    response = trip.go()
+    held = entered(room, context(ANN))
+    handled = HandledRequest(made.engine, Request.of("GET", "/version"), BOB)
+    assert handled.go() is None
+    assert handled.context.ticket is not None
+    handled.context.ticket.give_up()
+    response = handled.go()
     assert response is not None
     assert (response.status, response.body) == (429, b"Too many requests, please try again later.\n")
     assert ("Retry-After", "1") in response.headers
@@ -148,17 +148,17 @@ def test_exempt_always() -> None:
     """Administrators never wait, however many requests there are."""
     room = control(cluster(1))
     for _ in range(5):
-        entered(room, exchange(ANN))
-    assert all(entered(room, exchange(ROOT)).room is False for _ in range(5))
+        entered(room, context(ANN))
+    assert all(entered(room, context(ROOT)).room is False for _ in range(5))
 
 
 def test_refusing_levels() -> None:
     """The level of those whom no schema is for refuses instead of letting them wait."""
     room = control(cluster(1))
     stranger = Identity("stranger")
-    entered(room, exchange(stranger))
-    with pytest.raises(TooMany):
-        room.enter(exchange(stranger))
+    entered(room, context(stranger))
+    with pytest.raises(TooManyRequests):
+        room.enter(context(stranger))
     assert room.rejected == {("catch-all", "catch-all", "concurrency-limit"): 1}
 
 
@@ -176,11 +176,11 @@ def test_full_queues() -> None:
     )
     assert made.perform(patch).status == 200
     room = control(made)
-    waiting = [entered(room, exchange(ANN)) for _ in range(3)]
-    with pytest.raises(TooMany):
-        room.enter(exchange(ANN))
+    waiting = [entered(room, context(ANN)) for _ in range(3)]
+    with pytest.raises(TooManyRequests):
+        room.enter(context(ANN))
     assert room.rejected == {("global-default", "global-default", "queue-full"): 1}
-    bob = entered(room, exchange(BOB))
+    bob = entered(room, context(BOB))
     room.leave(waiting[0])
     tickets = [each.ticket for each in (*waiting[1:], bob)]
     assert sum(ticket is not None and ticket.outcome == "granted" for ticket in tickets) == 1
@@ -209,7 +209,7 @@ def test_own_schemas() -> None:
     robot, inside = service_account("team", "robot"), "/api/v1/namespaces/team/pods"
 
     def schema(identity: Identity, target: str, method: str = "GET") -> str:
-        flow = entered(control(made), exchange(identity, target, method)).flow
+        flow = entered(control(made), context(identity, target, method)).flow
         assert flow is not None
         return flow.schema.name
 
@@ -228,7 +228,7 @@ def test_a_schema_without_its_level() -> None:
     schema = made.get("flowschema", "global-default")
     spec = {**schema["spec"], "matchingPrecedence": 9, "priorityLevelConfiguration": {"name": "absent"}}
     made.create({**_bare(schema), "metadata": {"name": "dangling"}, "spec": spec})
-    flow = entered(control(made), exchange(ANN)).flow
+    flow = entered(control(made), context(ANN)).flow
     assert flow is not None
     assert flow.schema.name == "global-default"
 
@@ -242,7 +242,7 @@ def test_wide_lists() -> None:
     room = control(made)
 
     def seats(target: str) -> int:
-        ticket = entered(room, exchange(ANN, target)).ticket
+        ticket = entered(room, context(ANN, target)).ticket
         assert ticket is not None
         return ticket.seats
 
@@ -256,12 +256,12 @@ def test_wide_lists() -> None:
 def test_levels_borrow() -> None:
     """A level takes what others lend and do not need, and no more than leaves them what they keep."""
     room = control(cluster(100))
-    taken = [entered(room, exchange(ANN)) for _ in range(150)]
+    taken = [entered(room, context(ANN)) for _ in range(150)]
     running = sum(each.room is not None for each in taken)
     level = room.levels["global-default"]
     kept = sum(each.floor for each in room.levels.values() if each is not level and not each.exempt)
     assert running == 100 - kept > level.nominal
-    robot = entered(room, exchange(Identity("system:node:n", ("system:nodes", "system:authenticated"))))
+    robot = entered(room, context(Identity("system:node:n", ("system:nodes", "system:authenticated"))))
     assert robot.room is False
 
 
@@ -269,5 +269,5 @@ def test_switched_off() -> None:
     """Without the feature there are no headers, and what is above the limits is refused at once."""
     made = Cluster(options=Options(seed=1, max_requests_inflight=1, enable_priority_and_fairness=False))
     assert not [name for name, _ in made.perform(Request.of("GET", "/version")).headers if "PF" in name]
-    made.engine.limits.enter(exchange(ANN))
+    made.engine.limits.enter(context(ANN))
     assert made.perform(Request.of("GET", "/version"), identity=BOB).status == 429

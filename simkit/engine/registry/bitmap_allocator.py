@@ -9,7 +9,7 @@ from simkit.meta.clock import NameSource
 _GUESSES: Final = 32
 
 
-class Taken(Exception):
+class NotAvailable(Exception):
     """A number that cannot be had; ``outside`` tells that it is not in the range at all."""
 
     def __init__(self, *, outside: bool = False) -> None:
@@ -17,7 +17,7 @@ class Taken(Exception):
         self.outside = outside
 
 
-class Pool:
+class BitmapAllocator:
     """A range of numbers, both ends included. Not for several threads at once.
 
     ``used`` and ``pending`` have a bit for each number: what stored objects have, and what writes under way took.
@@ -25,7 +25,7 @@ class Pool:
 
     Examples
     --------
-    >>> pool = Pool(30000, 30001)
+    >>> pool = BitmapAllocator(30000, 30001)
     >>> pool.reserve(30000)
     >>> pool.reserve_any(NameSource(1))
     30001
@@ -39,20 +39,20 @@ class Pool:
         self.used = self.pending = 0
 
     def check(self, number: int) -> None:
-        """Raises Taken for a number outside."""
+        """Raises NotAvailable for a number outside."""
         if not 0 <= number - self.first < self._count:
-            raise Taken(outside=True)
+            raise NotAvailable(outside=True)
 
     def reserve(self, number: int) -> None:
-        """Take a number. Raises Taken."""
+        """Take a number. Raises NotAvailable."""
         self.check(number)
         bit = 1 << (number - self.first)
         if (self.used | self.pending) & bit:
-            raise Taken
+            raise NotAvailable
         self.pending |= bit
 
     def reserve_any(self, chance: NameSource) -> int:
-        """Take some free number. Raises Taken when none is left."""
+        """Take some free number. Raises NotAvailable when none is left."""
         taken = self.used | self.pending
         index = self._guess(taken, chance)
         if index is None:
@@ -77,7 +77,7 @@ class Pool:
                 start = chance.below(self._count)
                 after = part >> start << start or part
                 return (after & -after).bit_length() - 1
-        raise Taken
+        raise NotAvailable
 
     def release(self, number: int) -> None:
         """End a reservation, whether the number is in use now or not."""

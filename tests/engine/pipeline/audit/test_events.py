@@ -15,11 +15,11 @@ from simkit.cluster.options import Options
 from simkit.engine.authn.token_file import StaticTokens
 from simkit.engine.egress.call import Caller
 from simkit.engine.egress.kubeconfig import load_kubeconfig
-from simkit.engine.pipeline.audit.backends import Batched, Posts
+from simkit.engine.pipeline.audit.backends import BatchingBackend, WebhookWriter
 from simkit.engine.pipeline.audit.policy import parse
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
 from simkit.engine.pipeline.audit.settings import Batching
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
@@ -43,7 +43,7 @@ def events(world: Cluster, request: Request, identity: Identity | None = None) -
     """What one request leaves in the log."""
     before = len(world.audit_log())
     if identity is None:
-        travel(world.engine, request)
+        serve_request(world.engine, request)
     else:
         world.perform(request, identity=identity)
     return world.audit_log()[before:]
@@ -211,7 +211,7 @@ def test_secrets_and_tokens_are_never_recorded() -> None:
         for method in ("PATCH", "POST"):
             world.perform(Request.of(method, where, change, content_type=steps))
             world.perform(Request.of(method, where, {"spec": {"token": token}}))
-    travel(world.engine, Request.of("GET", "/api/v1/pods", headers={"authorization": f"Bearer {token}"}))
+    serve_request(world.engine, Request.of("GET", "/api/v1/pods", headers={"authorization": f"Bearer {token}"}))
     log = orjson.dumps(world.audit_log()).decode()
     for hidden in (SECRET, ENCODED, token, "ann-token"):
         assert hidden not in log
@@ -259,18 +259,18 @@ def test_webhook(tmp_path: Path) -> None:
 
     with serving(tmp_path, reply) as service:
         caller = Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config")))
-        sink = Batched("webhook", Posts(caller), Batching(max_size=2, max_wait=0.01), lost.append)
+        sink = BatchingBackend("webhook", WebhookWriter(caller), Batching(max_size=2, max_wait=0.01), lost.append)
         for number in range(3):
             sink.take({"auditID": str(number)})
         sink.close()
         assert [event["auditID"] for event in taken] == ["0", "1", "2"]
         assert service.requests[0][2]["kind"] == "EventList"
-        no = Posts(Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config", route="/no"))))
-        refusing = Batched("webhook", no, Batching(max_wait=0.01), lost.append)
+        no = WebhookWriter(Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config", route="/no"))))
+        refusing = BatchingBackend("webhook", no, Batching(max_wait=0.01), lost.append)
         refusing.take({"auditID": "x"})
         refusing.close()
     assert lost == [1]
-    full = Batched("webhook", Posts(caller), Batching(buffer_size=0), lost.append)
+    full = BatchingBackend("webhook", WebhookWriter(caller), Batching(buffer_size=0), lost.append)
     full.take({})
     assert lost == [1, 1]
 
@@ -283,8 +283,8 @@ def test_webhook_does_not_wait_for_its_service(tmp_path: Path) -> None:
         return 200, {}
 
     with serving(tmp_path, reply) as service:
-        posts = Posts(Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config"))))
-        sink = Batched("webhook", posts, Batching(max_size=1, max_wait=0.01), lambda lost: None)
+        posts = WebhookWriter(Caller(load_kubeconfig(service.kubeconfig(tmp_path / "config"))))
+        sink = BatchingBackend("webhook", posts, Batching(max_size=1, max_wait=0.01), lambda lost: None)
         for number in range(20):
             sink.take({"auditID": str(number)})
         assert len(service.requests) < 20

@@ -11,11 +11,11 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-from simkit.engine.aggregation.stream import RemoteStream
+from simkit.engine.aggregation.proxied_stream import ProxiedStream
 from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.policy import EgressPolicy, SkippedCall
-from simkit.engine.pipeline.api_services import Registration
-from simkit.engine.pipeline.request_context import RequestContext as Asked
+from simkit.engine.pipeline.api_services import APIService
+from simkit.engine.pipeline.request_context import RequestContext
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS, Identity
 from simkit.meta.message import Request, Response
@@ -57,7 +57,7 @@ _DROPPED: Final = frozenset({"connection", "content-length", "content-type", "da
 
 
 @dataclass(frozen=True, slots=True)
-class Proxy:
+class ProxyCertificate:
     """The certificate by which backing servers know this one; PEM texts. ``authority`` is what they have to trust."""
 
     certificate: bytes = b""
@@ -68,11 +68,11 @@ class Proxy:
         return "<Proxy>"
 
 
-class Unresolved(Exception):
+class ServiceUnresolved(Exception):
     """A service of which nobody said where it is."""
 
 
-class Forwarder:
+class ProxyHandler:
     """Sends requests to the servers behind registered group versions.
 
     Parameters
@@ -83,17 +83,17 @@ class Forwarder:
         Gives the certificate to prove who is calling; asked when the first call is made.
     """
 
-    def __init__(self, egress: EgressPolicy, proxy: Callable[[], Proxy]) -> None:
-        self._gateway, self._proxy = egress, proxy
+    def __init__(self, egress: EgressPolicy, proxy: Callable[[], ProxyCertificate]) -> None:
+        self._egress, self._proxy = egress, proxy
         self._remembered: dict[tuple[str, str], tuple[float, Any]] = {}
 
-    def peer(self, registration: Registration) -> Peer:
-        """The server behind a group version. Raises Unresolved."""
+    def peer(self, registration: APIService) -> Peer:
+        """The server behind a group version. Raises ServiceUnresolved."""
         assert registration.service is not None
         namespace, name, port = registration.service
-        address = self._gateway.address(namespace, name, port)
+        address = self._egress.address(namespace, name, port)
         if address is None:
-            raise Unresolved(f'no address is known for service/{name} in "{namespace}"')
+            raise ServiceUnresolved(f'no address is known for service/{name} in "{namespace}"')
         proxy = self._proxy()
         return Peer(
             *address,
@@ -104,35 +104,35 @@ class Forwarder:
             proxy.key,
         )
 
-    def forward(self, exchange: Asked, registration: Registration) -> Response:
+    def forward(self, context: RequestContext, registration: APIService) -> Response:
         """The backing server's answer, as a stream where it is long or has no end. Raises PlainError 503."""
-        if not self._gateway.allowed:
-            request = exchange.request
+        if not self._egress.allowed:
+            request = context.request
             about = f"{request.method} {request.path}"
-            self._gateway.note(SkippedCall("aggregation", registration.name, _shown(registration), about))
+            self._egress.note(SkippedCall("aggregation", registration.name, _shown(registration), about))
             raise _unavailable()
         if not registration.available:
             raise _unavailable()
         try:
-            answer = self._send(self.peer(registration), exchange)
-        except Unresolved:
+            answer = self._send(self.peer(registration), context)
+        except ServiceUnresolved:
             raise _unavailable() from None
         except Unreachable as error:
             raise PlainError(503, f"error trying to reach service: {error}\n", _PLAIN) from None
         return _response(answer)
 
-    def _send(self, peer: Peer, exchange: Asked) -> Exchange:
+    def _send(self, peer: Peer, context: RequestContext) -> Exchange:
         from simkit.engine.egress.peer import send
 
-        request = exchange.request
-        headers = [("Host", peer.name), *_passed(request), *_identity(exchange.actor())]
+        request = context.request
+        headers = [("Host", peer.name), *_passed(request), *_identity(context.actor())]
         if request.body or request.method in ("POST", "PUT", "PATCH"):
             headers.append(("Content-Length", str(len(request.body))))
-        return send(peer, request.method, _target(exchange), headers, request.body, timeout=_PATIENCE)
+        return send(peer, request.method, _request_target(context), headers, request.body, timeout=_PATIENCE)
 
     # What a backing server says of itself
 
-    def probe(self, registration: Registration) -> str:
+    def probe(self, registration: APIService) -> str:
         """Why a backing server cannot be used, in the words of the real server; empty where it can."""
         version = registration.group_version
         path = f"/apis/{version}" if version.group else f"/api/{version.version}"
@@ -140,7 +140,7 @@ class Forwarder:
             peer = self.peer(registration)
             shown = f"https://{peer.host}:{peer.port}{path}"
             status = self._asked(peer, path)[0]
-        except Unresolved as error:
+        except ServiceUnresolved as error:
             return str(error)
         except Unreachable as error:
             return f'failing or missing response from {shown}: Get "{shown}": {error}'
@@ -154,7 +154,7 @@ class Forwarder:
         headers = {"Host": peer.name, "Accept": accept, **dict(_identity(AGGREGATOR))}
         return fetch(peer, "GET", path, headers, timeout=_PROBING)
 
-    def _document(self, registration: Registration, path: str) -> Mapping[str, Any] | None:
+    def _document(self, registration: APIService, path: str) -> Mapping[str, Any] | None:
         """A JSON document of an available backing server, remembered for some seconds."""
         known = self._remembered.get((registration.name, path))
         if known is not None and time.monotonic() - known[0] < _REMEMBERED:
@@ -164,30 +164,30 @@ class Forwarder:
         self._remembered[registration.name, path] = (time.monotonic(), found)
         return found
 
-    def _fetched(self, registration: Registration, path: str) -> Mapping[str, Any] | None:
-        if not (registration.available and self._gateway.allowed):
+    def _fetched(self, registration: APIService, path: str) -> Mapping[str, Any] | None:
+        if not (registration.available and self._egress.allowed):
             return None
         try:
             status, content, _ = self._asked(self.peer(registration), path)
             found = orjson.loads(content) if status == 200 else None
-        except (Unresolved, Unreachable, orjson.JSONDecodeError):
+        except (ServiceUnresolved, Unreachable, orjson.JSONDecodeError):
             return None
         return found if isinstance(found, dict) else None
 
-    def resources(self, registration: Registration) -> Mapping[str, Any] | None:
+    def resources(self, registration: APIService) -> Mapping[str, Any] | None:
         """The list of the group version's resources; None for one that is none."""
-        from simkit.engine.aggregation.listed import is_resource_list  # with the first list, not at the start
+        from simkit.engine.aggregation.resource_list import is_resource_list  # with the first list, not at the start
 
         found = self._document(registration, f"/apis/{registration.group_version}")
         return found if found is not None and is_resource_list(found) else None
 
-    def described(self, registration: Registration) -> str:
+    def described(self, registration: APIService) -> str:
         """The place of the group version's OpenAPI document, with the mark of its content, or the empty string."""
         index = self._document(registration, "/openapi/v3") or {}
         place = at(index, "paths", f"apis/{registration.group_version}", "serverRelativeURL")
         return place if isinstance(place, str) else ""
 
-    def swagger(self, registration: Registration) -> Mapping[str, Any] | None:
+    def swagger(self, registration: APIService) -> Mapping[str, Any] | None:
         """The OpenAPI document of version 2, of it the paths and definitions that are mappings."""
         found = self._document(registration, "/openapi/v2")
         if found is None:
@@ -207,15 +207,15 @@ def _unavailable() -> PlainError:
     return PlainError(503, "service unavailable\n", _PLAIN)
 
 
-def _shown(registration: Registration) -> str:
+def _shown(registration: APIService) -> str:
     namespace, name, port = registration.service or ("", "", 0)
     return f"https://{name}.{namespace}.svc:{port}"
 
 
-def _target(exchange: Asked) -> str:
+def _request_target(context: RequestContext) -> str:
     """What is asked for, written anew from what was authorized, so that no server reads another path out of it."""
-    path = quote(exchange.target.path, safe=_UNQUOTED)
-    pairs = [(name, value) for name, values in exchange.request.query.items() for value in values]
+    path = quote(context.info.path, safe=_UNQUOTED)
+    pairs = [(name, value) for name, values in context.request.query.items() for value in values]
     return f"{path}?{urlencode(pairs)}" if pairs else path
 
 
@@ -257,7 +257,7 @@ def _response(exchange: Exchange) -> Response:
         exchange.close()
         raise PlainError(502, _REDIRECTED, _PLAIN)
     if answer.length is None or answer.length > _WHOLE:
-        return Response(answer.status, b"", media, headers, RemoteStream(exchange))
+        return Response(answer.status, b"", media, headers, ProxiedStream(exchange))
     from simkit.engine.egress.peer import whole
 
     try:

@@ -8,7 +8,7 @@ import pytest
 
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.flowcontrol.max_in_flight import Limits, TooMany
+from simkit.engine.pipeline.flowcontrol.max_in_flight import MaxInFlight, TooManyRequests
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import parse_request_info
 from simkit.meta.identity import MASTERS, Identity
@@ -17,23 +17,23 @@ from simkit.meta.message import Request
 ANN = Identity("ann", ("system:authenticated",))
 
 
-def exchange(method: str, target: str, identity: Identity = ANN) -> RequestContext:
+def context(method: str, target: str, identity: Identity = ANN) -> RequestContext:
     request = Request.of(method, target)
     return RequestContext(request, parse_request_info(method, request.path, request.query), identity)
 
 
 def test_two_limits() -> None:
     """Reading and changing requests have room of their own, which they give back."""
-    limits = Limits(2, 1)
-    first, second, third = (exchange("GET", "/api/v1/pods") for _ in range(3))
+    limits = MaxInFlight(2, 1)
+    first, second, third = (context("GET", "/api/v1/pods") for _ in range(3))
     limits.enter(first)
     limits.enter(second)
-    with pytest.raises(TooMany):
+    with pytest.raises(TooManyRequests):
         limits.enter(third)
-    writing = exchange("POST", "/api/v1/namespaces")
+    writing = context("POST", "/api/v1/namespaces")
     limits.enter(writing)
-    with pytest.raises(TooMany):
-        limits.enter(exchange("DELETE", "/api/v1/namespaces/x"))
+    with pytest.raises(TooManyRequests):
+        limits.enter(context("DELETE", "/api/v1/namespaces/x"))
     assert (limits.reading, limits.mutating) == (2, 1)
     limits.leave(first)
     limits.leave(first)
@@ -49,17 +49,17 @@ def test_two_limits() -> None:
 )
 def test_long_requests_do_not_count(method: str, target: str) -> None:
     """Watches, logs and connections may last, and take no room."""
-    limits = Limits(1, 1)
+    limits = MaxInFlight(1, 1)
     for _ in range(3):
-        limits.enter(exchange(method, target))
+        limits.enter(context(method, target))
     assert limits.reading == 0
 
 
 def test_masters_always_get_an_answer() -> None:
     """A member of system:masters is not refused."""
-    limits = Limits(1, 1)
-    limits.enter(exchange("GET", "/api/v1/pods"))
-    root = exchange("GET", "/api/v1/pods", Identity("root", (MASTERS,)))
+    limits = MaxInFlight(1, 1)
+    limits.enter(context("GET", "/api/v1/pods"))
+    root = context("GET", "/api/v1/pods", Identity("root", (MASTERS,)))
     limits.enter(root)
     limits.leave(root)
     assert limits.reading == 1
@@ -69,7 +69,7 @@ def test_the_refusal() -> None:
     """No room is 429 in plain text with a second to wait, and is counted; the room of failed requests comes back."""
     cluster = Cluster(options=Options(seed=1, max_requests_inflight=1, enable_priority_and_fairness=False))
     engine: Any = cluster.engine
-    held = exchange("GET", "/api/v1/pods")
+    held = context("GET", "/api/v1/pods")
     engine.limits.enter(held)
     response = cluster.perform(Request.of("GET", "/version"), identity=ANN)
     assert (response.status, response.body) == (429, b"Too many requests, please try again later.\n")

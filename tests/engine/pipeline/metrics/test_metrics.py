@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.token_file import StaticTokens
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.metrics.counters import SECONDS, Metrics
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -65,8 +65,8 @@ def test_requests_by_route_and_code(cluster: Cluster) -> None:
 def test_what_reaches_no_handler_is_not_counted(cluster: Cluster) -> None:
     """Refusals by authentication and authorization, and unknown paths, count elsewhere."""
     cluster.perform(Request.of("GET", "/api/v1/nodes"), identity=ANN)
-    travel(cluster.engine, Request.of("GET", "/api/v1/nodes", headers={"authorization": "Bearer wrong"}))
-    travel(cluster.engine, Request.of("GET", "/api/v1/nodes", headers={"authorization": "Bearer t"}))
+    serve_request(cluster.engine, Request.of("GET", "/api/v1/nodes", headers={"authorization": "Bearer wrong"}))
+    serve_request(cluster.engine, Request.of("GET", "/api/v1/nodes", headers={"authorization": "Bearer t"}))
     cluster.perform(Request.of("GET", "/apis/absent/v1/things"))
     samples = scraped(cluster)
     assert value(samples, "apiserver_request_total", resource="nodes") == 0
@@ -148,7 +148,7 @@ def test_buckets() -> None:
     request = Request.of("GET", "/api/v1/pods")
     response = world.perform(request)
     seen: list[Any] = []
-    world.engine.metrics.observe = lambda exchange, response, seconds: seen.append(exchange)
+    world.engine.metrics.observe = lambda context, response, seconds: seen.append(context)
     world.perform(request)
     for seconds in (0.0, SECONDS[0], SECONDS[0] * 1.01, 1e9):
         metrics.observe(seen[0], response, seconds)
@@ -161,6 +161,6 @@ def test_users_are_counted_by_kind() -> None:
     known = {name: Identity(name) for name in ("admin", "ann@example.com", "ann")}
     cluster = Cluster(options=Options(seed=1, authenticators=(StaticTokens(known),)))
     for name in (*known, "wrong"):
-        travel(cluster.engine, Request.of("GET", "/version", headers={"authorization": f"Bearer {name}"}))
+        serve_request(cluster.engine, Request.of("GET", "/version", headers={"authorization": f"Bearer {name}"}))
     counted = cluster.engine.metrics.counts["authenticated_user_requests"]
     assert counted == {("admin",): 1, ("email_id",): 1, ("other",): 1}

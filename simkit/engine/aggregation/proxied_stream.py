@@ -18,7 +18,7 @@ MOST_WAITING: Final = 64
 _A_DAY: Final = 86_400.0
 
 
-class RemoteStream:
+class ProxiedStream:
     """Bytes of an answer, read ahead by a thread of their own; polled as a watch is.
 
     Parameters

@@ -13,7 +13,7 @@ import pytest
 from simkit.cli import main
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
-from simkit.engine.pipeline.audit.backends import Batched, Direct, Fitting, NotTaken
+from simkit.engine.pipeline.audit.backends import BackendError, BatchingBackend, BlockingBackend, TruncatingWriter
 from simkit.engine.pipeline.audit.event_format import Event, fitted, legacy_line
 from simkit.engine.pipeline.audit.rotating_file import RotatingFile
 from simkit.engine.pipeline.audit.settings import Batching, LogSettings, Truncation
@@ -33,7 +33,7 @@ class Kept:
 
     def write(self, events: Sequence[Event]) -> None:
         if self.fails:
-            raise NotTaken("no room")
+            raise BackendError("no room")
         self.batches.append(list(events))
 
     def close(self) -> None:
@@ -130,8 +130,8 @@ def test_large_events_are_shortened() -> None:
 def test_fitting_tells_of_losses() -> None:
     """What fits is written, what does not is told."""
     kept = Kept()
-    sink = Direct("log", Fitting(kept, Truncation(True, 50, 50)))
-    with pytest.raises(NotTaken, match="1 events are too large"):
+    sink = BlockingBackend("log", TruncatingWriter(kept, Truncation(True, 50, 50)))
+    with pytest.raises(BackendError, match="1 events are too large"):
         sink.take({"requestURI": "/" + "x" * 100})
     sink.take({"auditID": "a"})
     sink.close()
@@ -142,7 +142,7 @@ def test_fitting_tells_of_losses() -> None:
 def test_batches_without_waiting() -> None:
     """Without a longest wait each event goes as soon as it comes."""
     kept = Kept()
-    sink = Batched("log", kept, Batching(max_size=10, max_wait=0, throttle=False), lambda lost: None)
+    sink = BatchingBackend("log", kept, Batching(max_size=10, max_wait=0, throttle=False), lambda lost: None)
     sink.take({"auditID": "a"})
     while not kept.batches:
         pass
@@ -158,7 +158,7 @@ def test_strict_recording() -> None:
     audit = cluster.engine.audit
     assert audit is not None
     audit.policy = type(audit.policy).model_validate(policy)
-    audit.sinks = (Direct("log", kept, strict=True),)
+    audit.sinks = (BlockingBackend("log", kept, strict=True),)
     root = Identity("root", ("system:masters",))
     body = {"metadata": {"name": "team"}}
     kept.fails = True

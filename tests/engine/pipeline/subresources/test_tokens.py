@@ -12,7 +12,7 @@ import pytest
 from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.authn.token_file import StaticTokens
-from simkit.engine.pipeline.handler_chain import travel
+from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.meta.clock import SimulatedClock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request, Response
@@ -55,7 +55,7 @@ def who(cluster: Cluster, text: str) -> Any:
     request = Request.of(
         "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, headers={"authorization": f"Bearer {text}"}
     )
-    response = travel(cluster.engine, request)
+    response = serve_request(cluster.engine, request)
     return response.object["status"]["userInfo"] if response.status == 201 else response.status
 
 
