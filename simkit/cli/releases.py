@@ -66,7 +66,7 @@ def _all() -> Iterator[dict[str, Any]]:
 
     for name in RELEASES:
         served = [each for each in lifecycle.resources(name) if each.enabled_by_default]
-        lives = (lifecycle.life(each.api_version, each.kind) for each in served)
+        lives = (lifecycle.lifecycle_of(each.api_version, each.kind) for each in served)
         yield {
             "release": name,
             "released": f"{release(name).released}",
@@ -78,12 +78,12 @@ def _all() -> Iterator[dict[str, Any]]:
 
 def _served(args: argparse.Namespace) -> Iterator[dict[str, Any]]:
     from simkit.schema.catalogue import Catalogue
-    from simkit.schema.lifecycle import default, life
+    from simkit.schema.lifecycle import default, lifecycle_of
 
     for each in Catalogue.for_release(args.release, everything=args.all).resources():
         if args.api_group and each.group not in args.api_group:
             continue
-        found = life(each.api_version, each.kind)
+        found = lifecycle_of(each.api_version, each.kind)
         yield {
             "version": each.api_version,
             "resource": each.resource,

@@ -50,7 +50,7 @@ from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, copied, group_version_of, metadata
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.feature_gates import chosen as chosen_gates
+from simkit.schema.feature_gates import parse_feature_gates as chosen_gates
 from simkit.snapshot.dump import Dump
 from simkit.snapshot.protocol import Snapshot
 

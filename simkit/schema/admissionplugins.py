@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from simkit.meta import datasets
-from simkit.schema.feature_gates import in_force
+from simkit.schema.feature_gates import is_enabled
 from simkit.schema.releases import minor_of
 
 
@@ -38,7 +38,7 @@ def on_by_default(release: str, gates: Mapping[str, bool]) -> Sequence[str]:
     """The plugins that are on unless flags say otherwise, without those whose feature gate is off."""
     table = _table()
     ready = [name for name in plugins_of(release) if table[name]["on"]]
-    return [name for name in ready if "gate" not in table[name] or in_force(table[name]["gate"], release, gates)]
+    return [name for name in ready if "gate" not in table[name] or is_enabled(table[name]["gate"], release, gates)]
 
 
 def span(name: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from simkit.meta import datasets
 from simkit.meta.objects import Object
 from simkit.schema.definitions import Definitions, definitions
-from simkit.schema.feature_gates import chosen, in_force
+from simkit.schema.feature_gates import is_enabled, parse_feature_gates
 from simkit.schema.releases import BASE, minor_of
 from simkit.schema.structural import Schema
 
@@ -61,19 +61,19 @@ class FieldGates:
     >>> from simkit.schema.catalogue import Catalogue
     >>> pod = Catalogue.for_release("1.30").lookup("pods")
     >>> schema = Catalogue.for_release("1.30").schema(pod.gvk)
-    >>> gates = FieldGates("1.30", chosen({}).values)
+    >>> gates = FieldGates("1.30", parse_feature_gates({}).values)
     >>> gates.of(schema).without({"spec": {"hostUsers": False, "nodeName": "a"}})
     {'spec': {'nodeName': 'a'}}
     """
 
     def __init__(self, release: str, values: Mapping[str, bool]) -> None:
         self.release = release
-        self.usual = release == BASE and values == chosen({}).values
+        self.usual = release == BASE and values == parse_feature_gates({}).values
         """Whether nothing that is withheld can be there by default, since the defaults are those of 1.30."""
         self._off = {
             name: DisabledField(name, row.get("instead"))
             for name, row in gated_fields().items()
-            if not any(in_force(gate, release, values) for gate in row["gates"])
+            if not any(is_enabled(gate, release, values) for gate in row["gates"])
         }
         self._here = definitions(release) if minor_of(release) < minor_of(BASE) else None
         self._nodes: dict[str, Node | None] = {}

@@ -47,7 +47,7 @@ def _lives() -> Mapping[str, Sequence[Sequence[Any]]]:
 
 
 @cache
-def life(name: str) -> tuple[Change, ...]:
+def history_of(name: str) -> tuple[Change, ...]:
     """Returns the states of a gate with the release each began at, oldest first; empty for an unknown gate."""
     rows = _lives().get(name, ())
     return tuple(Change(release, Gate(name, *state) if state else None) for release, *state in rows)
@@ -75,24 +75,24 @@ def known(release: str = BASE) -> Mapping[str, Gate]:
 
 
 def _state(name: str, at: int) -> Gate | None:
-    past = [change.gate for change in life(name) if minor_of(change.release) <= at]
+    past = [change.gate for change in history_of(name) if minor_of(change.release) <= at]
     return past[-1] if past else None
 
 
 def always_on(name: str, release: str) -> bool:
     """Whether a gate that a release does not know any more guards something that has become part of the server."""
     at = minor_of(release)
-    past = [change.gate for change in life(name) if minor_of(change.release) <= at]
+    past = [change.gate for change in history_of(name) if minor_of(change.release) <= at]
     before = [gate for gate in past if gate is not None]
     return bool(past) and past[-1] is None and before[-1].stage == "GA" and before[-1].default
 
 
-def in_force(name: str, release: str, values: Mapping[str, bool]) -> bool:
+def is_enabled(name: str, release: str, values: Mapping[str, bool]) -> bool:
     """Whether a server of a release has a feature, under the values of the gates that it knows."""
     return values[name] if name in values else always_on(name, release)
 
 
-def chosen(settings: Mapping[str, bool], release: str = BASE) -> Gates:
+def parse_feature_gates(settings: Mapping[str, bool], release: str = BASE) -> Gates:
     """The values of all gates of a release under the settings of ``--feature-gates``.
 
     Raises
@@ -102,9 +102,9 @@ def chosen(settings: Mapping[str, bool], release: str = BASE) -> Gates:
 
     Examples
     --------
-    >>> chosen({"KMSv1": True}).warnings
+    >>> parse_feature_gates({"KMSv1": True}).warnings
     ('Setting deprecated feature gate KMSv1=true. It will be removed in a future release.',)
-    >>> chosen({"WatchList": True}).values["WatchList"]
+    >>> parse_feature_gates({"WatchList": True}).values["WatchList"]
     True
     """
     gates = known(release)
@@ -134,7 +134,7 @@ def _checked(name: str, value: bool, release: str) -> bool:
 
 
 def _hint(name: str, release: str) -> str:
-    changes = life(name)
+    changes = history_of(name)
     if changes and minor_of(changes[0].release) > minor_of(release):
         return f"; it comes with {changes[0].release}"
     if changes:

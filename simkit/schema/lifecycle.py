@@ -19,7 +19,7 @@ _WARNED_SINCE: Final = 19
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class Lifecycle:
     """The lifecycle of one kind in one version. Empty texts stand for what has not happened or is not known."""
 
     api_version: str
@@ -56,7 +56,7 @@ class Life:
         group = self.gvk.group
         others = [
             each
-            for each in lives().values()
+            for each in all_lifecycles().values()
             if (each.kind, each.gvk.group) == (self.kind, group)
             and (not each.end or minor_of(each.end) > minor_of(self.end))
         ]
@@ -68,7 +68,7 @@ class Life:
 
         Examples
         --------
-        >>> beta = life("autoscaling/v2beta1", "HorizontalPodAutoscaler")
+        >>> beta = lifecycle_of("autoscaling/v2beta1", "HorizontalPodAutoscaler")
         >>> beta.told("1.22"), beta.told("1.23")
         ('autoscaling/v2beta2 HorizontalPodAutoscaler', 'autoscaling/v2 HorizontalPodAutoscaler')
         """
@@ -85,7 +85,7 @@ class Life:
 
         Examples
         --------
-        >>> life("networking.k8s.io/v1beta1", "Ingress").warning("1.21")  # doctest: +ELLIPSIS
+        >>> lifecycle_of("networking.k8s.io/v1beta1", "Ingress").warning("1.21")  # doctest: +ELLIPSIS
         'networking.k8s.io/v1beta1 Ingress is deprecated in v1.19+, unavailable in v1.22+; use ...'
         """
         at = minor_of(release)
@@ -99,14 +99,16 @@ class Life:
 
 
 @cache
-def lives() -> Mapping[str, Life]:
+def all_lifecycles() -> Mapping[str, Lifecycle]:
     """The lives of all kinds of 1.16 and later by version and kind, such as ``apps/v1beta2 Deployment``."""
-    return {name: Life(*name.split(" "), **row) for name, row in datasets.load("api/releases/lifecycle.json").items()}
+    return {
+        name: Lifecycle(*name.split(" "), **row) for name, row in datasets.load("api/releases/lifecycle.json").items()
+    }
 
 
-def life(api_version: str, kind: str) -> Life | None:
+def lifecycle_of(api_version: str, kind: str) -> Lifecycle | None:
     """The life of a kind in a version, None for one that no release had."""
-    return lives().get(f"{api_version} {kind}")
+    return all_lifecycles().get(f"{api_version} {kind}")
 
 
 # What is served
@@ -174,7 +176,7 @@ def _version_order(at: int) -> Mapping[tuple[str, str], int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ReleaseSpan:
     """In which releases a resource was there, from 1.16 on."""
 
     api_version: str
@@ -193,12 +195,12 @@ class Span:
         return minor_of(self.last) == LAST
 
 
-def spans() -> Iterator[Span]:
+def spans() -> Iterator[ReleaseSpan]:
     """Every resource of every version with the releases that have it."""
     for key, row in _served()["resources"].items():
         api_version, _, plural = key.partition(" ")
         first, last = row["releases"]
-        yield Span(api_version, plural, row["kind"], f"1.{first}", f"1.{last}", row.get("off", "on"))
+        yield ReleaseSpan(api_version, plural, row["kind"], f"1.{first}", f"1.{last}", row.get("off", "on"))
 
 
 def every_resource() -> Iterator[tuple[str, Resource]]:
@@ -210,7 +212,7 @@ def every_resource() -> Iterator[tuple[str, Resource]]:
 @cache
 def newest_release(gvk: GroupVersionKind) -> str | None:
     """The newest release that has a kind in a version, None where none has."""
-    found = life(gvk.api_version, gvk.kind)
+    found = lifecycle_of(gvk.api_version, gvk.kind)
     if found is None:
         return None
     last = found.deleted or found.removed

@@ -57,7 +57,7 @@ def _version(release: str, group: str, kind: str) -> str:
     there = [
         (version, life.introduced)
         for version in _versions(release).get(group, ())
-        if (life := lifecycle.life(str(GroupVersion(group, version)), kind)) and life.served(release)
+        if (life := lifecycle.lifecycle_of(str(GroupVersion(group, version)), kind)) and life.served(release)
     ]
     settled = [version for version, since in there if not since or minor_of(since) < minor_of(release)]
     return next(iter(settled or [version for version, _ in there]), "")

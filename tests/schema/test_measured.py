@@ -14,7 +14,7 @@ from simkit.cluster.options import Options
 from simkit.cluster.plugins import PLUGINS
 from simkit.meta.message import Request
 from simkit.schema.admissionplugins import on_by_default
-from simkit.schema.feature_gates import chosen
+from simkit.schema.feature_gates import parse_feature_gates
 from tests.shared import SHARED, needs_shared
 
 FACTS = SHARED / "facts"
@@ -150,7 +150,7 @@ def test_field_selectors_take_the_measured_names_and_no_others(everything: Clust
 
 def test_admission_plugins_are_asked_in_the_measured_order() -> None:
     table = facts("admission-1.30.json")
-    assert on_by_default("1.30", chosen({}).values) == table["defaultEnabled"]
+    assert on_by_default("1.30", parse_feature_gates({}).values) == table["defaultEnabled"]
     ours = [name for name in PLUGINS if name != "SecurityContextDeny"]  # gone with 1.30
     assert ours == [name for name in table["orderAll"] if name in PLUGINS]
 

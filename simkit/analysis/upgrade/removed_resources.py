@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersion
 from simkit.schema.catalogue import Catalogue, Resource
-from simkit.schema.lifecycle import every_resource, life
+from simkit.schema.lifecycle import every_resource, lifecycle_of
 from simkit.schema.releases import minor_of
 
 
@@ -73,7 +73,7 @@ def removed_before(old: Catalogue, new: Catalogue) -> RemovedResources:
 
 
 def _to_come(resource: Resource, release: str) -> bool:
-    known = life(resource.api_version, resource.kind)
+    known = lifecycle_of(resource.api_version, resource.kind)
     return known is None or not known.removed or minor_of(known.removed) > minor_of(release)
 
 
@@ -111,7 +111,7 @@ def _table(removed: Sequence[Resource], new: Catalogue) -> RemovedResources:
 
 def _gone(resource: Resource, left: dict[GroupResource, list[str]]) -> RemovedResource:
     place = resource.storage if resource.stored else resource.group_resource
-    known = life(resource.api_version, resource.kind)
+    known = lifecycle_of(resource.api_version, resource.kind)
     replacement, since = (known.instead, known.removed) if known is not None else ("", "")
     return RemovedResource(
         resource.api_version, resource.resource, resource.kind, tuple(left.get(place, ())), replacement, since

@@ -15,7 +15,7 @@ from simkit.logic.lifecycle.document import Group, Version
 from simkit.logic.lifecycle.stability import age_order
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import at
-from simkit.schema.lifecycle import life
+from simkit.schema.lifecycle import lifecycle_of
 from simkit.snapshot.protocol import Snapshot
 
 LANE_COLUMNS: Final = ("lane", "api_version", "kind", "phase", "first", "until", "start", "end", "objects", "callers")
@@ -174,7 +174,7 @@ def _events(history: History, groups: frozenset[str] | None) -> Iterator[tuple[s
 
 def _instead(api_version: str, kind: str) -> str:
     """The version of a built-in kind to use instead, where nobody was told of one."""
-    known = life(api_version, kind)
+    known = lifecycle_of(api_version, kind)
     return known.instead.partition(" ")[0] if known is not None else ""
 
 

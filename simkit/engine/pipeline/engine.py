@@ -24,7 +24,7 @@ from simkit.meta.message import Request
 from simkit.meta.names import GroupVersionResource, Revision
 from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.disabled_fields import FieldGates
-from simkit.schema.feature_gates import chosen
+from simkit.schema.feature_gates import parse_feature_gates
 
 if TYPE_CHECKING:
     from simkit.engine.pipeline.audit.auditor import Auditor
@@ -80,7 +80,7 @@ class Engine:
         self.authenticator: Authenticator = parts.authentication.authenticator
         self.authorizer, self.guard = parts.authorizer, parts.guard
         self.admission = parts.admission
-        self.gates = parts.gates or chosen({}, parts.catalogue.release).values
+        self.gates = parts.gates or parse_feature_gates({}, parts.catalogue.release).values
         self._fields = FieldGates(parts.catalogue.release, self.gates)
         self.registry = Registry(
             parts.store, parts.clock, parts.chance, parts.allocation, allow_privileged=parts.allow_privileged

@@ -22,7 +22,7 @@ from simkit.schema.catalogue import Catalogue, Resource
 from simkit.schema.decoding import normalise
 from simkit.schema.disabled_fields import DisabledFields, FieldGates
 from simkit.schema.field_labels import FieldLabels, field_labels
-from simkit.schema.lifecycle import life
+from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.structural import Schema
 
 
@@ -103,7 +103,7 @@ class RequestScope:
         """What clients are warned of and the release that ends it; None for a version that is not deprecated."""
         if self.custom is not None:
             return (self.custom.warning, "") if self.custom.warning else None
-        found = None if self.resource.custom else life(self.resource.api_version, self.resource.kind)
+        found = None if self.resource.custom else lifecycle_of(self.resource.api_version, self.resource.kind)
         text = found.warning(self.catalogue.release) if found is not None else ""
         return (text, found.announced or found.end) if found is not None and text else None
 

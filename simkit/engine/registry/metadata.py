@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN, validate_common, validate_finalizer
+from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN, validate_finalizers, validate_object_meta
 from simkit.kinds.strategy import NameRule
 from simkit.meta.clock import NameSource, timestamp
 from simkit.meta.domain import NAMESPACE_FINALIZER
@@ -75,7 +75,7 @@ def validate(
             errors += [invalid_value("metadata.namespace", namespace, text) for text in dns_label(namespace)]
     elif namespace:
         errors.append(forbidden_field("metadata.namespace", "not allowed on this type"))
-    errors += validate_common(metadata) + validate_finalizer(metadata)
+    errors += validate_object_meta(metadata) + validate_finalizers(metadata)
     return errors if unqualified_finalizers else errors + _finalizer_name_errors(metadata)
 
 
@@ -107,7 +107,7 @@ def validate_update(
     It looks at it by itself and against what is stored; then the kind does so again, as often as its
     ``MetadataChecks`` say.
     """
-    common, finalizers = validate_common(draft["metadata"]), validate_finalizer(draft["metadata"])
+    common, finalizers = validate_object_meta(draft["metadata"]), validate_finalizers(draft["metadata"])
     names = [] if unqualified_finalizers else _finalizer_name_errors(draft["metadata"])
     against = _change_errors(draft["metadata"], live["metadata"]) + common
     again = changes * [*against, *names] + whole * [*common, *finalizers, *names]

@@ -12,7 +12,7 @@ from simkit.kinds.parts.admission.expressions import PolicyReader, validate_vali
 from simkit.kinds.parts.admission.rules import FAILURE_POLICIES, default_match, validate_match
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.printers.cells import UNSET, created
-from simkit.kinds.parts.validation.conditions import validate_condition
+from simkit.kinds.parts.validation.conditions import validate_conditions
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -88,7 +88,7 @@ def _validate_kind(path: str, kind: Object) -> Iterator[FieldError]:
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return [*_validate_warning(obj), *validate_condition("status.conditions", at(obj, "status", "conditions") or ())]
+    return [*_validate_warning(obj), *validate_conditions("status.conditions", at(obj, "status", "conditions") or ())]
 
 
 def _validate_warning(obj: Object) -> Iterator[FieldError]:

@@ -12,7 +12,7 @@ from simkit.kinds.parts.admission.rules import default_match, validate_match
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.printers.cells import UNSET, created
 from simkit.kinds.parts.printers.label_selector import selector_structure
-from simkit.kinds.parts.validation.fields import validate_named, validate_text
+from simkit.kinds.parts.validation.fields import validate_required_name, validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
 from simkit.meta.domain import api_group
@@ -44,7 +44,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
 
 
 def _validate_fields(spec: Object) -> Iterator[FieldError]:
-    yield from validate_named("spec.policyName", spec.get("policyName") or "", dns_subdomain)
+    yield from validate_required_name("spec.policyName", spec.get("policyName") or "", dns_subdomain)
     if spec.get("paramRef") is not None:
         yield from _validate_param("spec.paramRef", spec["paramRef"])
     if spec.get("matchResources") is not None:

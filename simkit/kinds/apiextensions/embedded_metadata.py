@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from simkit.kinds.parts.validation.object_meta import validate_common, validate_finalizer
+from simkit.kinds.parts.validation.object_meta import validate_finalizers, validate_object_meta
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_label, kind_name, path_segment
 from simkit.schema.custom.listtype import Path, child, walk
@@ -66,8 +66,8 @@ def _metadata(metadata: Any, path: Path) -> Iterator[FieldError]:
         if isinstance(text, str) and text:
             yield from (invalid_value(child(path, field), text, wrong) for wrong in faults(text))
     typed = _typed(metadata)
-    yield from validate_common(typed, path)
-    yield from validate_finalizer(typed, path)
+    yield from validate_object_meta(typed, path)
+    yield from validate_finalizers(typed, path)
 
 
 _LISTS: Final = {"ownerReferences": Mapping, "finalizers": str}

@@ -5,18 +5,18 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/webhook_conver
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from simkit.kinds.parts.validation.labels import validate_annotation, validate_label
+from simkit.kinds.parts.validation.labels import validate_annotations, validate_labels
 from simkit.meta.fielderror import FieldError
 from simkit.meta.names import GroupVersion
 from simkit.meta.objects import Object, metadata
 
 _SAME: Final = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
-_MAPS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, str], str], list[FieldError]]]]] = {
-    "labels": ("metadata.labels", validate_label),
-    "annotations": ("metadata.annotation", validate_annotation),
+_MAPS: Final[Mapping[str, tuple[str, Callable[[str, Mapping[str, str]], Iterable[FieldError]]]]] = {
+    "labels": ("metadata.labels", validate_labels),
+    "annotations": ("metadata.annotation", validate_annotations),
 }
 
 
@@ -84,11 +84,11 @@ def _restored(original: Object, converted: Mapping[str, Any]) -> Object:
     if not isinstance(given, Mapping):
         raise ConversionFailed(f"invalid metadata of type {_go_type(given)} in converted object")
     kept = {name: value for name, value in metadata(original).items() if name not in _MAPS}
-    for name, (path, faults) in _MAPS.items():
+    for name, (path, validate) in _MAPS.items():
         texts = given.get(name)
         if texts is not None:
             _check_texts(name, texts)
-            errors = faults(texts, path) if texts != (metadata(original).get(name) or {}) else []
+            errors = list(validate(path, texts)) if texts != (metadata(original).get(name) or {}) else []
             if errors:
                 listed = ", ".join(dict.fromkeys(map(str, errors)))
                 raise ConversionFailed(f"[{listed}]" if len(errors) > 1 else listed)

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from simkit.kinds.parts.printers.cells import NONE, created
-from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
 from simkit.meta.names import GroupVersion
@@ -22,7 +22,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     errors = []
     if obj.get("data") is None:
         errors.append(required("data", "data is mandatory"))
-    errors += below_zero("revision", obj.get("revision") or 0)
+    errors += validate_nonnegative("revision", obj.get("revision") or 0)
     if old is not None and obj.get("data") != old.get("data"):
         errors.append(invalid_value("data", _unread(obj.get("data")), "field is immutable"))
     return errors

@@ -21,18 +21,22 @@ from simkit.kinds.parts.pod.template import (
 )
 from simkit.kinds.parts.printers.cells import created, pairs
 from simkit.kinds.parts.printers.label_selector import selector_text
-from simkit.kinds.parts.validation.int_or_percent import share, validate_above_all, validate_share
+from simkit.kinds.parts.validation.int_or_percent import (
+    int_or_percent_value,
+    validate_at_most_100_percent,
+    validate_int_or_percent,
+)
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.parts.workload.older_versions import FIRST, changing_selectors, keeping_dependents
 from simkit.kinds.parts.workload.template_owner import (
     MISMATCH,
     decremented,
     default_missing,
-    immutable_selector,
     selector_of,
     shown_labels,
     template_warnings,
-    validate_count,
+    validate_immutable_selector,
+    validate_nonnegative_fields,
 )
 from simkit.kinds.strategy import Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -88,12 +92,12 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         errors.append(invalid_value("spec.selector", shown_selector(selector), text))
     errors += validate_template("spec.template", template)
     errors += validate_lasting("spec.template", template, "DaemonSet")
-    errors += validate_count("spec", spec, ("minReadySeconds",))
+    errors += validate_nonnegative_fields("spec", spec, ("minReadySeconds",))
     errors += _validate_strategy("spec.updateStrategy", spec.get("updateStrategy") or {})
-    errors += validate_count("spec", spec, ("revisionHistoryLimit",))
+    errors += validate_nonnegative_fields("spec", spec, ("revisionHistoryLimit",))
     if old is None:
         return errors
-    return [*errors, *errors, *immutable_selector(obj, old)]  # kube-apiserver checks an update twice
+    return [*errors, *errors, *validate_immutable_selector(obj, old)]  # kube-apiserver checks an update twice
 
 
 def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
@@ -112,19 +116,19 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
 def _validate_rolling(path: str, rolling: Object) -> Iterator[FieldError]:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
     both = ((f"{path}.maxUnavailable", unavailable), (f"{path}.maxSurge", surge))
-    for check in (validate_share, validate_above_all):
+    for check in (validate_int_or_percent, validate_at_most_100_percent):
         for where, value in both:
             yield from check(where, value)
-    if share(unavailable) and share(surge):
+    if int_or_percent_value(unavailable) and int_or_percent_value(surge):
         text = "may not be set when maxUnavailable is non-zero"
         yield invalid_value(f"{path}.maxSurge", number_or_text(surge), text)
-    elif not share(unavailable) and not share(surge):
+    elif not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
         yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    errors = [*validate_count("status", status, _COUNTS)]
+    errors = [*validate_nonnegative_fields("status", status, _COUNTS)]
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 

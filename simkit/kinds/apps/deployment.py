@@ -16,16 +16,20 @@ from simkit.kinds.parts.pod.defaults.spec import default_template
 from simkit.kinds.parts.pod.template import names_and_images, prepare_template
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.printers.label_selector import selector_text
-from simkit.kinds.parts.validation.int_or_percent import share, validate_above_all, validate_share
+from simkit.kinds.parts.validation.int_or_percent import (
+    int_or_percent_value,
+    validate_at_most_100_percent,
+    validate_int_or_percent,
+)
 from simkit.kinds.parts.workload.older_versions import FIRST, changing_selectors, keeping_dependents
 from simkit.kinds.parts.workload.replicas import EXCEEDING, SERVING
 from simkit.kinds.parts.workload.template_owner import (
     decremented,
     default_missing,
-    immutable_selector,
     selector_of,
-    validate_count,
     validate_exceeding,
+    validate_immutable_selector,
+    validate_nonnegative_fields,
     validate_replicated,
     validate_selector,
     workload_warnings,
@@ -67,7 +71,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     selector = spec.get("selector")
-    errors = [*validate_count("spec", spec, ("replicas",))]
+    errors = [*validate_nonnegative_fields("spec", spec, ("replicas",))]
     errors += validate_selector("spec.selector", selector, "deployment")
     chosen = selector_of(selector)
     if chosen is None:
@@ -75,11 +79,13 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     else:
         errors += validate_replicated("spec.template", spec, "ReplicaSet", chosen)
     errors += _validate_strategy("spec.strategy", spec.get("strategy") or {})
-    errors += validate_count("spec", spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"))
+    errors += validate_nonnegative_fields(
+        "spec", spec, ("minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+    )
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
         errors.append(invalid_value("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"))
-    return [*errors, *(immutable_selector(obj, old) if old is not None else ())]
+    return [*errors, *(validate_immutable_selector(obj, old) if old is not None else ())]
 
 
 def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
@@ -101,11 +107,11 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
 
 def _validate_rolling(path: str, rolling: Object) -> Iterator[FieldError]:
     unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
-    yield from validate_share(f"{path}.maxUnavailable", unavailable)
-    yield from validate_share(f"{path}.maxSurge", surge)
-    if not share(unavailable) and not share(surge):
+    yield from validate_int_or_percent(f"{path}.maxUnavailable", unavailable)
+    yield from validate_int_or_percent(f"{path}.maxSurge", surge)
+    if not int_or_percent_value(unavailable) and not int_or_percent_value(surge):
         yield invalid_value(f"{path}.maxUnavailable", number_or_text(unavailable), "may not be 0 when `maxSurge` is 0")
-    yield from validate_above_all(f"{path}.maxUnavailable", unavailable)
+    yield from validate_at_most_100_percent(f"{path}.maxUnavailable", unavailable)
 
 
 def _merge_status(draft: Draft, live: Object) -> None:
@@ -115,7 +121,10 @@ def _merge_status(draft: Draft, live: Object) -> None:
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    errors = [*validate_count("status", status, _COUNTS), *validate_exceeding("status", status, _PARTS, EXCEEDING)]
+    errors = [
+        *validate_nonnegative_fields("status", status, _COUNTS),
+        *validate_exceeding("status", status, _PARTS, EXCEEDING),
+    ]
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 

@@ -18,9 +18,9 @@ from simkit.kinds.parts.workload.older_versions import FIRST, changing_selectors
 from simkit.kinds.parts.workload.replicas import replica_cells, validate_replica_status
 from simkit.kinds.parts.workload.template_owner import (
     default_missing,
-    immutable_selector,
     selector_of,
-    validate_count,
+    validate_immutable_selector,
+    validate_nonnegative_fields,
     validate_replicated,
     validate_selector,
     workload_warnings,
@@ -46,7 +46,7 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     selector = spec.get("selector")
-    errors = [*validate_count("spec", spec, ("replicas", "minReadySeconds"))]
+    errors = [*validate_nonnegative_fields("spec", spec, ("replicas", "minReadySeconds"))]
     errors += validate_selector("spec.selector", selector, "deployment")
     chosen = selector_of(selector)
     if chosen is None:
@@ -55,7 +55,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         errors += validate_replicated("spec.template", spec, "ReplicaSet", chosen)
     if old is None:
         return errors
-    return [*errors, *errors, *immutable_selector(obj, old)]  # kube-apiserver checks an update twice
+    return [*errors, *errors, *validate_immutable_selector(obj, old)]  # kube-apiserver checks an update twice
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -22,9 +22,9 @@ from simkit.kinds.parts.workload.template_owner import (
     default_missing,
     selector_of,
     template_warnings,
-    validate_count,
     validate_exceeding,
     validate_mismatch,
+    validate_nonnegative_fields,
     validate_selector,
 )
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
@@ -109,8 +109,8 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         if retention.get(name) not in ("Retain", "Delete"):
             path = f"spec.persistentVolumeClaimRetentionPolicy.{name}"
             errors.append(unsupported(path, retention.get(name) or "", ("Retain", "Delete")))
-    errors += validate_count("spec", spec, ("replicas", "minReadySeconds"))
-    errors += validate_count("spec.ordinals", spec.get("ordinals") or {}, ("start",))
+    errors += validate_nonnegative_fields("spec", spec, ("replicas", "minReadySeconds"))
+    errors += validate_nonnegative_fields("spec.ordinals", spec.get("ordinals") or {}, ("start",))
     errors += _validate_template(spec)
     if old is not None and _fixed(spec) != _fixed(old.get("spec") or {}):
         errors.append(forbidden_field("spec", _FIXED))
@@ -137,7 +137,7 @@ def _validate_strategy(path: str, strategy: Object) -> Iterator[FieldError]:
             shown = struct("apps.RollingUpdateStatefulSetStrategy", *fields)
             yield invalid_value(f"{path}.rollingUpdate", shown, "only allowed for updateStrategy 'RollingUpdate'")
     elif kind == "RollingUpdate":
-        yield from validate_count(f"{path}.rollingUpdate", rolling or {}, ("partition",))
+        yield from validate_nonnegative_fields(f"{path}.rollingUpdate", rolling or {}, ("partition",))
     else:
         kept = pointer("apps.RollingUpdateStatefulSetStrategy", rolling)
         shown = struct("apps.StatefulSetUpdateStrategy", ("Type", printed(kind)), ("RollingUpdate", kept))
@@ -162,7 +162,10 @@ def _validate_template(spec: Object) -> Iterator[FieldError]:
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    errors = [*validate_count("status", status, _COUNTS), *validate_exceeding("status", status, _PARTS, _TEXTS)]
+    errors = [
+        *validate_nonnegative_fields("status", status, _COUNTS),
+        *validate_exceeding("status", status, _PARTS, _TEXTS),
+    ]
     return [*errors, *decremented(status, (old or {}).get("status") or {})]
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from simkit.kinds.parts.autoscaling_metrics import validate_metrics
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, own_copy
 from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, UNSET, created
-from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.object_references import validate_scaled_reference
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -102,7 +102,7 @@ def _validate_policy(path: str, policy: Object) -> Iterator[FieldError]:
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
     names = ("currentReplicas", "desiredReplicas")
-    return [fault for name in names for fault in below_zero(f"status.{name}", status.get(name))]
+    return [fault for name in names for fault in validate_nonnegative(f"status.{name}", status.get(name))]
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -23,7 +23,7 @@ from simkit.kinds.parts.pod.warnings import pod_warnings
 from simkit.kinds.parts.printers.cells import NONE, UNSET, age, created
 from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.workload.older_versions import keeping_dependents
-from simkit.kinds.parts.workload.template_owner import default_missing, name_warnings, validate_count
+from simkit.kinds.parts.workload.template_owner import default_missing, name_warnings, validate_nonnegative_fields
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.domain import LABEL_DOMAIN
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
@@ -62,14 +62,14 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec, before = obj["spec"], (old or {}).get("spec") or {}
     errors = [*_validate_schedule("spec.schedule", spec, before)]
-    errors += validate_count("spec", spec, ("startingDeadlineSeconds",))
+    errors += validate_nonnegative_fields("spec", spec, ("startingDeadlineSeconds",))
     if old is None or before.get("timeZone") != spec.get("timeZone"):
         errors += _validate_zone("spec.timeZone", spec.get("timeZone"))
     policy = spec.get("concurrencyPolicy") or ""
     if policy not in _POLICIES:
         errors.append(unsupported("spec.concurrencyPolicy", policy, _POLICIES))
     errors += _validate_job(at(spec, "jobTemplate", "spec") or {})
-    errors += validate_count("spec", spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
+    errors += validate_nonnegative_fields("spec", spec, ("successfulJobsHistoryLimit", "failedJobsHistoryLimit"))
     if old is None and len(name_of(obj)) > _LONGEST_NAME:
         text = f"must be no more than {_LONGEST_NAME} characters"
         errors.append(invalid_value("metadata.name", name_of(obj), text))

@@ -25,7 +25,7 @@ from simkit.kinds.parts.workload.template_owner import (
     name_warnings,
     selector_of,
     shown_labels,
-    validate_count,
+    validate_nonnegative_fields,
 )
 from simkit.kinds.strategy import Deletion, Strategy, Subresource, spec_differs
 from simkit.meta import labels
@@ -212,7 +212,7 @@ def _directed(template: Object, old: Object) -> Object:
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    errors = [*validate_count("status", status, ("active", "succeeded", "failed", "ready", "terminating"))]
+    errors = [*validate_nonnegative_fields("status", status, ("active", "succeeded", "failed", "ready", "terminating"))]
     seen: set[str] = set()
     for name in ("succeeded", "failed"):
         for index, uid in enumerate(at(status, "uncountedTerminatedPods", name) or ()):

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simkit.kinds.parts.printers.cells import NONE
-from simkit.kinds.parts.validation.fields import changed
+from simkit.kinds.parts.validation.fields import validate_immutable_field
 from simkit.kinds.parts.validation.pem import certificates_fault
 from simkit.kinds.parts.validation.signer_name import validate_signer_name
 from simkit.kinds.strategy import Strategy
@@ -23,7 +23,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     signer = at(obj, "spec", "signerName") or ""
     faults = list(_validate_fields(obj, signer))
     if old is not None:
-        faults += changed("spec.signerName", signer, at(old, "spec", "signerName") or "")
+        faults += validate_immutable_field("spec.signerName", signer, at(old, "spec", "signerName") or "")
     return faults
 
 

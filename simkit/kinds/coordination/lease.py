@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -27,7 +27,7 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
     duration = spec.get("leaseDurationSeconds")
     if duration is not None and duration <= 0:
         yield invalid_value("spec.leaseDurationSeconds", duration, "must be greater than 0")
-    yield from below_zero("spec.leaseTransitions", spec.get("leaseTransitions"))
+    yield from validate_nonnegative("spec.leaseTransitions", spec.get("leaseTransitions"))
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import own_items, without_empty
 from simkit.kinds.parts.printers.cells import NONE, created
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.ip import validate_address, validate_port, validate_special_address
+from simkit.kinds.parts.validation.ip import validate_ip, validate_non_special_ip, validate_port
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain, qualified_name
@@ -100,12 +100,12 @@ def _validate_fields(subsets: Sequence[Object]) -> Iterator[FieldError]:
 
 def _validate_address(one: Object, path: str) -> Iterator[FieldError]:
     ip = one.get("ip") or ""
-    yield from validate_address(f"{path}.ip", ip)
+    yield from validate_ip(f"{path}.ip", ip)
     if one.get("hostname"):
         yield from validate_text(f"{path}.hostname", one["hostname"], dns_label)
     if one.get("nodeName") is not None:
         yield from validate_text(f"{path}.nodeName", one["nodeName"], dns_subdomain)
-    yield from validate_special_address(f"{path}.ip", ip)
+    yield from validate_non_special_ip(f"{path}.ip", ip)
 
 
 def _validate_port(port: Object, path: str, *, named: bool) -> Iterator[FieldError]:

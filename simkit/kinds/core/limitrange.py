@@ -15,8 +15,8 @@ from simkit.kinds.parts.validation.resource_quantities import (
     is_counted,
     is_native,
     shown,
-    validate_container_name,
-    validate_name,
+    validate_container_resource_name,
+    validate_resource_name,
 )
 from simkit.kinds.strategy import MetadataChecks, Strategy, WriteContext
 from simkit.meta.fielderror import FieldError, duplicate, forbidden_field, invalid_value, required
@@ -77,7 +77,7 @@ def _validate_type(path: str, kind: str) -> Iterator[FieldError]:
 
 
 def _validate_limit(limit: Object, path: str, kind: str) -> Iterator[FieldError]:
-    rule = validate_container_name if kind in ("Pod", "Container") else validate_name
+    rule = validate_container_resource_name if kind in ("Pod", "Container") else validate_resource_name
 
     def named(field: str) -> Iterator[FieldError]:
         for name in sorted(limit.get(field) or {}):

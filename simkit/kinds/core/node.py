@@ -14,8 +14,8 @@ from simkit.kinds.parts.go_printing.syntax import printed, struct, texts
 from simkit.kinds.parts.printers.cells import NONE, UNKNOWN, created
 from simkit.kinds.parts.validation.conditions import status_of
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.ip import Network, network, validate_range
-from simkit.kinds.parts.validation.resource_quantities import validate_amount
+from simkit.kinds.parts.validation.ip import Network, network, validate_cidr
+from simkit.kinds.parts.validation.resource_quantities import validate_resource_quantity
 from simkit.kinds.strategy import Strategy, Subresource
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value, required, unsupported
@@ -95,13 +95,13 @@ def _validate_resource(status: Object) -> Iterator[FieldError]:
     for part in ("capacity", "allocatable"):
         amounts = status.get(part) or {}
         for name in sorted(amounts):
-            yield from validate_amount(f"status.{part}.{name}", name, amounts[name])
+            yield from validate_resource_quantity(f"status.{part}.{name}", name, amounts[name])
 
 
 def _validate_range(ranges: Sequence[str]) -> Iterator[FieldError]:
     path = "spec.podCIDRs"
     for index, one in enumerate(ranges):
-        yield from validate_range(f"{path}[{index}]", one)
+        yield from validate_cidr(f"{path}[{index}]", one)
     if len(ranges) < 2:
         return
     found: list[Network] = [each for each in map(network, ranges) if each is not None]

@@ -15,7 +15,7 @@ from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.volume.claim_spec import (
     fraction_warnings,
     modes_text,
-    validate_claim_spec,
+    validate_persistent_volume_claim_spec,
     validate_whole_negative,
 )
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource
@@ -69,7 +69,7 @@ def _match_sources(spec: Draft) -> None:
 
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    faults = list(validate_claim_spec("spec", obj["spec"]))
+    faults = list(validate_persistent_volume_claim_spec("spec", obj["spec"]))
     # kube-apiserver validates the new object of an update twice.
     return faults if old is None else [*faults, *faults, *_changes(obj, old)]
 

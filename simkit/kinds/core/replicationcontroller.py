@@ -16,7 +16,7 @@ from simkit.kinds.parts.workload.replicas import replica_cells, validate_replica
 from simkit.kinds.parts.workload.template_owner import (
     default_missing,
     template_warnings,
-    validate_count,
+    validate_nonnegative_fields,
     validate_replicated,
     workload_warnings,
 )
@@ -47,10 +47,10 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     spec = obj["spec"]
     selector = spec.get("selector") or {}
-    errors = [*validate_count("spec", spec, ("minReadySeconds",))]
+    errors = [*validate_nonnegative_fields("spec", spec, ("minReadySeconds",))]
     if not selector:
         errors.append(required("spec.selector"))
-    errors += validate_count("spec", spec, ("replicas",))
+    errors += validate_nonnegative_fields("spec", spec, ("replicas",))
     if spec.get("template") is None:
         errors.append(required("spec.template"))
     else:

@@ -12,7 +12,11 @@ from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.go_printing.syntax import printed, struct, texts
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.fields import FIXED
-from simkit.kinds.parts.validation.resource_quantities import is_standard_quota, validate_amount, validate_quota_name
+from simkit.kinds.parts.validation.resource_quantities import (
+    is_standard_quota,
+    validate_quota_resource_name,
+    validate_resource_quantity,
+)
 from simkit.kinds.strategy import Strategy, Subresource
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, quoted, required
 from simkit.meta.objects import Draft, Object, at, name_of
@@ -66,8 +70,8 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
 
 def _validate_amounts(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
     for name in sorted(amounts):
-        yield from validate_quota_name(f"{path}[{name}]", name)
-        yield from validate_amount(f"{path}[{name}]", name, amounts[name])
+        yield from validate_quota_resource_name(f"{path}[{name}]", name)
+        yield from validate_resource_quantity(f"{path}[{name}]", name, amounts[name])
 
 
 def _unfit(scope: str, hard: Mapping[str, str]) -> list[str]:

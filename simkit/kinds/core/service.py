@@ -15,7 +15,7 @@ from simkit.kinds.parts.service.load_balancer import reached_at
 from simkit.kinds.parts.service.types import CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT, is_headless, type_of
 from simkit.kinds.parts.service.update import drop_type_dependent_fields
 from simkit.kinds.parts.service.validation import validate_service, validate_service_status
-from simkit.kinds.parts.validation.ip import odd_address, odd_range
+from simkit.kinds.parts.validation.ip import cidr_warnings, ip_warnings
 from simkit.kinds.strategy import Strategy, Subresource
 from simkit.meta.domain import label
 from simkit.meta.name_validation import dns1035_label
@@ -44,9 +44,9 @@ def _warnings(obj: Object, old: Object | None) -> Sequence[str]:
     places += [(f"spec.externalIPs[{index}]", one) for index, one in enumerate(spec.get("externalIPs") or ())]
     if spec.get("loadBalancerIP"):
         places.append(("spec.loadBalancerIP", spec["loadBalancerIP"]))
-    found += [text for path, one in places for text in odd_address(path, one)]
+    found += [text for path, one in places for text in ip_warnings(path, one)]
     for index, one in enumerate(spec.get("loadBalancerSourceRanges") or ()):
-        found += odd_range(f"spec.loadBalancerSourceRanges[{index}]", one.strip())
+        found += cidr_warnings(f"spec.loadBalancerSourceRanges[{index}]", one.strip())
     if type_of(obj) == EXTERNAL_NAME and spec.get("externalIPs"):
         found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
     if type_of(obj) != EXTERNAL_NAME and spec.get("externalName"):

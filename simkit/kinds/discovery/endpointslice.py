@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import null_where_empty, own_items
 from simkit.kinds.parts.printers.cells import UNSET, created
-from simkit.kinds.parts.validation.fields import changed, validate_qualified_domain, validate_text
-from simkit.kinds.parts.validation.ip import address, validate_special_address
+from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_qualified_domain, validate_text
+from simkit.kinds.parts.validation.ip import address, validate_non_special_ip
 from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.domain import api_group
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, too_many, unsupported
@@ -55,7 +55,10 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     kind = obj.get("addressType") or ""
     faults = [*_validate_type(kind), *_validate_endpoint(obj.get("endpoints") or (), kind)]
     faults += _validate_port(obj.get("ports") or ())
-    return [*faults, *(changed("addressType", kind, old.get("addressType") or "") if old is not None else ())]
+    return [
+        *faults,
+        *(validate_immutable_field("addressType", kind, old.get("addressType") or "") if old is not None else ()),
+    ]
 
 
 def _validate_type(kind: str) -> Iterator[FieldError]:
@@ -98,7 +101,7 @@ def _validate_address(path: str, text: str, kind: str) -> Iterator[FieldError]:
     elif kind in _CLASSES:
         if not isinstance(address(text), _CLASSES[kind]):
             yield invalid_value(path, text, f"must be a valid {kind} address")
-        yield from validate_special_address(path, text)
+        yield from validate_non_special_ip(path, text)
 
 
 def _validate_hint(zones: Sequence[Object], path: str) -> Iterator[FieldError]:

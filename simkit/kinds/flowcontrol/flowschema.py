@@ -11,7 +11,7 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import keep_all_but_status, null_where_empty, own_copy, own_items
 from simkit.kinds.parts.flowcontrol.conditions import validate_flow_condition
 from simkit.kinds.parts.flowcontrol.mandatory import mandatory_spec, same
-from simkit.kinds.parts.flowcontrol.rules import validate_flow_rule
+from simkit.kinds.parts.flowcontrol.rules import validate_policy_rule
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.kinds.parts.go_printing.syntax import printed, struct
 from simkit.kinds.parts.printers.cells import NONE, created
@@ -73,7 +73,7 @@ def _validate_fields(spec: Object, name: str) -> Iterator[FieldError]:
     else:
         yield from validate_text(path, level, dns_subdomain)
     for index, rule in enumerate(spec.get("rules") or ()):
-        yield from validate_flow_rule(f"spec.rules[{index}]", rule)
+        yield from validate_policy_rule(f"spec.rules[{index}]", rule)
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:

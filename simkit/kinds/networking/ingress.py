@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.printers.cells import NONE, created
-from simkit.kinds.parts.service.load_balancer import reached_at, validate_balancer
+from simkit.kinds.parts.service.load_balancer import reached_at, validate_load_balancer_status
 from simkit.kinds.parts.validation.fields import validate_text, wildcard_subdomain
 from simkit.kinds.parts.validation.ip import address, validate_port
 from simkit.kinds.parts.validation.object_references import validate_local_reference
@@ -132,7 +132,7 @@ def _validate_service(service: Object, path: str) -> Iterator[FieldError]:
 
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
-    return list(validate_balancer("status.loadBalancer", obj.get("status") or {}, modes=False))
+    return list(validate_load_balancer_status("status.loadBalancer", obj.get("status") or {}, modes=False))
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

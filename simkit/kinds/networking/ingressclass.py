@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.printers.cells import NONE, created
-from simkit.kinds.parts.validation.fields import changed, validate_domain_path, validate_text
+from simkit.kinds.parts.validation.fields import validate_domain_path, validate_immutable_field, validate_text
 from simkit.kinds.parts.validation.object_references import validate_local_reference
 from simkit.kinds.strategy import Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, forbidden_field, required, too_long, unsupported
@@ -32,7 +32,11 @@ def _prepare(draft: Draft, old: Object | None) -> None:
 
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     controller = obj["spec"].get("controller") or ""
-    faults = list(changed("spec.controller", controller, at(old, "spec", "controller") or "")) if old else []
+    faults = (
+        list(validate_immutable_field("spec.controller", controller, at(old, "spec", "controller") or ""))
+        if old
+        else []
+    )
     return [*faults, *_validate_fields(obj["spec"], controller)]
 
 

@@ -12,7 +12,7 @@ from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.printers.label_selector import selector_text
 from simkit.kinds.parts.validation.fields import validate_text
-from simkit.kinds.parts.validation.ip import Network, network, validate_port, validate_range
+from simkit.kinds.parts.validation.ip import Network, network, validate_cidr, validate_port
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.strategy import Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, forbidden_field, invalid_value, quoted, required, unsupported
@@ -94,13 +94,13 @@ def _validate_block(block: Object, path: str) -> Iterator[FieldError]:
     if not text:
         yield required(f"{path}.cidr")
         return
-    yield from validate_range(f"{path}.cidr", text)
+    yield from validate_cidr(f"{path}.cidr", text)
     whole = network(text)
     if whole is None:
         return
     for index, one in enumerate(block.get("except") or ()):
         where, part = f"{path}.except[{index}]", network(one)
-        yield from validate_range(where, one)
+        yield from validate_cidr(where, one)
         if part is not None and not _inside(part, whole):
             yield invalid_value(where, one, "must be a strict subset of `cidr`")
 

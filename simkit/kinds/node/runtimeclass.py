@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct
-from simkit.kinds.parts.pod.labels import validate_label
 from simkit.kinds.parts.pod.validation.resources import validate_overhead
-from simkit.kinds.parts.pod.validation.scheduling import validate_toleration
+from simkit.kinds.parts.pod.validation.scheduling import validate_tolerations
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.deprecated_node_labels import deprecation
-from simkit.kinds.parts.validation.fields import changed, validate_text
+from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_text
+from simkit.kinds.parts.validation.labels import validate_labels
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, Shown, duplicate
 from simkit.meta.name_validation import dns_label
@@ -27,7 +27,7 @@ _TOLERATION: Final = (("Key", "key"), ("Operator", "operator"), ("Value", "value
 def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
     faults = list(_validate_fields(obj))
     if old is not None:
-        faults += changed("handler", obj.get("handler") or "", old.get("handler") or "")
+        faults += validate_immutable_field("handler", obj.get("handler") or "", old.get("handler") or "")
     return faults
 
 
@@ -37,12 +37,12 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
         yield from validate_overhead("overhead", obj["overhead"].get("podFixed") or {})
     scheduling = obj.get("scheduling")
     if scheduling is not None:
-        yield from validate_label("scheduling.nodeSelector", scheduling.get("nodeSelector") or {})
+        yield from validate_labels("scheduling.nodeSelector", scheduling.get("nodeSelector") or {})
         yield from _validate_toleration(scheduling.get("tolerations") or ())
 
 
 def _validate_toleration(tolerations: Sequence[Object]) -> Iterator[FieldError]:
-    yield from validate_toleration("scheduling.tolerations", tolerations)
+    yield from validate_tolerations("scheduling.tolerations", tolerations)
     seen: set[tuple[str, ...]] = set()
     for index, one in enumerate(tolerations):
         same = tuple(one.get(name) or "" for _, name in _TOLERATION)

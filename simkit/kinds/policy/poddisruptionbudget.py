@@ -12,8 +12,8 @@ from typing import Any, Final
 from simkit.kinds.parts.copy_on_write import keep_all_but_status
 from simkit.kinds.parts.go_printing.syntax import number_or_text, pointer
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.conditions import validate_condition
-from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.conditions import validate_conditions
+from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.kinds.strategy import MetadataChecks, Strategy, Subresource, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, unsupported
@@ -55,7 +55,7 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
 def _validate_amount(path: str, value: int | str) -> Iterator[FieldError]:
     """A number of pods, or a share of them."""
     if isinstance(value, int):
-        yield from below_zero(path, value)
+        yield from validate_nonnegative(path, value)
     elif not _PERCENT.fullmatch(value):
         yield invalid_value(path, number_or_text(value), _PERCENT_RULE)
     elif int(value[:-1]) > 100:
@@ -76,8 +76,10 @@ def _shown(spec: Object) -> Shown:
 
 def _validate_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     status = obj.get("status") or {}
-    faults = list(validate_condition("status.conditions", status.get("conditions") or ()))
-    return faults + [fault for name in _STATUS_ORDER for fault in below_zero(f"status.{name}", status.get(name))]
+    faults = list(validate_conditions("status.conditions", status.get("conditions") or ()))
+    return faults + [
+        fault for name in _STATUS_ORDER for fault in validate_nonnegative(f"status.{name}", status.get(name))
+    ]
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

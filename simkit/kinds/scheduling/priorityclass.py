@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.fields import changed
+from simkit.kinds.parts.validation.fields import validate_immutable_field
 from simkit.kinds.strategy import MetadataChecks, Strategy
 from simkit.meta.fielderror import FieldError, forbidden_field, required, unsupported
 from simkit.meta.objects import Draft, Object, name_of
@@ -55,7 +55,7 @@ def _not_known(name: str, obj: Object) -> str:
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
     if obj["value"] != old["value"]:
         yield forbidden_field("value", "may not be changed in an update.")
-    yield from changed("preemptionPolicy", obj.get("preemptionPolicy"), old.get("preemptionPolicy"))
+    yield from validate_immutable_field("preemptionPolicy", obj.get("preemptionPolicy"), old.get("preemptionPolicy"))
 
 
 def _first_only(obj: Object, old: Object) -> bool:

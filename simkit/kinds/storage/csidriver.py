@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.copy_on_write import own_copy
 from simkit.kinds.parts.printers.cells import NONE, UNSET, created
-from simkit.kinds.parts.validation.fields import FIXED, changed
+from simkit.kinds.parts.validation.fields import FIXED, validate_immutable_field
 from simkit.kinds.strategy import MetadataChecks, Strategy, spec_differs
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, unsupported
 from simkit.meta.objects import Draft, Object, name_of
@@ -58,7 +58,7 @@ def _validate_fields(spec: Object) -> Iterator[FieldError]:
 
 
 def _changes(spec: Object, old: Object) -> Iterator[FieldError]:
-    yield from changed("spec.attachedRequired", spec["attachRequired"], old.get("attachRequired"))
+    yield from validate_immutable_field("spec.attachedRequired", spec["attachRequired"], old.get("attachRequired"))
     modes = spec["volumeLifecycleModes"]
     if modes != old.get("volumeLifecycleModes"):
         shown = Shown(f"[]storage.VolumeLifecycleMode{{{', '.join(map(quoted, modes))}}}")

@@ -10,9 +10,9 @@ from typing import Any
 
 from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
 from simkit.kinds.parts.validation.deprecated_node_labels import selector_warnings
-from simkit.kinds.parts.validation.fields import FIXED, changed, validate_text
+from simkit.kinds.parts.validation.fields import FIXED, validate_immutable_field, validate_text
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
-from simkit.kinds.parts.validation.resource_quantities import validate_negative
+from simkit.kinds.parts.validation.resource_quantities import validate_nonnegative_quantity
 from simkit.kinds.strategy import Strategy
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import dns_subdomain
@@ -26,7 +26,7 @@ def _validate(obj: Object, old: Object | None) -> Sequence[FieldError]:
         if topology != old.get("nodeTopology"):
             shown = shown_selector(topology) if topology is not None else None
             faults.append(invalid_value("nodeTopology", shown, FIXED))
-        faults += changed("storageClassName", obj.get("storageClassName"), old.get("storageClassName"))
+        faults += validate_immutable_field("storageClassName", obj.get("storageClassName"), old.get("storageClassName"))
     return faults
 
 
@@ -34,7 +34,7 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
     yield from validate_label_selector(obj.get("nodeTopology"), "nodeTopology")
     yield from validate_text("storageClassName", obj.get("storageClassName") or "", dns_subdomain)
     if obj.get("capacity") is not None:
-        yield from validate_negative("capacity", obj["capacity"])
+        yield from validate_nonnegative_quantity("capacity", obj["capacity"])
 
 
 def _warnings(obj: Object, old: Object | None) -> Sequence[str]:

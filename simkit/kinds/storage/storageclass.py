@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.printers.cells import created
 from simkit.kinds.parts.validation.deprecated_node_labels import deprecation
-from simkit.kinds.parts.validation.fields import changed, validate_text
+from simkit.kinds.parts.validation.fields import validate_immutable_field, validate_text
 from simkit.kinds.parts.volume.topology import validate_topology
 from simkit.kinds.strategy import Strategy
 from simkit.meta.domain import label
@@ -76,7 +76,7 @@ def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
         yield forbidden_field("provisioner", "updates to provisioner are forbidden.")
     if obj["reclaimPolicy"] != old.get("reclaimPolicy"):
         yield forbidden_field("reclaimPolicy", "updates to reclaimPolicy are forbidden.")
-    yield from changed("volumeBindingMode", obj["volumeBindingMode"], old.get("volumeBindingMode"))
+    yield from validate_immutable_field("volumeBindingMode", obj["volumeBindingMode"], old.get("volumeBindingMode"))
 
 
 def _row(obj: Object, now: float) -> Sequence[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from simkit.kinds.parts.pod.validation.volume_sources import validate_driver
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.validation.fields import changed
+from simkit.kinds.parts.validation.fields import validate_immutable_field
 from simkit.kinds.strategy import Strategy
 from simkit.meta.domain import label
 from simkit.meta.fielderror import FieldError, forbidden_field, required
@@ -30,7 +30,7 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
 
 
 def _changes(obj: Object, old: Object) -> Iterator[FieldError]:
-    yield from changed("driverName", obj.get("driverName") or "", old.get("driverName") or "")
+    yield from validate_immutable_field("driverName", obj.get("driverName") or "", old.get("driverName") or "")
     if (obj.get("parameters") or {}) != (old.get("parameters") or {}):
         yield forbidden_field("parameters", "updates to parameters are forbidden.")
 

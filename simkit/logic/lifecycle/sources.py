@@ -34,7 +34,7 @@ def of_releases(groups: Iterable[str] | None = None, *, fields: bool = False, ga
     """
     wanted = None if groups is None else frozenset(groups)
     found: dict[str, list[Version]] = {}
-    for life in lifecycle.lives().values():
+    for life in lifecycle.all_lifecycles().values():
         group = life.gvk.group
         if wanted is None or group in wanted:
             found.setdefault(group, []).append(_version(life))
@@ -52,7 +52,7 @@ def of_releases(groups: Iterable[str] | None = None, *, fields: bool = False, ga
 def _gate(name: str) -> Gate:
     """The life of a feature gate. When a gate is stable, its lock counts from the release that has it."""
     stages, removed = [], ""
-    for release, gate in feature_gates.life(name):
+    for release, gate in feature_gates.history_of(name):
         if gate is None:
             removed = _dated(release)
         else:
@@ -61,7 +61,7 @@ def _gate(name: str) -> Gate:
     return Gate(name=name, stages=tuple(stages), removed=removed)
 
 
-def _version(life: lifecycle.Life) -> Version:
+def _version(life: lifecycle.Lifecycle) -> Version:
     return Version(
         name=life.gvk.version,
         kinds=(life.kind,),

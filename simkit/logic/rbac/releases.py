@@ -13,7 +13,7 @@ from typing import Any, Final
 from simkit.meta import datasets
 from simkit.meta.domain import RBAC_GROUP, label
 from simkit.meta.objects import Draft, Object, name_of
-from simkit.schema.feature_gates import chosen, in_force
+from simkit.schema.feature_gates import is_enabled, parse_feature_gates
 from simkit.schema.releases import BASE, minor_of
 
 _METADATA: Final[Mapping[str, Any]] = {
@@ -45,8 +45,8 @@ def of_release(base: Sequence[Object], release: str, gates: Mapping[str, bool] |
     gates
         The values of the release's feature gates; None: their defaults.
     """
-    values = chosen({}, release).values if gates is None else gates
-    usual = chosen({}, BASE).values
+    values = parse_feature_gates({}, release).values if gates is None else gates
+    usual = parse_feature_gates({}, BASE).values
     objects: dict[tuple[str, str, str], Object] = {_key(obj): obj for obj in base}
     for change in sorted(changes(), key=lambda change: not change.get("whole")):
         wanted, there = _holds(change, release, values), _holds(change, BASE, usual)
@@ -65,7 +65,7 @@ def _holds(change: Mapping[str, Any], release: str, gates: Mapping[str, bool]) -
         return False
     if "last" in change and at > minor_of(change["last"]):
         return False
-    return all(in_force(gate, release, gates) for gate in change.get("gates", ()))
+    return all(is_enabled(gate, release, gates) for gate in change.get("gates", ()))
 
 
 def _carry_out(objects: dict[tuple[str, str, str], Object], change: Mapping[str, Any], *, wanted: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from simkit.kinds.parts.service.update import drop_type_dependent_fields, normalize_cluster_ips, patch_allocated_values
-from simkit.kinds.parts.validation.ip import address, family, network, odd_address
+from simkit.kinds.parts.validation.ip import address, family, ip_warnings, network
 from simkit.meta.name_validation import port_name
 from simkit.meta.objects import Draft
 from tests.kinds.test_builtin_kinds import made, rules
@@ -76,7 +76,7 @@ def test_what_the_client_touched_is_not_dropped() -> None:
 )
 def test_odd_addresses(text: str, warning: str) -> None:
     """Addresses that other software may read differently are told of."""
-    found = list(odd_address("spec.externalIPs[0]", text))
+    found = list(ip_warnings("spec.externalIPs[0]", text))
     assert [warning in one for one in found] == ([True] if warning else [])
 
 

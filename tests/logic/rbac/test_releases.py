@@ -13,7 +13,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.logic.rbac.defaults import default_objects
 from simkit.logic.rbac.releases import assumed, changes
-from simkit.schema.feature_gates import chosen
+from simkit.schema.feature_gates import parse_feature_gates
 from simkit.schema.releases import RELEASES
 
 POLICY_1_20 = Path(__file__).resolve().parents[3] / "tools" / "releases" / "roles-1.20.json"
@@ -43,7 +43,7 @@ def told(text: str) -> Iterator[Permission]:
 
 
 def granted(release: str, role: str, **gates: bool) -> set[Permission]:
-    values = chosen(gates, release).values
+    values = parse_feature_gates(gates, release).values
     found = [obj for obj in default_objects(release, values) if obj["kind"] == "ClusterRole"]
     return {each for obj in found if obj["metadata"]["name"] == role for each in permissions(obj.get("rules"))}
 
@@ -67,7 +67,7 @@ def test_the_roles_of_1_20_are_those_of_its_policy() -> None:
 
 def test_1_30_is_left_as_it_is() -> None:
     """The table says nothing against the release that it starts from."""
-    assert default_objects("1.30") == default_objects("1.30", chosen({}).values)
+    assert default_objects("1.30") == default_objects("1.30", parse_feature_gates({}).values)
     names = [obj["metadata"]["name"] for obj in default_objects("1.30") if obj["kind"] == "ClusterRole"]
     assert len(names) == 64
 

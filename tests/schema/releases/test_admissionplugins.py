@@ -10,7 +10,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.meta.errors import SimkitError, StatusError
 from simkit.schema.admissionplugins import on_by_default, plugins_of
-from simkit.schema.feature_gates import chosen
+from simkit.schema.feature_gates import parse_feature_gates
 from simkit.schema.releases import RELEASES
 from tests.shared import SHARED, needs_shared
 
@@ -55,7 +55,7 @@ OFF_IN_1_20 = [
 
 
 def on(release: str, **gates: bool) -> list[str]:
-    return list(on_by_default(release, chosen(gates, release).values))
+    return list(on_by_default(release, parse_feature_gates(gates, release).values))
 
 
 def test_the_plugins_of_1_20() -> None:

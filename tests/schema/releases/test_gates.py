@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simkit.meta.errors import SimkitError
-from simkit.schema.feature_gates import chosen, in_force, known, life, names
+from simkit.schema.feature_gates import history_of, is_enabled, known, names, parse_feature_gates
 from simkit.schema.releases import RELEASES, minor_of
 from tests.shared import SHARED, needs_shared
 
@@ -40,7 +40,7 @@ def test_lives_run_forward() -> None:
     """Releases in order, nothing after the end, an alpha that is on only where the real server has it so."""
     assert len(names()) > 400
     for name in names():
-        changes = life(name)
+        changes = history_of(name)
         minors = [minor_of(change.release) for change in changes]
         assert minors == sorted(set(minors)), name
         assert all(change.gate is not None for change in changes[:-1]), name
@@ -81,27 +81,27 @@ def test_stages_by_release(gate: str, release: str, stage: str, default: bool) -
 def test_a_gate_of_another_release_is_unknown(gate: str, release: str, hint: str) -> None:
     """The error says when it came or went, or names a near one."""
     with pytest.raises(SimkitError, match=f"^unrecognized feature gate: {gate}; {hint}"):
-        chosen({gate: True}, release)
+        parse_feature_gates({gate: True}, release)
 
 
 def test_what_is_locked_differs_by_release() -> None:
     """A stable gate that is not locked yet may be switched off, and warns."""
-    assert chosen({"ExecProbeTimeout": False}, "1.30").values["ExecProbeTimeout"] is False
+    assert parse_feature_gates({"ExecProbeTimeout": False}, "1.30").values["ExecProbeTimeout"] is False
     with pytest.raises(SimkitError, match="locked to true"):
-        chosen({"ExecProbeTimeout": False}, "1.35")
+        parse_feature_gates({"ExecProbeTimeout": False}, "1.35")
 
 
 def test_all_betas_at_once() -> None:
     """Betas that are off go on, and those that are on go off; stable ones are not touched."""
-    on, off = chosen({"AllBeta": True}).values, chosen({"AllBeta": False}).values
+    on, off = parse_feature_gates({"AllBeta": True}).values, parse_feature_gates({"AllBeta": False}).values
     assert on["UserNamespacesSupport"]
-    assert not chosen({}).values["UserNamespacesSupport"]
+    assert not parse_feature_gates({}).values["UserNamespacesSupport"]
     assert not off["SidecarContainers"]
     assert off["APIListChunking"]
 
 
 def test_a_feature_outlives_its_gate() -> None:
     """What became stable is there when its gate is gone; an alpha that was given up is not."""
-    assert in_force("SuspendJob", "1.30", chosen({}).values)
-    assert not in_force("MultiCIDRRangeAllocator", "1.30", chosen({}).values)
-    assert not in_force("SidecarContainers", "1.27", chosen({}, "1.27").values)
+    assert is_enabled("SuspendJob", "1.30", parse_feature_gates({}).values)
+    assert not is_enabled("MultiCIDRRangeAllocator", "1.30", parse_feature_gates({}).values)
+    assert not is_enabled("SidecarContainers", "1.27", parse_feature_gates({}, "1.27").values)

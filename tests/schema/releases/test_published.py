@@ -14,7 +14,7 @@ from typing import Final
 
 import pytest
 
-from simkit.schema.lifecycle import Life, life, lives
+from simkit.schema.lifecycle import Lifecycle, all_lifecycles, lifecycle_of
 from simkit.schema.releases import minor_of
 from tests.shared import SHARED, needs_shared
 
@@ -56,7 +56,7 @@ def name(row: dict[str, str]) -> str:
 
 def replaced_since(row: dict[str, str]) -> str:
     """Since when there is what the row names as replacement."""
-    found = life(row["replacement"], row["kind"]) if row["replacement"] else None
+    found = lifecycle_of(row["replacement"], row["kind"]) if row["replacement"] else None
     return found.introduced if found is not None else ""
 
 
@@ -64,14 +64,14 @@ def replaced_since(row: dict[str, str]) -> str:
 def test_kinds_that_were_never_served_are_named(tool: str) -> None:
     """All others are in the catalogue."""
     for row in rows(tool):
-        assert (life(row["apiVersion"], row["kind"]) is None) == (name(row) in NEVER_SERVED), name(row)
+        assert (lifecycle_of(row["apiVersion"], row["kind"]) is None) == (name(row) in NEVER_SERVED), name(row)
 
 
 @pytest.mark.parametrize("tool", TOOLS)
 def test_removals_agree_or_are_named_errors(tool: str) -> None:
     """The release without the version; where a table errs, the catalogue's release is what packages show."""
     for row in rows(tool):
-        found = life(row["apiVersion"], row["kind"])
+        found = lifecycle_of(row["apiVersion"], row["kind"])
         if found is None:
             continue
         assert (found.removed != row["removed"]) == (name(row) in WRONG_REMOVAL), name(row)
@@ -83,11 +83,11 @@ def test_removals_agree_or_are_named_errors(tool: str) -> None:
 def test_replacements_agree_or_are_named_errors(tool: str) -> None:
     """The version to use instead."""
     for row in rows(tool):
-        found = life(row["apiVersion"], row["kind"])
+        found = lifecycle_of(row["apiVersion"], row["kind"])
         if found is None or not row["replacement"]:
             continue
         agrees = found.instead.split(" ")[0] == row["replacement"]
-        newer = f"{row['replacement']} {row['kind']}" in lives() and found.api_version.startswith(FLOW)
+        newer = f"{row['replacement']} {row['kind']}" in all_lifecycles() and found.api_version.startswith(FLOW)
         wrong = name(row) in NOT_THE_NEWEST and row["replacement"] == "networking.k8s.io/v1beta1"
         assert agrees or newer or wrong, name(row)
 
@@ -97,7 +97,7 @@ def test_deprecations_differ_only_in_what_is_meant(tool: str) -> None:
     """Releases from which on servers warn are tagged; tables often name when the replacement came, or a guide's word."""
     meant = 0
     for row in rows(tool):
-        found = life(row["apiVersion"], row["kind"])
+        found = lifecycle_of(row["apiVersion"], row["kind"])
         if found is None or not row["deprecated"] or found.deprecated == row["deprecated"]:
             continue
         meant += 1
@@ -116,14 +116,14 @@ def test_no_named_error_is_out_of_date() -> None:
     assert {*NEVER_SERVED, *WRONG_REMOVAL, *NOT_THE_NEWEST} <= seen
 
 
-def gone(found: Life) -> bool:
+def gone(found: Lifecycle) -> bool:
     """Whether a version went between 1.16 and 1.32, and was no alpha: what every such table should have."""
     return bool(found.removed) and 16 <= minor_of(found.removed) <= 32 and "alpha" not in found.api_version
 
 
 def test_what_the_tables_lack() -> None:
     """Versions that went, and of which nobody who reads a table alone is told."""
-    wanted = {f"{each.api_version} {each.kind}" for each in lives().values() if gone(each)}
+    wanted = {f"{each.api_version} {each.kind}" for each in all_lifecycles().values() if gone(each)}
     lacks = {tool: sorted(wanted - {name(row) for row in rows(tool)}) for tool in TOOLS}
     assert "authorization.k8s.io/v1beta1 SelfSubjectRulesReview" in lacks["kubent"]
     assert "events.k8s.io/v1beta1 Event" in lacks["kubent"]
@@ -147,12 +147,12 @@ def test_tags_agree_with_what_packages_show() -> None:
         element = f"{group}/{version} {kind}" if group else f"{version} {kind}"
         if tag["tag"] == "HEAD":
             newest.add(element)
-        found = lives().get(element)
+        found = all_lifecycles().get(element)
         if found is not None and minor_of(tag.get("removed", "1.99")) <= 37 and found.removed != tag["removed"]:
             differ.add(element)
     assert {element.partition("/")[2].partition(" ")[0].rstrip("0123456789") for element in differ} <= {"v1alpha"}
     assert "coordination.k8s.io/v1alpha1 LeaseCandidate" in differ
     assert "resource.k8s.io/v1alpha3 ResourceSlice" in differ
     for element in ("autoscaling/v2beta1 HorizontalPodAutoscaler", "policy/v1beta1 PodSecurityPolicy"):
-        assert element in lives()
+        assert element in all_lifecycles()
         assert element not in newest

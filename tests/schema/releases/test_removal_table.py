@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from simkit.schema.lifecycle import life
+from simkit.schema.lifecycle import lifecycle_of
 
 NEW_EVENTS, FLOW, REGISTRATION = "events.k8s.io", "flowcontrol.apiserver.k8s.io", "admissionregistration.k8s.io"
 AUTHENTICATION, AUTHORIZATION, RBAC = "authentication.k8s.io", "authorization.k8s.io", "rbac.authorization.k8s.io"
@@ -82,7 +82,7 @@ def rows() -> Iterator[tuple[str, str, str, str]]:
 @pytest.mark.parametrize(("release", "version", "kind", "instead"), list(rows()))
 def test_every_row_agrees_or_is_a_documented_difference(release: str, version: str, kind: str, instead: str) -> None:
     """Release of removal, replacement and since when that is served."""
-    found = life(version, kind)
+    found = lifecycle_of(version, kind)
     if found is None:
         assert (f"{version} {kind}", "removed") in DIFFERENCES
         return
@@ -90,7 +90,7 @@ def test_every_row_agrees_or_is_a_documented_difference(release: str, version: s
     target, _, since = instead.partition(" ")
     if (f"{version} {kind}", "replacement") not in DIFFERENCES:
         assert found.replacement == (f"{target} {kind}" if target else "")
-    successor = life(target, kind) if target else None
+    successor = lifecycle_of(target, kind) if target else None
     if target and (f"{target} {kind}", "since") not in DIFFERENCES:
         assert successor is not None
         assert successor.introduced == since
@@ -102,7 +102,7 @@ def test_documented_differences_are_differences() -> None:
     since = {f"{instead.partition(' ')[0]} {name.partition(' ')[2]}": instead for name, (_, instead) in table.items()}
     for element, what in DIFFERENCES:
         version, _, kind = element.partition(" ")
-        found = life(version, kind)
+        found = lifecycle_of(version, kind)
         if what == "removed":
             assert found is None
         elif what == "since":

@@ -6,7 +6,7 @@ import pytest
 
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
-from simkit.schema.feature_gates import chosen
+from simkit.schema.feature_gates import parse_feature_gates
 from simkit.schema.runtimeconfig import configured, parse
 
 STORAGE = "storage.k8s.io/v1beta1"
@@ -79,7 +79,7 @@ def test_values_are_true_or_false() -> None:
 
 def test_gates_have_the_defaults_of_their_stages() -> None:
     """Nothing set: alpha gates off, and no warning."""
-    found = chosen({})
+    found = parse_feature_gates({})
     assert found.warnings == ()
     assert found.values["WatchList"] is False
     assert found.values["APIListChunking"] is True
@@ -87,7 +87,7 @@ def test_gates_have_the_defaults_of_their_stages() -> None:
 
 def test_setting_a_gate_that_goes_warns() -> None:
     """Stable and deprecated ones, each with its word."""
-    assert chosen({"APIListChunking": True, "KMSv1": True}).warnings == (
+    assert parse_feature_gates({"APIListChunking": True, "KMSv1": True}).warnings == (
         "Setting GA feature gate APIListChunking=true. It will be removed in a future release.",
         "Setting deprecated feature gate KMSv1=true. It will be removed in a future release.",
     )
@@ -98,17 +98,17 @@ def test_a_stable_gate_cannot_be_switched_off() -> None:
     with pytest.raises(
         SimkitError, match="cannot set feature gate APIListChunking to false, feature is locked to true"
     ):
-        chosen({"APIListChunking": False})
+        parse_feature_gates({"APIListChunking": False})
 
 
 def test_unknown_gates_are_refused() -> None:
     """And a near one is named."""
     with pytest.raises(SimkitError, match="unrecognized feature gate: WatchLst; did you mean WatchList"):
-        chosen({"WatchLst": True})
+        parse_feature_gates({"WatchLst": True})
 
 
 def test_all_alphas_at_once() -> None:
     """A gate that is set by name keeps its value."""
-    found = chosen({"AllAlpha": True, "WatchList": False}).values
+    found = parse_feature_gates({"AllAlpha": True, "WatchList": False}).values
     assert found["APIServingWithRoutine"] is True
     assert found["WatchList"] is False

@@ -68,7 +68,7 @@ def test_published_tables_agree_or_are_known_to_be_wrong() -> None:
     surprises, explained = set(), set()
     for line in VERDICTS.read_bytes().splitlines():
         record: dict[str, Any] = orjson.loads(line)
-        life = lifecycle.life(record["apiVersion"], record["kind"])
+        life = lifecycle.lifecycle_of(record["apiVersion"], record["kind"])
         for tool in ("pluto", "kubent", "kubepug"):
             for target, verdict in record[tool].items():
                 ours = bool(life and life.removed and minor_of(life.removed) <= minor_of(target))
@@ -115,11 +115,11 @@ def test_fields_come_and_go_with_releases() -> None:
 
 def test_warnings_name_the_announced_end() -> None:
     """From the release of the deprecation on, but not before servers warned at all."""
-    ingress = lifecycle.life("extensions/v1beta1", "Ingress")
+    ingress = lifecycle.lifecycle_of("extensions/v1beta1", "Ingress")
     assert ingress is not None
     assert [bool(ingress.warning(name)) for name in ("1.18", "1.19", "1.21")] == [False, True, True]
     assert ingress.warning("1.21").endswith("unavailable in v1.22+; use networking.k8s.io/v1 Ingress")
-    candidate = lifecycle.life("coordination.k8s.io/v1alpha1", "LeaseCandidate")
+    candidate = lifecycle.lifecycle_of("coordination.k8s.io/v1alpha1", "LeaseCandidate")
     assert candidate is not None
     assert (candidate.removed, candidate.announced) == ("1.32", "1.37")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.definitions import definitions
 from simkit.schema.disabled_fields import FieldGates, gated_fields
-from simkit.schema.feature_gates import chosen, life
+from simkit.schema.feature_gates import history_of, parse_feature_gates
 from simkit.schema.releases import RELEASES, minor_of
 
 LATER = {
@@ -34,13 +34,13 @@ def test_a_field_came_with_its_gate() -> None:
     """Two tables of different origin agree: what the schemas have since when, and when the gates came."""
     seen = first_releases()
     for name, row in gated_fields().items():
-        came = min(minor_of(life(gate)[0].release) for gate in row["gates"])
+        came = min(minor_of(history_of(gate)[0].release) for gate in row["gates"])
         assert minor_of(seen[name]) == max(16, minor_of(LATER.get(name, f"1.{came}"))), name
 
 
 def test_kinds_without_such_fields_cost_nothing() -> None:
     """There is no tree to walk, and an object without such fields is given back itself."""
-    catalogue, gates = Catalogue.for_release("1.30"), FieldGates("1.30", chosen({}).values)
+    catalogue, gates = Catalogue.for_release("1.30"), FieldGates("1.30", parse_feature_gates({}).values)
     for word in ("configmaps", "namespaces", "roles", "rolebindings", "endpoints"):
         assert gates.of(catalogue.schema(catalogue.lookup(word).gvk)).tree is None, word
     plain = {"spec": {"containers": [{"name": "a"}], "volumes": []}}
@@ -54,7 +54,7 @@ def test_every_release_can_be_asked() -> None:
     spec = dict.fromkeys(whole.fields["spec"].fields)
     left = []
     for release in RELEASES[: RELEASES.index("1.30") + 1]:
-        gates = FieldGates(release, chosen({}, release).values)
+        gates = FieldGates(release, parse_feature_gates({}, release).values)
         left.append(len(gates.of(whole).without({"spec": spec})["spec"]))
     assert left == sorted(left)
     assert left[0] < left[-1]

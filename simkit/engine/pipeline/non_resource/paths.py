@@ -18,7 +18,7 @@ from simkit.meta.domain import api_group
 from simkit.meta.errors import method_not_allowed, no_path, no_route
 from simkit.meta.message import Response
 from simkit.schema import discovery
-from simkit.schema.feature_gates import in_force
+from simkit.schema.feature_gates import is_enabled
 from simkit.schema.releases import minor_of
 
 _DISCOVERY_GROUP: Final = api_group("apidiscovery")
@@ -66,7 +66,7 @@ def answer(engine: Engine, context: RequestContext) -> Response:
 def _has(engine: Engine, path: str) -> bool:
     """Whether the release has a path: some came with a feature gate."""
     gate = _GATES.get(_OPENAPI if path.startswith(_OPENAPI) else path, "")
-    return not gate or in_force(gate, engine.catalogue.release, engine.gates)
+    return not gate or is_enabled(gate, engine.catalogue.release, engine.gates)
 
 
 def _index(engine: Engine, context: RequestContext) -> Response:
@@ -92,10 +92,10 @@ def _groups(engine: Engine, context: RequestContext) -> Response:
 def _aggregated_versions(engine: Engine) -> tuple[str, ...]:
     """The versions of the aggregated form that the release has: a beta at first, later a stable one beside it."""
     release, gates = engine.catalogue.release, engine.gates
-    if not in_force("AggregatedDiscoveryEndpoint", release, gates):
+    if not is_enabled("AggregatedDiscoveryEndpoint", release, gates):
         return ()
     stable = ("v2",) if minor_of(release) >= minor_of(_STABLE_SINCE) else ()
-    return stable if in_force("AggregatedDiscoveryRemoveBetaType", release, gates) else (*stable, "v2beta1")
+    return stable if is_enabled("AggregatedDiscoveryRemoveBetaType", release, gates) else (*stable, "v2beta1")
 
 
 @lru_cache(maxsize=256)

@@ -24,7 +24,7 @@ from simkit.engine.pipeline.verbs.patch import APPLY, patcher
 from simkit.engine.registry.write import Write
 from simkit.engine.seams import Entry
 from simkit.kinds.parts.printers.label_selector import selector_text
-from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.language.merge.apply import apply
 from simkit.language.merge.scale import SCALE_VERSION, Paths, parent_records, scale_records
 from simkit.language.merge.update import track_update
@@ -230,7 +230,7 @@ class _Change:
         return mutated
 
     def _check(self, obj: Object, wanted: Object) -> None:
-        errors = list(below_zero("spec.replicas", at(wanted, "spec", "replicas") or 0))
+        errors = list(validate_nonnegative("spec.replicas", at(wanted, "spec", "replicas") or 0))
         if errors:
             raise invalid(_KIND, name_of(obj), errors)
         given, actual = metadata(wanted).get("uid"), metadata(obj).get("uid")

@@ -18,7 +18,7 @@ from simkit.meta.objects import Draft, at
 from simkit.schema.catalogue import Catalogue
 from simkit.schema.custom.defaulting import drop_nulls
 from simkit.schema.decoding import DecodeError, decode
-from simkit.schema.lifecycle import life
+from simkit.schema.lifecycle import lifecycle_of
 from simkit.schema.structural import Schema
 
 
@@ -60,7 +60,7 @@ def _read_custom(
 def kind_known(catalogue: Catalogue) -> Any:
     def known(group: str, version: str, kind: str) -> bool:
         gvk = GroupVersionKind(group, version, kind)
-        return catalogue.kind(gvk) is not None or life(gvk.api_version, kind) is not None
+        return catalogue.kind(gvk) is not None or lifecycle_of(gvk.api_version, kind) is not None
 
     return known
 

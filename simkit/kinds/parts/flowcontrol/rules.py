@@ -18,7 +18,7 @@ _SUBJECTS: Final = {"ServiceAccount": "serviceAccount", "User": "user", "Group":
 _VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
 
 
-def validate_flow_rule(path: str, rule: Object) -> Iterator[FieldError]:
+def validate_policy_rule(path: str, rule: Object) -> Iterator[FieldError]:
     """Returns the errors of one rule."""
     subjects = rule.get("subjects") or ()
     if not subjects:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.syntax import whole_numbers
-from simkit.kinds.parts.pod.labels import validate_name
+from simkit.kinds.parts.validation.labels import validate_qualified_name
 from simkit.meta.fielderror import (
     OMITTED,
     FieldError,
@@ -97,7 +97,7 @@ def _validate_condition(path: str, conditions: Sequence[Object]) -> Iterator[Fie
         yield too_many(path, len(conditions), _MOST_RULES)
     for index, condition in enumerate(conditions):
         status = condition.get("status") or ""
-        yield from validate_name(f"{path}[{index}].type", condition.get("type") or "")
+        yield from validate_qualified_name(f"{path}[{index}].type", condition.get("type") or "")
         if not status:
             yield required(f"{path}[{index}].status", _choices(_STATUSES))
         elif status not in _STATUSES:

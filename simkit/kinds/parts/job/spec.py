@@ -11,8 +11,8 @@ from typing import Final
 from simkit.kinds.parts.job.pod_failure_policy import validate_failure_policy
 from simkit.kinds.parts.job.success_policy import validate_success_policy
 from simkit.kinds.parts.pod.template import validate_template
-from simkit.kinds.parts.validation.fields import below_zero, validate_domain_path
-from simkit.kinds.parts.workload.template_owner import validate_count
+from simkit.kinds.parts.validation.fields import validate_domain_path, validate_nonnegative
+from simkit.kinds.parts.workload.template_owner import validate_nonnegative_fields
 from simkit.meta.fielderror import FieldError, invalid_value, required, unsupported
 from simkit.meta.objects import Object, at
 
@@ -26,9 +26,9 @@ _ENDING: Final = ("OnFailure", "Never")
 
 def validate_job_spec(path: str, spec: Object) -> Iterator[FieldError]:
     """Returns all errors of the spec of a job, its selector left out."""
-    yield from validate_count(path, spec, (*_COUNTS, "backoffLimitPerIndex"))
+    yield from validate_nonnegative_fields(path, spec, (*_COUNTS, "backoffLimitPerIndex"))
     failed = spec.get("maxFailedIndexes")
-    yield from below_zero(f"{path}.maxFailedIndexes", failed)
+    yield from validate_nonnegative(f"{path}.maxFailedIndexes", failed)
     if failed is not None and spec.get("backoffLimitPerIndex") is None:
         yield required(f"{path}.backoffLimitPerIndex", "when maxFailedIndexes is specified")
     if spec.get("managedBy") is not None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.go_printing.structures import structure
-from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.meta.fielderror import FieldError, invalid_value, quoted, required, too_long, too_many
 from simkit.meta.objects import Object, at
 
@@ -52,7 +52,7 @@ def _validate_rule(path: str, rule: Object, completions: int) -> Iterator[FieldE
             yield invalid_value(f"{path}.succeededIndexes", indexes, f"error parsing succeededIndexes: {error}")
     if count is not None:
         where = f"{path}.succeededCount"
-        yield from below_zero(where, count)
+        yield from validate_nonnegative(where, count)
         if count > completions:
             text = f"must be less than or equal to {completions} (the number of specified completions)"
             yield invalid_value(where, count, text)

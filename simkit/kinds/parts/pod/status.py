@@ -10,10 +10,10 @@ from ipaddress import IPv6Address
 from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.syntax import printed, struct
-from simkit.kinds.parts.pod.labels import validate_name
 from simkit.kinds.parts.pod.qos import qos_class
 from simkit.kinds.parts.pod.validation.annotations import validate_annotation_change
-from simkit.kinds.parts.validation.ip import address, validate_address
+from simkit.kinds.parts.validation.ip import address, validate_ip
+from simkit.kinds.parts.validation.labels import validate_qualified_name
 from simkit.meta.fielderror import FieldError, Shown, duplicate, forbidden_field, invalid_value
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Draft, Object
@@ -57,7 +57,7 @@ def validate_status(pod: Object, old: Object) -> Iterator[FieldError]:
     for index, condition in enumerate(status.get("conditions") or ()):
         kind = condition.get("type") or ""
         if kind not in _SYSTEM_CONDITIONS:
-            yield from validate_name(f"metadata.conditions[{index}].Type", kind)
+            yield from validate_qualified_name(f"metadata.conditions[{index}].Type", kind)
     name = status.get("nominatedNodeName")
     if name and name != before.get("nominatedNodeName"):
         yield from (invalid_value("status.nominatedNodeName", name, text) for text in dns_subdomain(name))
@@ -99,7 +99,7 @@ def _revived(
 
 def _validate_address(name: str, given: Sequence[Object]) -> Iterator[FieldError]:
     for index, one in enumerate(given):
-        yield from validate_address(f"status.{name}[{index}]", one.get("ip") or "")
+        yield from validate_ip(f"status.{name}[{index}]", one.get("ip") or "")
 
 
 def _validate_family(name: str, kind: str, given: Sequence[Object]) -> Iterator[FieldError]:

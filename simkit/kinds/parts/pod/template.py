@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from simkit.kinds.parts.pod.labels import validate_annotation, validate_label
 from simkit.kinds.parts.pod.validation.annotations import (
     validate_annotation_value,
     validate_app_armor_agreement,
@@ -16,6 +15,7 @@ from simkit.kinds.parts.pod.validation.annotations import (
     without_init_annotations,
 )
 from simkit.kinds.parts.pod.validation.spec import validate_pod_spec
+from simkit.kinds.parts.validation.labels import validate_annotations, validate_labels
 from simkit.meta.fielderror import FieldError, forbidden_field, unsupported
 from simkit.meta.objects import Draft, Object, annotations_of, at, labels_of
 
@@ -35,8 +35,8 @@ def validate_template(path: str, template: Object) -> list[FieldError]:
 
 def validate_metadata(path: str, template: Object) -> Iterator[FieldError]:
     """Returns the errors of the labels and annotations of a template."""
-    yield from validate_label(f"{path}.labels", labels_of(template))
-    yield from validate_annotation(f"{path}.annotations", annotations_of(template))
+    yield from validate_labels(f"{path}.labels", labels_of(template))
+    yield from validate_annotations(f"{path}.annotations", annotations_of(template))
     yield from validate_annotation_value(f"{path}.annotations", template, template.get("spec") or {})
 
 

@@ -10,7 +10,7 @@ from operator import ne
 from typing import Final
 
 from simkit.kinds.parts.service.types import EXTERNAL_NAME, HEADLESS, is_headless, type_of
-from simkit.kinds.parts.validation.ip import family, validate_address
+from simkit.kinds.parts.validation.ip import family, validate_ip
 from simkit.meta.fielderror import FieldError, Shown, duplicate, invalid_value, quoted, required, unsupported
 from simkit.meta.objects import Object
 
@@ -66,7 +66,7 @@ def _validate_each(several: Sequence[str]) -> Iterator[FieldError]:
             if len(several) > 1:
                 yield invalid_value(_PATH, strings(several), "'None' must be the first and only value")
         else:
-            yield from validate_address(f"{_PATH}[{index}]", one)
+            yield from validate_ip(f"{_PATH}[{index}]", one)
 
 
 def _validate_together(service: Object, several: Sequence[str]) -> Iterator[FieldError]:

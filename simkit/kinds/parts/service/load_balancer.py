@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.kinds.parts.validation.ip import address, validate_address
+from simkit.kinds.parts.validation.ip import address, validate_ip
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object
@@ -16,13 +16,13 @@ from simkit.meta.objects import Object
 _MODES: Final = ("Proxy", "VIP")
 
 
-def validate_balancer(path: str, status: Object, *, modes: bool) -> Iterator[FieldError]:
+def validate_load_balancer_status(path: str, status: Object, *, modes: bool) -> Iterator[FieldError]:
     """Returns the errors of the points where a load balancer is reached; ``modes`` says whether each needs a mode."""
     points = (status.get("loadBalancer") or {}).get("ingress") or ()
     for index, point in enumerate(points):
         where, ip, name = f"{path}.ingress[{index}]", point.get("ip") or "", point.get("hostname") or ""
         if ip:
-            yield from validate_address(f"{where}.ip", ip)
+            yield from validate_ip(f"{where}.ip", ip)
         if modes:
             yield from _validate_mode(where, ip, point.get("ipMode"))
         if name:

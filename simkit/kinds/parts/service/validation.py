@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.service.cluster_ips import validate_address_change, validate_address_field
-from simkit.kinds.parts.service.load_balancer import validate_balancer
+from simkit.kinds.parts.service.load_balancer import validate_load_balancer_status
 from simkit.kinds.parts.service.types import (
     CLUSTER_IP,
     EXTERNAL_NAME,
@@ -23,11 +23,11 @@ from simkit.kinds.parts.service.types import (
 )
 from simkit.kinds.parts.validation.fields import FIXED
 from simkit.kinds.parts.validation.ip import (
-    validate_address,
+    validate_cidr,
+    validate_ip,
+    validate_non_special_ip,
     validate_port,
     validate_port_or_name,
-    validate_range,
-    validate_special_address,
 )
 from simkit.meta.domain import label
 from simkit.meta.fielderror import (
@@ -73,7 +73,7 @@ def validate_service_status(obj: Object, old: Object | None) -> Sequence[FieldEr
     if type_of(obj) != LOAD_BALANCER and at(status, "loadBalancer", "ingress"):
         text = "may only be used when `spec.type` is 'LoadBalancer'"
         return [forbidden_field("status.loadBalancer.ingress", text)]
-    return list(validate_balancer("status.loadBalancer", status, modes=True))
+    return list(validate_load_balancer_status("status.loadBalancer", status, modes=True))
 
 
 def _validate_fields(obj: Object) -> Iterator[FieldError]:
@@ -93,7 +93,7 @@ def _validate_fields(obj: Object) -> Iterator[FieldError]:
     yield from validate_address_field(obj)
     for index, one in enumerate(spec.get("externalIPs") or ()):
         path = f"spec.externalIPs[{index}]"
-        yield from list(validate_address(path, one)) or validate_special_address(path, one)
+        yield from list(validate_ip(path, one)) or validate_non_special_ip(path, one)
     if type_of(obj) not in TYPES:
         yield unsupported("spec.type", type_of(obj), TYPES)
     yield from _ports_together(obj)
@@ -196,13 +196,13 @@ def _validate_balancer_only(obj: Object) -> Iterator[FieldError]:
         if not balanced:
             yield forbidden_field(path, _BALANCER_ONLY)
         for index, one in enumerate(ranges):
-            yield from validate_range(f"{path}[{index}]", one.strip())
+            yield from validate_cidr(f"{path}[{index}]", one.strip())
     elif annotation is not None:
         path = f"metadata.annotations[{_RANGES}]"
         if not balanced:
             yield forbidden_field(path, _BALANCER_ONLY)
         for one in annotation.strip().split(",") if annotation.strip() else ():
-            yield from validate_range(path, one.strip())
+            yield from validate_cidr(path, one.strip())
     if "allocateLoadBalancerNodePorts" in spec and not balanced:
         yield forbidden_field("spec.allocateLoadBalancerNodePorts", _BALANCER_ONLY)
 

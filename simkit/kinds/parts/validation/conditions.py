@@ -23,7 +23,7 @@ _REASON_RULE: Final = (
 )
 
 
-def validate_condition(path: str, conditions: Sequence[Object]) -> Iterator[FieldError]:
+def validate_conditions(path: str, conditions: Sequence[Object]) -> Iterator[FieldError]:
     """Returns the errors of a list of conditions."""
     seen: set[str] = set()
     for index, condition in enumerate(conditions):

@@ -17,19 +17,19 @@ _WILDCARD: Final = re.compile(r"\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a
 _PATH: Final = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
 
-def below_zero(path: str, number: int | None) -> Iterator[FieldError]:
+def validate_nonnegative(path: str, number: int | None) -> Iterator[FieldError]:
     """A number that may not be negative."""
     if number is not None and number < 0:
         yield invalid_value(path, number, "must be greater than or equal to 0")
 
 
-def changed(path: str, now: Any, before: Any) -> Iterator[FieldError]:
+def validate_immutable_field(path: str, now: Any, before: Any) -> Iterator[FieldError]:
     """A field that may not change."""
     if now != before:
         yield invalid_value(path, now, FIXED)
 
 
-def validate_named(path: str, name: str, rule: Callable[[str], Sequence[str]]) -> Iterator[FieldError]:
+def validate_required_name(path: str, name: str, rule: Callable[[str], Sequence[str]]) -> Iterator[FieldError]:
     """A name that must be there and must look like something."""
     if not name:
         yield required(path)

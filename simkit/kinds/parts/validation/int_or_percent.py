@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.go_printing.syntax import number_or_text
-from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.meta.fielderror import FieldError, invalid_value
 
 _PERCENT: Final = re.compile("[0-9]+%")
@@ -20,27 +20,27 @@ _PERCENT_RULE: Final = (
 )
 
 
-def validate_share(path: str, value: int | str) -> Iterator[FieldError]:
+def validate_int_or_percent(path: str, value: int | str) -> Iterator[FieldError]:
     """Returns the errors of a number or percentage of pods."""
     if isinstance(value, str):
         if not _PERCENT.fullmatch(value):
             yield invalid_value(path, number_or_text(value), _PERCENT_RULE)
     else:
-        yield from below_zero(path, value)
+        yield from validate_nonnegative(path, value)
 
 
-def validate_above_all(path: str, value: int | str) -> Iterator[FieldError]:
+def validate_at_most_100_percent(path: str, value: int | str) -> Iterator[FieldError]:
     """A percentage of more than everything."""
     if isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:-1]) > 100:
         yield invalid_value(path, number_or_text(value), "must not be greater than 100%")
 
 
-def share(value: int | str) -> int:
+def int_or_percent_value(value: int | str) -> int:
     """A number, or that of a percentage; zero for a text that is neither.
 
     Examples
     --------
-    >>> share("25%"), share(3), share("x")
+    >>> int_or_percent_value("25%"), int_or_percent_value(3), int_or_percent_value("x")
     (25, 3, 0)
     """
     if not isinstance(value, str):

@@ -54,17 +54,17 @@ def family(text: str) -> str:
     return "IPv6" if isinstance(address(text), IPv6Address) else "IPv4"
 
 
-def validate_address(path: str, text: str) -> Iterator[FieldError]:
+def validate_ip(path: str, text: str) -> Iterator[FieldError]:
     if address(text) is None:
         yield invalid_value(path, text, NOT_AN_ADDRESS)
 
 
-def validate_range(path: str, text: str) -> Iterator[FieldError]:
+def validate_cidr(path: str, text: str) -> Iterator[FieldError]:
     if network(text) is None:
         yield invalid_value(path, text, NOT_A_RANGE)
 
 
-def validate_special_address(path: str, text: str) -> Iterator[FieldError]:
+def validate_non_special_ip(path: str, text: str) -> Iterator[FieldError]:
     """Returns the errors of an address that must be one of some other machine."""
     found = address(text)
     if found is None:
@@ -86,7 +86,7 @@ _LINK_LOCAL_MULTICAST: Final = (ip_network("224.0.0.0/24"), ip_network("ff02::/1
 _ACCEPTED: Final = "was accepted, but will be invalid in a future Kubernetes release"
 
 
-def odd_address(path: str, text: str) -> Iterator[str]:
+def ip_warnings(path: str, text: str) -> Iterator[str]:
     """Warnings of an address that other software may read differently, or not at all."""
     try:
         found = parse_address(text)
@@ -98,7 +98,7 @@ def odd_address(path: str, text: str) -> Iterator[str]:
         yield f"{path}: {shown}, which may cause controller apply-loops"
 
 
-def odd_range(path: str, text: str) -> Iterator[str]:
+def cidr_warnings(path: str, text: str) -> Iterator[str]:
     """Warnings of a range that other software may read differently, or not at all."""
     try:
         found, length = parse_prefix(text)

@@ -1,31 +1,34 @@
-"""Validation of labels and annotations.
+"""Validation of labels, annotations and qualified names, wherever they stand.
 
 Follows ``k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go``, release 1.30.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from simkit.meta.fielderror import FieldError, invalid_value
+from simkit.meta.fielderror import FieldError, invalid_value, too_long
 from simkit.meta.name_validation import label_value, qualified_name
 
 _ANNOTATIONS_LIMIT: Final = 256 * 1024
+"""Bytes of all keys and values together."""
 
 
-def validate_label(labels: Mapping[str, str], field: str) -> list[FieldError]:
+def validate_labels(path: str, labels: Mapping[str, str]) -> Iterator[FieldError]:
     """Returns the errors of a map of labels."""
-    errors: list[FieldError] = []
     for key, value in labels.items():
-        errors += [invalid_value(field, key, text) for text in qualified_name(key)]
-        errors += [invalid_value(field, value, text) for text in label_value(value)]
-    return errors
+        yield from (invalid_value(path, key, text) for text in qualified_name(key))
+        yield from (invalid_value(path, value, text) for text in label_value(value))
 
 
-def validate_annotation(annotations: Mapping[str, str], field: str) -> list[FieldError]:
+def validate_annotations(path: str, annotations: Mapping[str, str]) -> Iterator[FieldError]:
     """Returns the errors of a map of annotations; their keys are compared in lower case."""
-    errors = [invalid_value(field, key, text) for key in annotations for text in qualified_name(key.lower())]
+    yield from (invalid_value(path, key, text) for key in annotations for text in qualified_name(key.lower()))
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
-        errors.append(FieldError("FieldValueTooLong", field, None, f"must have at most {_ANNOTATIONS_LIMIT} bytes"))
-    return errors
+        yield too_long(path, _ANNOTATIONS_LIMIT)
+
+
+def validate_qualified_name(path: str, name: str) -> Iterator[FieldError]:
+    """Returns the errors of a qualified name, such as the key of a label."""
+    return (invalid_value(path, name, text) for text in qualified_name(name))

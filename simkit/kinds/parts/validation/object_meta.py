@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.validation.labels import validate_annotation, validate_label
+from simkit.kinds.parts.validation.labels import validate_annotations, validate_labels
 from simkit.meta.fielderror import FieldError, invalid_value
 from simkit.meta.name_validation import qualified_name
 from simkit.meta.names import GroupVersion
@@ -19,11 +19,11 @@ FOREGROUND: Final = "foregroundDeletion"
 ORPHAN: Final = "orphan"
 
 
-def validate_common(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
+def validate_object_meta(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
     """Returns the errors of labels, annotations and owners."""
     errors: list[FieldError] = []
-    errors += validate_label(metadata.get("labels") or {}, f"{field}.labels")
-    errors += validate_annotation(metadata.get("annotations") or {}, f"{field}.annotations")
+    errors += validate_labels(f"{field}.labels", metadata.get("labels") or {})
+    errors += validate_annotations(f"{field}.annotations", metadata.get("annotations") or {})
     return errors + _validate_owner(metadata.get("ownerReferences") or (), f"{field}.ownerReferences")
 
 
@@ -65,7 +65,7 @@ def _validate_one_owner(owner: Mapping[str, Any], field: str) -> list[FieldError
     return errors
 
 
-def validate_finalizer(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
+def validate_finalizers(metadata: Mapping[str, Any], field: str = "metadata") -> list[FieldError]:
     """Returns the errors of finalizers of whatever kind."""
     field, finalizers = f"{field}.finalizers", metadata.get("finalizers") or ()
     errors = [invalid_value(field, name, text) for name in finalizers for text in qualified_name(name)]

@@ -60,15 +60,15 @@ def _scaled(text: str, quantity: Quantity) -> tuple[int, int]:
     return value, scale
 
 
-def validate_negative(path: str, text: str) -> Iterator[FieldError]:
+def validate_nonnegative_quantity(path: str, text: str) -> Iterator[FieldError]:
     """A quantity below zero."""
     if parse(text).nano < 0:
         yield invalid_value(path, text, NOT_NEGATIVE)
 
 
-def validate_amount(path: str, resource: str, text: str) -> Iterator[FieldError]:
+def validate_resource_quantity(path: str, resource: str, text: str) -> Iterator[FieldError]:
     """Returns the errors of an amount of a resource."""
-    yield from validate_negative(path, text)
+    yield from validate_nonnegative_quantity(path, text)
     if is_counted(resource) and parse(text).nano % NANO:
         yield invalid_value(path, shown(text), NOT_INTEGER)
 
@@ -88,7 +88,7 @@ def is_extended(resource: str) -> bool:
     return not is_native(resource) and not resource.startswith("requests.") and not qualified_name(resource)
 
 
-def validate_name(path: str, resource: str) -> Iterator[FieldError]:
+def validate_resource_name(path: str, resource: str) -> Iterator[FieldError]:
     """Returns the errors of the name of a resource of any kind."""
     wrong = qualified_name(resource)
     yield from (invalid_value(path, _bare(resource), text) for text in wrong)
@@ -96,9 +96,9 @@ def validate_name(path: str, resource: str) -> Iterator[FieldError]:
         yield invalid_value(path, _bare(resource), "must be a standard resource type or fully qualified")
 
 
-def validate_container_name(path: str, resource: str) -> Iterator[FieldError]:
+def validate_container_resource_name(path: str, resource: str) -> Iterator[FieldError]:
     """Returns the errors of the name of a resource that containers ask for."""
-    faults = list(validate_name(path, resource))
+    faults = list(validate_resource_name(path, resource))
     yield from faults
     if "/" not in resource and resource not in _CONTAINER and not resource.startswith(_HUGE):
         yield invalid_value(path, _bare(resource), "must be a standard resource for containers")
@@ -106,9 +106,9 @@ def validate_container_name(path: str, resource: str) -> Iterator[FieldError]:
         yield invalid_value(path, _bare(resource), "doesn't follow extended resource name standard")
 
 
-def validate_quota_name(path: str, resource: str) -> Iterator[FieldError]:
+def validate_quota_resource_name(path: str, resource: str) -> Iterator[FieldError]:
     """Returns the errors of the name of a resource that a quota limits."""
-    yield from validate_name(path, resource)
+    yield from validate_resource_name(path, resource)
     if "/" not in resource and resource not in _QUOTA and not _is_huge_request(resource):
         yield invalid_value(path, _bare(resource), "must be a standard resource for quota")
 
@@ -132,7 +132,7 @@ def compare(one: str, other: str) -> int:
     return parse(one).nano - parse(other).nano
 
 
-def validate_list(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
+def validate_nonnegative_resources(path: str, amounts: Mapping[str, str]) -> Iterator[FieldError]:
     """Amounts below zero in a map of resources."""
     for resource in sorted(amounts):
-        yield from validate_negative(f"{path}[{resource}]", amounts[resource])
+        yield from validate_nonnegative_quantity(f"{path}[{resource}]", amounts[resource])

@@ -42,7 +42,7 @@ def validate_access_mode(path: str, modes: Sequence[str]) -> Iterator[FieldError
         yield forbidden_field(path, "may not use ReadWriteOncePod with other access modes")
 
 
-def validate_claim_spec(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_persistent_volume_claim_spec(path: str, spec: Object) -> Iterator[FieldError]:
     """Returns the errors of the spec of a claim that stands at a path."""
     modes = spec.get("accessModes") or ()
     if not modes:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.kinds.parts.pod.labels import validate_annotation, validate_label
-from simkit.kinds.parts.volume.claim_spec import validate_claim_spec
+from simkit.kinds.parts.validation.labels import validate_annotations, validate_labels
+from simkit.kinds.parts.volume.claim_spec import validate_persistent_volume_claim_spec
 from simkit.meta.fielderror import FieldError, forbidden_field
 from simkit.meta.objects import METADATA_FIELDS, Object
 
@@ -21,9 +21,9 @@ def validate_claim_template(path: str, template: Object) -> Iterator[FieldError]
     """Returns the errors of a template: its metadata may have labels and annotations only."""
     metadata = template.get("metadata") or {}
     at = f"{path}.metadata"
-    yield from validate_annotation(f"{at}.annotations", metadata.get("annotations") or {})
-    yield from validate_label(f"{at}.labels", metadata.get("labels") or {})
+    yield from validate_annotations(f"{at}.annotations", metadata.get("annotations") or {})
+    yield from validate_labels(f"{at}.labels", metadata.get("labels") or {})
     for name in _OTHERS:
         if metadata.get(name):
             yield forbidden_field(f"{at}.{_GO_NAMES.get(name, name)}", "cannot be set for an ephemeral volume")
-    yield from validate_claim_spec(f"{path}.spec", template.get("spec") or {})
+    yield from validate_persistent_volume_claim_spec(f"{path}.spec", template.get("spec") or {})

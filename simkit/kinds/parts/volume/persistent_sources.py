@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from simkit.kinds.parts.pod.validation.paths import validate_backstep
+from simkit.kinds.parts.pod.validation.paths import validate_no_backsteps
 from simkit.kinds.parts.pod.validation.volume_sources import SOURCES as OF_PODS
 from simkit.kinds.parts.pod.validation.volume_sources import needs, validate_driver, validate_iscsi
 from simkit.kinds.parts.validation.fields import validate_text
@@ -30,7 +30,7 @@ def _local(path: str, source: Object) -> Iterator[FieldError]:
     if not source.get("path"):
         yield required(f"{path}.path")
     else:
-        yield from validate_backstep(f"{path}.path", source["path"])
+        yield from validate_no_backsteps(f"{path}.path", source["path"])
 
 
 def _csi(path: str, source: Object) -> Iterator[FieldError]:

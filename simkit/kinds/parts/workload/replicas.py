@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from simkit.kinds.parts.pod.template import names_and_images
 from simkit.kinds.parts.printers.cells import created
-from simkit.kinds.parts.workload.template_owner import validate_count, validate_exceeding
+from simkit.kinds.parts.workload.template_owner import validate_exceeding, validate_nonnegative_fields
 from simkit.meta.fielderror import FieldError
 from simkit.meta.objects import Object, name_of
 
@@ -32,7 +32,10 @@ EXCEEDING: Final = {
 def validate_replica_status(obj: Object, old: Object | None) -> Sequence[FieldError]:
     """Returns the errors of the status of a replica set or replication controller."""
     status = obj.get("status") or {}
-    return [*validate_count("status", status, _COUNTS), *validate_exceeding("status", status, _PARTS, EXCEEDING)]
+    return [
+        *validate_nonnegative_fields("status", status, _COUNTS),
+        *validate_exceeding("status", status, _PARTS, EXCEEDING),
+    ]
 
 
 def replica_cells(obj: Object, now: float) -> Sequence[Any]:

@@ -12,7 +12,7 @@ from simkit.kinds.parts.go_printing.syntax import selector as shown_selector
 from simkit.kinds.parts.go_printing.syntax import text_map
 from simkit.kinds.parts.pod.template import validate_lasting, validate_template
 from simkit.kinds.parts.pod.warnings import pod_warnings
-from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
 from simkit.meta import labels
 from simkit.meta.fielderror import FieldError, Shown, invalid_value, required
@@ -66,17 +66,17 @@ def validate_replicated(path: str, spec: Object, kind: str, chosen: labels.Label
     yield from validate_lasting(path, template, kind)
 
 
-def immutable_selector(obj: Object, old: Object) -> Iterator[FieldError]:
+def validate_immutable_selector(obj: Object, old: Object) -> Iterator[FieldError]:
     """Returns an error for a changed selector, which is immutable."""
     selector = at(obj, "spec", "selector")
     if selector != at(old, "spec", "selector"):
         yield invalid_value("spec.selector", shown_selector(selector), "field is immutable")
 
 
-def validate_count(path: str, holder: Object, names: Sequence[str]) -> Iterator[FieldError]:
+def validate_nonnegative_fields(path: str, holder: Object, names: Sequence[str]) -> Iterator[FieldError]:
     """Counts below zero."""
     for name in names:
-        yield from below_zero(f"{path}.{name}", holder.get(name))
+        yield from validate_nonnegative(f"{path}.{name}", holder.get(name))
 
 
 def validate_exceeding(

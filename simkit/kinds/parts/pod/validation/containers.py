@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from simkit.kinds.parts.pod.validation.environment import validate_environment, validate_environment_source
-from simkit.kinds.parts.pod.validation.probes import validate_lifecycle, validate_probe
+from simkit.kinds.parts.pod.validation.environment import validate_env, validate_env_from
+from simkit.kinds.parts.pod.validation.probes import validate_lifecycle, validate_probes
 from simkit.kinds.parts.pod.validation.resources import validate_resource
 from simkit.kinds.parts.pod.validation.security_context import validate_container_security
-from simkit.kinds.parts.pod.validation.volume_mounts import validate_device, validate_mount
+from simkit.kinds.parts.pod.validation.volume_mounts import validate_volume_devices, validate_volume_mounts
 from simkit.kinds.parts.validation.ip import PORT_RANGE
 from simkit.meta.fielderror import (
     FieldError,
@@ -38,7 +38,7 @@ _EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 _WHITESPACE: Final = "must not have leading or trailing whitespace"
 
 
-def validate_container(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+def validate_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
     """Returns the errors of regular containers."""
     containers = spec.get("containers") or ()
     if not containers:
@@ -53,13 +53,13 @@ def validate_container(path: str, spec: Object, volumes: Volumes) -> Iterator[Fi
             yield duplicate(f"{at}.name", name)
         names.add(name)
         yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
-        yield from validate_probe(at, container, grace)
+        yield from validate_probes(at, container, grace)
         if container.get("restartPolicy") is not None:
             yield forbidden_field(f"{at}.restartPolicy", "may not be set for non-init containers")
     yield from validate_host_port(path, containers)
 
 
-def validate_init_container(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+def validate_init_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
     """Returns the errors of init containers, of which restartable ones are sidecars."""
     names = {one.get("name") or "" for one in spec.get("containers") or ()}
     grace = spec.get("terminationGracePeriodSeconds")
@@ -76,14 +76,14 @@ def validate_init_container(path: str, spec: Object, volumes: Volumes) -> Iterat
         yield from validate_host_port(path, (container,))
         if policy == "Always":
             yield from validate_lifecycle(f"{at}.lifecycle", container.get("lifecycle"), grace)
-            yield from validate_probe(at, container, grace)
+            yield from validate_probes(at, container, grace)
         else:
             yield from _forbidden(
                 at, container, _SIDECARS_ONLY, "may not be set for init containers without restartPolicy=Always"
             )
 
 
-def validate_ephemeral_container(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
+def validate_ephemeral_containers(path: str, spec: Object, volumes: Volumes) -> Iterator[FieldError]:
     """Returns the errors of ephemeral containers."""
     others = {one.get("name") for key in ("containers", "initContainers") for one in spec.get(key) or ()}
     names = set(others)
@@ -127,13 +127,13 @@ def _validate_common(path: str, container: Object, volumes: Volumes) -> Iterator
     if "ports" in container:
         yield from _validate_port(f"{path}.ports", container["ports"] or ())
     if "env" in container:
-        yield from validate_environment(f"{path}.env", container)
+        yield from validate_env(f"{path}.env", container)
     if "envFrom" in container:
-        yield from validate_environment_source(f"{path}.envFrom", container)
+        yield from validate_env_from(f"{path}.envFrom", container)
     if "volumeMounts" in container:
-        yield from validate_mount(f"{path}.volumeMounts", container, volumes)
+        yield from validate_volume_mounts(f"{path}.volumeMounts", container, volumes)
     if "volumeDevices" in container:
-        yield from validate_device(f"{path}.volumeDevices", container, volumes)
+        yield from validate_volume_devices(f"{path}.volumeDevices", container, volumes)
     yield from _validate_choice(f"{path}.imagePullPolicy", container, _PULL_POLICIES)
     if container.get("resources"):
         yield from validate_resource(f"{path}.resources", container["resources"])

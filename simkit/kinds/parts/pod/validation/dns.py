@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.validation.ip import validate_address
+from simkit.kinds.parts.validation.ip import validate_ip
 from simkit.meta.fielderror import FieldError, invalid_value, required
 from simkit.meta.name_validation import dns_subdomain
 from simkit.meta.objects import Object
@@ -40,7 +40,7 @@ def _validate_config(path: str, config: Object) -> Iterator[FieldError]:
         text = f"must not have more than {_MOST_SERVERS} nameservers"
         yield invalid_value(f"{path}.nameservers", texts(servers), text)
     for index, server in enumerate(servers):
-        yield from validate_address(f"{path}.nameservers[{index}]", server)
+        yield from validate_ip(f"{path}.nameservers[{index}]", server)
     if len(searches) > _MOST_SEARCHES:
         text = f"must not have more than {_MOST_SEARCHES} search paths"
         yield invalid_value(f"{path}.searches", texts(searches), text)

@@ -39,7 +39,7 @@ def name_texts(name: str) -> list[str]:
     return wrong
 
 
-def validate_environment(path: str, container: Object) -> Iterator[FieldError]:
+def validate_env(path: str, container: Object) -> Iterator[FieldError]:
     """Returns the errors of the ``env`` of a container."""
     for index, variable in enumerate(container.get("env") or ()):
         at, name = f"{path}[{index}]", variable.get("name") or ""
@@ -69,7 +69,7 @@ def _validate_source(path: str, source: Object, value: str) -> Iterator[FieldErr
         yield invalid_value(path, "", "may not have more than one field specified at a time")
 
 
-def validate_environment_source(path: str, container: Object) -> Iterator[FieldError]:
+def validate_env_from(path: str, container: Object) -> Iterator[FieldError]:
     """Returns the errors of the ``envFrom`` of a container."""
     for index, source in enumerate(container.get("envFrom") or ()):
         at, prefix = f"{path}[{index}]", source.get("prefix") or ""

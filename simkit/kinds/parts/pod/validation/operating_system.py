@@ -48,7 +48,7 @@ def every_container(path: str, spec: Object) -> Iterator[tuple[str, Object]]:
             yield f"{path}.{name}[{index}]", container
 
 
-def validate_platform(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_operating_system(path: str, spec: Object) -> Iterator[FieldError]:
     """Returns the errors of the operating system of a pod, or what it rules out."""
     system = (spec.get("os") or {}).get("name") or ""
     if not system:
@@ -80,7 +80,7 @@ def _validate_windows(path: str, spec: Object) -> Iterator[FieldError]:
                 yield forbidden_field(f"{place}.securityContext.{name}", text)
 
 
-def validate_windows_host(path: str, spec: Object) -> Iterator[FieldError]:
+def validate_host_process(path: str, spec: Object) -> Iterator[FieldError]:
     """Returns the errors of containers that are processes of a Windows node: all must be, or none."""
     of_pod = at(spec, "securityContext", "windowsOptions", "hostProcess")
     count = hosted = 0

@@ -13,22 +13,22 @@ from simkit.meta.fielderror import FieldError, invalid_value
 MODE_RULE: Final = "must be a number between 0 and 0777 (octal), both inclusive"
 
 
-def validate_backstep(path: str, text: str) -> Iterator[FieldError]:
+def validate_no_backsteps(path: str, text: str) -> Iterator[FieldError]:
     """A path that leads upwards."""
     if ".." in text.split("/"):
         yield invalid_value(path, text, "must not contain '..'")
 
 
-def validate_descending(path: str, text: str) -> Iterator[FieldError]:
+def validate_local_descending_path(path: str, text: str) -> Iterator[FieldError]:
     """A path that does not lead downwards from where one is."""
     if text.startswith("/"):
         yield invalid_value(path, text, "must be a relative path")
-    yield from validate_backstep(path, text)
+    yield from validate_no_backsteps(path, text)
 
 
 def validate_file(path: str, text: str) -> Iterator[FieldError]:
     """A path of a file in a volume, where names that begin with two dots are taken."""
-    yield from validate_descending(path, text)
+    yield from validate_local_descending_path(path, text)
     if text.startswith("..") and not text.startswith("../"):
         yield invalid_value(path, text, "must not start with '..'")
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from simkit.kinds.parts.validation.fields import below_zero
+from simkit.kinds.parts.validation.fields import validate_nonnegative
 from simkit.kinds.parts.validation.ip import validate_port, validate_port_or_name
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required, unsupported
 from simkit.meta.objects import Object
@@ -77,7 +77,7 @@ def validate_lifecycle(path: str, lifecycle: Object | None, grace: int | None) -
             yield from validate_handler(f"{path}.{name}", handler, _IN_LIFECYCLES, grace)
 
 
-def validate_probe(path: str, container: Object, grace: int | None) -> Iterator[FieldError]:
+def validate_probes(path: str, container: Object, grace: int | None) -> Iterator[FieldError]:
     """Returns the errors of the three probes of a container."""
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         probe = container.get(name)
@@ -88,7 +88,7 @@ def validate_probe(path: str, container: Object, grace: int | None) -> Iterator[
 def _validate_probe(path: str, name: str, probe: Object, grace: int | None) -> Iterator[FieldError]:
     yield from validate_handler(path, probe, _IN_PROBES, grace)
     for time in _TIMES:
-        yield from below_zero(f"{path}.{time}", probe.get(time) or 0)
+        yield from validate_nonnegative(f"{path}.{time}", probe.get(time) or 0)
     own: Any = probe.get("terminationGracePeriodSeconds")
     if own is not None and own <= 0:
         yield invalid_value(f"{path}.terminationGracePeriodSeconds", own, "must be greater than 0")

@@ -8,7 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from simkit.kinds.parts.validation.resource_quantities import is_native, validate_amount, validate_container_name
+from simkit.kinds.parts.validation.resource_quantities import (
+    is_native,
+    validate_container_resource_name,
+    validate_resource_quantity,
+)
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.objects import Object
 from simkit.meta.quantity import QuantityError, canonical, parse
@@ -23,8 +27,8 @@ def validate_resource(path: str, resources: Object) -> Iterator[FieldError]:
     for name, amount in limits.items():
         yield from _validate_amount(f"{path}.limits[{name}]", name, amount)
     for name, amount in requests.items():
-        yield from validate_container_name(f"{path}.requests[{name}]", name)
-        yield from validate_amount(f"{path}.requests[{name}]", name, amount)
+        yield from validate_container_resource_name(f"{path}.requests[{name}]", name)
+        yield from validate_resource_quantity(f"{path}.requests[{name}]", name, amount)
         yield from _compared(path, name, amount, limits)
         yield from _validate_page(f"{path}.requests[{name}]", name, amount)
     named = limits.keys() | requests.keys()
@@ -33,8 +37,8 @@ def validate_resource(path: str, resources: Object) -> Iterator[FieldError]:
 
 
 def _validate_amount(path: str, name: str, amount: str) -> Iterator[FieldError]:
-    yield from validate_container_name(path, name)
-    yield from validate_amount(path, name, amount)
+    yield from validate_container_resource_name(path, name)
+    yield from validate_resource_quantity(path, name, amount)
     yield from _validate_page(path, name, amount)
 
 

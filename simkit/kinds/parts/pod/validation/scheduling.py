@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from simkit.kinds.parts.go_printing.syntax import printed, struct
-from simkit.kinds.parts.pod.labels import validate_name
 from simkit.kinds.parts.validation.label_selector import validate_label_selector
+from simkit.kinds.parts.validation.labels import validate_qualified_name
 from simkit.meta.fielderror import (
     FieldError,
     Shown,
@@ -85,7 +85,7 @@ def _validate_expression(path: str, expression: Object) -> Iterator[FieldError]:
             yield required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
     else:
         yield invalid_value(f"{path}.operator", operator, "not a valid selector operator")
-    yield from validate_name(f"{path}.key", expression.get("key") or "")
+    yield from validate_qualified_name(f"{path}.key", expression.get("key") or "")
 
 
 def _validate_field(path: str, requirement: Object) -> Iterator[FieldError]:
@@ -111,10 +111,10 @@ def _validate_pod_term(path: str, term: Object) -> Iterator[FieldError]:
     key = term.get("topologyKey") or ""
     if not key:
         yield required(f"{path}.topologyKey", "can not be empty")
-    yield from validate_name(f"{path}.topologyKey", key)
+    yield from validate_qualified_name(f"{path}.topologyKey", key)
 
 
-def validate_toleration(path: str, tolerations: Sequence[Object]) -> Iterator[FieldError]:
+def validate_tolerations(path: str, tolerations: Sequence[Object]) -> Iterator[FieldError]:
     """Returns the errors of a list of tolerations."""
     for index, toleration in enumerate(tolerations):
         yield from _validate_toleration(f"{path}[{index}]", toleration)
@@ -124,7 +124,7 @@ def _validate_toleration(path: str, toleration: Object) -> Iterator[FieldError]:
     key, operator = toleration.get("key") or "", toleration.get("operator") or ""
     effect, value = toleration.get("effect") or "", toleration.get("value") or ""
     if key:
-        yield from validate_name(f"{path}.key", key)
+        yield from validate_qualified_name(f"{path}.key", key)
     elif operator != "Exists":
         text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
         yield invalid_value(f"{path}.operator", operator, text)
@@ -152,7 +152,7 @@ def _shown(toleration: Object) -> Shown:
     return struct("core.Toleration", *fields, ("TolerationSeconds", kept))
 
 
-def validate_spread(path: str, constraints: Sequence[Object]) -> Iterator[FieldError]:
+def validate_topology_spread_constraints(path: str, constraints: Sequence[Object]) -> Iterator[FieldError]:
     """Returns the errors of the rules of spreading pods over nodes."""
     for index, constraint in enumerate(constraints):
         at = f"{path}[{index}]"
@@ -200,6 +200,6 @@ def _validate_key(path: str, constraint: Object) -> Iterator[FieldError]:
     if selector is None:
         yield forbidden_field(path, "must not be specified when labelSelector is not set")
     for index, key in enumerate(keys):
-        yield from validate_name(f"{path}[{index}]", key)
+        yield from validate_qualified_name(f"{path}[{index}]", key)
         if key in selected:
             yield invalid_value(f"{path}[{index}]", key, "exists in both matchLabelKeys and labelSelector")

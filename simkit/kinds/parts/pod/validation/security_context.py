@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from simkit.kinds.parts.go_printing.syntax import pointer, printed, struct
-from simkit.kinds.parts.pod.validation.paths import validate_descending
+from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path
 from simkit.meta.fielderror import (
     CLUSTER_POLICY,
     FieldError,
@@ -152,7 +152,7 @@ def validate_seccomp(path: str, profile: Object | None) -> Iterator[FieldError]:
     elif local is None:
         yield required(f"{path}.localhostProfile", "must be set when seccomp type is Localhost")
     else:
-        yield from validate_descending(f"{path}.localhostProfile", local)
+        yield from validate_local_descending_path(f"{path}.localhostProfile", local)
 
 
 def validate_app_armor(path: str, profile: Object | None) -> Iterator[FieldError]:

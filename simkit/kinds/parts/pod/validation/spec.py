@@ -8,19 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from simkit.kinds.parts.pod.labels import validate_label, validate_name
 from simkit.kinds.parts.pod.validation.containers import (
-    validate_container,
-    validate_ephemeral_container,
-    validate_init_container,
+    validate_containers,
+    validate_ephemeral_containers,
+    validate_init_containers,
 )
 from simkit.kinds.parts.pod.validation.dns import validate_dns
-from simkit.kinds.parts.pod.validation.operating_system import validate_platform, validate_windows_host
+from simkit.kinds.parts.pod.validation.operating_system import validate_host_process, validate_operating_system
 from simkit.kinds.parts.pod.validation.resources import validate_overhead
-from simkit.kinds.parts.pod.validation.scheduling import validate_affinity, validate_spread, validate_toleration
+from simkit.kinds.parts.pod.validation.scheduling import (
+    validate_affinity,
+    validate_tolerations,
+    validate_topology_spread_constraints,
+)
 from simkit.kinds.parts.pod.validation.security_context import validate_pod_security
-from simkit.kinds.parts.pod.validation.volumes import validate_volume
-from simkit.kinds.parts.validation.ip import validate_address
+from simkit.kinds.parts.pod.validation.volumes import validate_volumes
+from simkit.kinds.parts.validation.ip import validate_ip
+from simkit.kinds.parts.validation.labels import validate_labels, validate_qualified_name
 from simkit.meta.fielderror import FieldError, duplicate, invalid_value, required, unsupported
 from simkit.meta.name_validation import dns_label, dns_subdomain
 from simkit.meta.objects import Object
@@ -32,25 +36,27 @@ _DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "N
 
 def validate_pod_spec(path: str, spec: Object, pod: Object | None) -> list[FieldError]:
     """Returns all errors of a pod spec; ``pod`` is the object that it is of, None for a template."""
-    errors, volumes = validate_volume(f"{path}.volumes", spec, pod)
-    errors += validate_container(f"{path}.containers", spec, volumes)
+    errors, volumes = validate_volumes(f"{path}.volumes", spec, pod)
+    errors += validate_containers(f"{path}.containers", spec, volumes)
     if "initContainers" in spec:
-        errors += validate_init_container(f"{path}.initContainers", spec, volumes)
+        errors += validate_init_containers(f"{path}.initContainers", spec, volumes)
     if "ephemeralContainers" in spec:
-        errors += validate_ephemeral_container(f"{path}.ephemeralContainers", spec, volumes)
+        errors += validate_ephemeral_containers(f"{path}.ephemeralContainers", spec, volumes)
     if spec.get("hostNetwork"):
         errors += _validate_host_network(f"{path}.containers", spec, strict=pod is not None)
     errors += _validate_policy(path, spec)
     if spec.get("nodeSelector"):
-        errors += validate_label(f"{path}.nodeSelector", spec["nodeSelector"])
+        errors += validate_labels(f"{path}.nodeSelector", spec["nodeSelector"])
     errors += validate_pod_security(f"{path}.securityContext", spec)
     if spec.get("affinity"):
         errors += validate_affinity(f"{path}.affinity", spec["affinity"])
     errors += validate_dns(f"{path}.dnsConfig", spec)
     errors += _validate_gate(path, spec)
     if spec.get("topologySpreadConstraints"):
-        errors += validate_spread(f"{path}.topologySpreadConstraints", spec["topologySpreadConstraints"])
-    errors += validate_windows_host(path, spec)
+        errors += validate_topology_spread_constraints(
+            f"{path}.topologySpreadConstraints", spec["topologySpreadConstraints"]
+        )
+    errors += validate_host_process(path, spec)
     errors += _validate_name(path, spec)
     errors += _validate_late(path, spec)
     return errors
@@ -76,11 +82,13 @@ def _validate_policy(path: str, spec: Object) -> Iterator[FieldError]:
 
 def _validate_gate(path: str, spec: Object) -> Iterator[FieldError]:
     for index, gate in enumerate(spec.get("readinessGates") or ()):
-        yield from validate_name(f"{path}.readinessGates[{index}].conditionType", gate.get("conditionType") or "")
+        yield from validate_qualified_name(
+            f"{path}.readinessGates[{index}].conditionType", gate.get("conditionType") or ""
+        )
     seen: set[str] = set()
     for index, gate in enumerate(spec.get("schedulingGates") or ()):
         at, name = f"{path}.schedulingGates[{index}]", gate.get("name") or ""
-        yield from validate_name(at, name)
+        yield from validate_qualified_name(at, name)
         if name in seen:
             yield duplicate(at, name)
         seen.add(name)
@@ -101,7 +109,7 @@ def _validate_name(path: str, spec: Object) -> Iterator[FieldError]:
 
 
 def _validate_late(path: str, spec: Object) -> Iterator[FieldError]:
-    yield from validate_toleration(f"{path}.tolerations", spec.get("tolerations") or ())
+    yield from validate_tolerations(f"{path}.tolerations", spec.get("tolerations") or ())
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         yield from _validate_alias(f"{path}.hostAliases[{index}]", alias)
     for name in ("priorityClassName", "runtimeClassName"):
@@ -116,10 +124,10 @@ def _validate_late(path: str, spec: Object) -> Iterator[FieldError]:
     if spec.get("overhead"):
         yield from validate_overhead(f"{path}.overhead", spec["overhead"])
     if spec.get("os") is not None:
-        yield from validate_platform(path, spec)
+        yield from validate_operating_system(path, spec)
 
 
 def _validate_alias(path: str, alias: Any) -> Iterator[FieldError]:
-    yield from validate_address(f"{path}.ip", alias.get("ip") or "")
+    yield from validate_ip(f"{path}.ip", alias.get("ip") or "")
     for index, name in enumerate(alias.get("hostnames") or ()):
         yield from (invalid_value(f"{path}.hostnames[{index}]", name, text) for text in dns_subdomain(name))

@@ -13,7 +13,7 @@ from simkit.kinds.parts.go_printing.structures import structure, structures
 from simkit.kinds.parts.go_printing.syntax import text_map
 from simkit.kinds.parts.pod.qos import qos_class
 from simkit.kinds.parts.pod.validation.containers import validate_image
-from simkit.kinds.parts.pod.validation.scheduling import REQUIRED, validate_toleration
+from simkit.kinds.parts.pod.validation.scheduling import REQUIRED, validate_tolerations
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, required
 from simkit.meta.objects import Draft, Object, at
 
@@ -80,7 +80,7 @@ def _added_tolerations(path: str, tolerations: Sequence[Object], old: Sequence[O
     if any(_timeless(one) not in kept for one in old):
         yield forbidden_field(path, "existing toleration can not be modified except its tolerationSeconds")
     else:
-        yield from validate_toleration(path, tolerations)
+        yield from validate_tolerations(path, tolerations)
 
 
 def _timeless(toleration: Object) -> dict[str, Any]:

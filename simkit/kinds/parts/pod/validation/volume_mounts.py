@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from simkit.kinds.parts.pod.validation.paths import validate_backstep, validate_descending
+from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path, validate_no_backsteps
 from simkit.meta.fielderror import FieldError, forbidden_field, invalid_value, missing, required, unsupported
 from simkit.meta.objects import Object, at
 
@@ -16,7 +16,7 @@ _PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")
 _TAKEN: Final = "must be unique"
 
 
-def validate_mount(path: str, container: Object, volumes: Mapping[str, Object]) -> Iterator[FieldError]:
+def validate_volume_mounts(path: str, container: Object, volumes: Mapping[str, Object]) -> Iterator[FieldError]:
     """Returns the errors of the ``volumeMounts`` of a container."""
     devices = container.get("volumeDevices") or ()
     device_names = {one.get("name") for one in devices}
@@ -46,12 +46,12 @@ def _validate_inner(path: str, here: str, mount: Object) -> Iterator[FieldError]
     """Returns the errors of the path inside of the volume. kube-apiserver names these fields without the index."""
     inner, expression = mount.get("subPath") or "", mount.get("subPathExpr") or ""
     if inner:
-        yield from validate_descending(f"{path}.subPath", inner)
+        yield from validate_local_descending_path(f"{path}.subPath", inner)
     if expression:
         if inner:
             text = "subPathExpr and subPath are mutually exclusive"
             yield invalid_value(f"{here}.subPathExpr", expression, text)
-        yield from validate_descending(f"{path}.subPathExpr", expression)
+        yield from validate_local_descending_path(f"{path}.subPathExpr", expression)
 
 
 def _validate_propagation(path: str, propagation: str | None, container: Object) -> Iterator[FieldError]:
@@ -63,7 +63,7 @@ def _validate_propagation(path: str, propagation: str | None, container: Object)
         yield forbidden_field(path, "Bidirectional mount propagation is available only to privileged containers")
 
 
-def validate_device(path: str, container: Object, volumes: Mapping[str, Object]) -> Iterator[FieldError]:
+def validate_volume_devices(path: str, container: Object, volumes: Mapping[str, Object]) -> Iterator[FieldError]:
     """Returns the errors of the ``volumeDevices`` of a container."""
     mounts = container.get("volumeMounts") or ()
     mount_names, mount_paths = {one.get("name") for one in mounts}, {one.get("mountPath") for one in mounts}
@@ -99,7 +99,7 @@ def _validate_device_path(path: str, place: str, taken: set[str]) -> Iterator[Fi
         yield required(path)
     if place in taken:
         yield invalid_value(path, place, _TAKEN)
-    if place and any(validate_backstep(path, place)):
+    if place and any(validate_no_backsteps(path, place)):
         yield invalid_value(path, place, "can not contain backsteps ('..')")
     else:
         taken.add(place)

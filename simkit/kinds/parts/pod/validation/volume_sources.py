@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from simkit.kinds.parts.go_printing.syntax import texts
-from simkit.kinds.parts.pod.validation.paths import validate_backstep, validate_descending
+from simkit.kinds.parts.pod.validation.paths import validate_local_descending_path, validate_no_backsteps
 from simkit.kinds.parts.pod.validation.projected_volumes import (
     validate_config_map,
     validate_downward,
@@ -69,14 +69,14 @@ def validate_host_path(path: str, source: Object) -> Iterator[FieldError]:
     if not source.get("path"):
         yield required(f"{path}.path")
         return
-    yield from validate_backstep(f"{path}.path", source["path"])
+    yield from validate_no_backsteps(f"{path}.path", source["path"])
     if source.get("type") is not None and source["type"] not in _HOST_PATH_TYPES:
         yield unsupported(f"{path}.type", source["type"], _HOST_PATH_TYPES)
 
 
 def _git_repo(path: str, source: Object) -> Iterator[FieldError]:
     yield from needs("repository")(path, source)
-    yield from validate_descending(f"{path}.directory", source.get("directory") or "")
+    yield from validate_local_descending_path(f"{path}.directory", source.get("directory") or "")
 
 
 def _disk(name: str) -> Check:
