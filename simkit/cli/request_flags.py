@@ -73,11 +73,11 @@ def times(args: argparse.Namespace) -> dict[str, Any]:
     """How long requests may take, and how the server ends: arguments of ``Serving``."""
     from simkit.engine.http.shutdown import ShutdownOptions
 
-    farewell = ShutdownOptions(
+    shutdown = ShutdownOptions(
         args.shutdown_delay_duration,
         args.shutdown_send_retry_after,
         args.shutdown_watch_termination_grace_period,
         args.request_timeout,
     )
     times = {"request_timeout": args.request_timeout, "shortest_watch": args.min_request_timeout}
-    return {**times, "farewell": farewell}
+    return {**times, "shutdown": shutdown}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simkit.engine.egress.peer import Exchange
 
 AGGREGATOR: Final = Identity("system:kube-aggregator", (MASTERS,))
-"""Who asks for what a backing server says of itself."""
+"""The user of requests for discovery and OpenAPI of a backing server."""
 _PATIENCE: Final = 60.0
 _PROBING: Final = 6.0
 _REMEMBERED: Final = 10.0
@@ -133,7 +133,7 @@ class ProxyHandler:
     # What a backing server says of itself
 
     def probe(self, registration: APIService) -> str:
-        """Why a backing server cannot be used, in the words of the real server; empty where it can."""
+        """The reason why a backing server is not available, in kube-apiserver's words; empty where it is."""
         version = registration.group_version
         path = f"/apis/{version}" if version.group else f"/api/{version.version}"
         try:
@@ -229,7 +229,7 @@ def _passed(request: Request) -> Iterator[tuple[str, str]]:
 
 
 def _identity(identity: Identity) -> Iterator[tuple[str, str]]:
-    """Who asks, in the headers that a front proxy may set."""
+    """The headers of a front proxy that name the user."""
     yield "X-Remote-User", _as_sent(identity.user)
     for group in identity.groups:
         yield "X-Remote-Group", _as_sent(group)

@@ -21,9 +21,9 @@ class QueuedRequest:
 
     patience: Final = LONGEST_WAIT
 
-    def __init__(self, trip: HandledRequest) -> None:
-        assert trip.context.ticket is not None
-        self._trip, self._ticket = trip, trip.context.ticket
+    def __init__(self, handled: HandledRequest) -> None:
+        assert handled.context.ticket is not None
+        self._handled, self._ticket = handled, handled.context.ticket
 
     def on_ready(self, callback: Callable[[], None]) -> None:
         """Have a callback called, in any thread, once there is room or the wait is given up."""
@@ -35,7 +35,7 @@ class QueuedRequest:
 
     def go_on(self) -> Response:
         """The answer, after the wait."""
-        response = self._trip.go()
+        response = self._handled.serve()
         assert response is not None
         return response
 
@@ -43,21 +43,21 @@ class QueuedRequest:
 class AuthorizedRequest:
     """A request that its sender may make, whose body is still to come. It has no room yet."""
 
-    def __init__(self, trip: HandledRequest) -> None:
-        self._trip = trip
+    def __init__(self, handled: HandledRequest) -> None:
+        self._handled = handled
 
     def receive(self, body: bytes) -> Response | QueuedRequest:
         """The answer to the request with its body, or what has to be waited for."""
-        self._trip.receive(body)
-        return self._trip.go() or QueuedRequest(self._trip)
+        self._handled.receive_body(body)
+        return self._handled.serve() or QueuedRequest(self._handled)
 
     def fail(self, error: StatusError) -> Response:
         """The answer to a request whose body did not come as it should."""
-        return self._trip.fail(error)
+        return self._handled.fail(error)
 
     def give_up(self, *, gone: bool = False) -> None:
         """The client went away in the midst of its request."""
-        self._trip.fail(unexplained("unexpected EOF"))
+        self._handled.fail(unexplained("unexpected EOF"))
 
 
 class APIServerHandler:
@@ -84,15 +84,15 @@ class APIServerHandler:
         """The engine's answer, or what has to be waited for; who asks is found out on the way."""
         if self._refuses(request):
             return _leaving()
-        trip = HandledRequest(self._engine, request)
-        return trip.go() or QueuedRequest(trip)
+        handled = HandledRequest(self._engine, request)
+        return handled.serve() or QueuedRequest(handled)
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
         """The refusal of a request whose sender is unknown or may not make it; else what takes its body."""
         if self._refuses(request):
             return _leaving()
-        trip = HandledRequest(self._engine, request)
-        return trip.enter() or AuthorizedRequest(trip)
+        handled = HandledRequest(self._engine, request)
+        return handled.serve_headers() or AuthorizedRequest(handled)
 
     def _refuses(self, request: Request) -> bool:
         return self._refusing and not request.path.startswith(_HEALTH)

@@ -1,4 +1,4 @@
-"""Registered group versions: who answers for them, and in which order groups and versions are listed."""
+"""APIServices: the server behind each group version, and the order of groups and versions in discovery."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class APIService:
 
 
 def api_service(obj: Object) -> APIService:
-    """What an APIService says."""
+    """The fields of an APIService object that serving needs."""
     spec: Object = obj.get("spec") or {}
     service = spec.get("service")
     where = None

@@ -1,4 +1,9 @@
-"""From a target to the function that carries out its verb, or the refusal where there is none."""
+"""Find the handler of a request for a resource, or refuse it: what the routes of kube-apiserver do.
+
+References
+----------
+``k8s.io/apiserver/pkg/endpoints/installer.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +11,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from simkit.engine.pipeline.custom_resources.routes import builtin_group, check_custom_route, custom_scale, refuse_new
+from simkit.engine.pipeline.custom_resources.routes import builtin_group, check_custom_route, refuse_new
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import protobuf
 from simkit.engine.pipeline.representation.negotiation import PROTOBUF, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.engine.pipeline.request_scope import RequestScope
+from simkit.engine.pipeline.subresources import binding, connect, eviction, scale, token
+from simkit.engine.pipeline.subresources.custom_scale import custom_scale
 from simkit.engine.pipeline.verbs import delete, patch, read, watch, write
-from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses
-from simkit.meta.domain import API_DOMAIN
+from simkit.engine.pipeline.virtual_resources import access_reviews, component_statuses, token_reviews
+from simkit.meta.domain import API_DOMAIN, AUTHENTICATION_GROUP
 from simkit.meta.errors import StatusError, bad_request, method_not_allowed, no_path, no_route
 from simkit.meta.message import Response
 from simkit.meta.name_validation import path_segment
@@ -34,17 +41,27 @@ VERBS: Final[Mapping[str, Handler]] = {
     "delete": delete.delete_object,
     "deletecollection": delete.delete_collection,
 }
-"""What each verb does to a resource itself."""
+"""The handlers of verbs on a resource itself."""
 
-PARTS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update_part, "patch": patch.patch}
-"""What verbs do to a subresource that is a view of its object."""
-
+SUBRESOURCE_VERBS: Final[Mapping[str, Handler]] = {"get": read.get, "update": write.update_part, "patch": patch.patch}
+"""The handlers of verbs on a subresource that is a view of its object, such as status."""
 
 VIRTUAL_RESOURCES: Final[Mapping[GroupResource, Handler]] = {
     **access_reviews.HANDLERS,
+    GroupResource(AUTHENTICATION_GROUP, "tokenreviews"): token_reviews.token_review,
     GroupResource("", "componentstatuses"): component_statuses.answer,
+    GroupResource("", "bindings"): binding.bind,
 }
-"""What answers for resources that are not stored, whatever the verb."""
+"""The handlers of resources that are not stored, whatever the verb."""
+
+SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
+    (GroupResource("", "serviceaccounts"), "token"): token.token_request,
+    (GroupResource("", "pods"), "eviction"): eviction.evict,
+    (GroupResource("", "pods"), "binding"): binding.bind,
+    **{(resource, "scale"): scale.scale for resource in scale.VIEWS},
+    **connect.CONNECTIONS,
+}
+"""The handlers of subresources that take or give another kind than their object's."""
 
 
 def dispatch(engine: Engine, context: RequestContext) -> Response:
@@ -104,13 +121,13 @@ def _part(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
     subresource = scope.resource.subresources[info.subresource]
     if info.verb not in subresource.verbs:
         raise method_not_allowed()
-    special = access_reviews.SUBRESOURCES.get((scope.resource.group_resource, info.subresource))
+    special = SUBRESOURCES.get((scope.resource.group_resource, info.subresource))
     if special is not None:
         return special(engine, context, scope)
     if scope.custom is not None and info.subresource == "scale":
         return custom_scale(engine, context, scope)
-    if scope.resource.subresource_gvk(info.subresource) == scope.resource.gvk and info.verb in PARTS:
-        response = PARTS[info.verb](engine, context, scope)
+    if scope.resource.subresource_gvk(info.subresource) == scope.resource.gvk and info.verb in SUBRESOURCE_VERBS:
+        response = SUBRESOURCE_VERBS[info.verb](engine, context, scope)
         engine.upkeep()
         return response
     raise unserved(info)
@@ -123,7 +140,7 @@ def unserved(info: RequestInfo) -> StatusError:
 
 
 def find(engine: Engine, info: RequestInfo) -> Resource:
-    """The resource of a target. Raises the 404 of the real server: plain text for an unknown group."""
+    """The resource of a target. Raises the 404 of kube-apiserver: plain text for an unknown group."""
     resource = engine.catalogue.find(info.group, info.version, info.resource)
     if resource is None:
         raise no_route() if builtin_group(engine.catalogue, info.group) else no_path()

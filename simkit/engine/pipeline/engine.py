@@ -38,7 +38,7 @@ FUTURE_WAIT = 3.0
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """What an engine is assembled from (by ``cluster.assembly`` alone)."""
+    """The parts of an engine; ``cluster.assembly`` alone makes it."""
 
     store: Store
     catalogue: Catalogue
@@ -93,7 +93,7 @@ class Engine:
         """Whether what a start has to do is done, and whether the server is about to end: what health checks tell."""
         self._since = parts.clock.now()
         self.upkeep: Callable[[], None] = _nothing
-        """What the server has to do after a write, before the write is answered."""
+        """Called after a write, before the write is answered."""
         self.converting: Collection[str] = ()
         """Groups whose objects a webhook may have to convert."""
         self._news = threading.Condition()
@@ -107,7 +107,7 @@ class Engine:
 
     @property
     def catalogue(self) -> Catalogue:
-        """What is served now."""
+        """The catalogue of the resources that are served now."""
         return self._serving[0]
 
     def authenticate_with(self, authentication: Authentication) -> None:
@@ -130,7 +130,7 @@ class Engine:
         return found
 
     def backing(self, group: str, version: str) -> tuple[Aggregator, APIService] | None:
-        """Who asks the server behind a group version, and its registration; None where this server answers itself."""
+        """The aggregator and the APIService of an aggregated group version; None where this server answers itself."""
         if self.parts.remote is None:
             return None
         found = self.registered.backing(group, version)
@@ -164,7 +164,7 @@ class Engine:
         return requested > self.store.revision
 
     def await_revision(self, requested: int) -> None:
-        """Wait until a revision is there. Raises the 504 of the real server when it does not come.
+        """Wait until a revision is there. Raises the 504 of kube-apiserver when it does not come.
 
         With a simulated clock time stands still, and waiting for it would be for nothing.
         """

@@ -1,4 +1,9 @@
-"""The road of a request: the stages in order, then the answer. Read HANDLER_CHAIN from left to right."""
+"""The handler chain of a request: filters in order, then the answer. Read HANDLER_CHAIN from left to right.
+
+References
+----------
+``DefaultBuildHandlerChain`` of ``k8s.io/apiserver/pkg/server/config.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +22,15 @@ from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.dispatch import dispatch
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.filters.impersonation import impersonate
-from simkit.engine.pipeline.flowcontrol.max_in_flight import TooManyRequests, is_long_running
+from simkit.engine.pipeline.flowcontrol.max_in_flight import TooManyRequests
 from simkit.engine.pipeline.flowcontrol.priority_level import LONGEST_WAIT
 from simkit.engine.pipeline.metrics.counters import Route, counted_name, route
 from simkit.engine.pipeline.non_resource import exposition, paths
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.representation.negotiation import JSON, Accepted, negotiate
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import parse_request_info
+from simkit.engine.pipeline.request_info import is_long_running
+from simkit.engine.pipeline.request_info import parse_request_info as info_of
 from simkit.meta.attributes import Verdict
 from simkit.meta.domain import AUTHORIZATION_GROUP
 from simkit.meta.errors import PlainError, StatusError, internal, too_large, unauthorized
@@ -39,16 +45,16 @@ _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 Filter = Callable[[Engine, RequestContext], Response | None]
 
 
-def parse_info(engine: Engine, context: RequestContext) -> None:
-    """What is meant?"""
+def parse_request_info(engine: Engine, context: RequestContext) -> None:
+    """Find out what the request is about: verb, resource, namespace and name. Raises 400 for a bad timeout."""
     request = context.request
-    info = context.info = parse_request_info(request.method, request.path, request.query)
+    info = context.info = info_of(request.method, request.path, request.query)
     if "timeout" in request.query and not is_long_running(info):
         opt.check_timeout(request)
 
 
 def authenticate(engine: Engine, context: RequestContext) -> None:
-    """Who asks? In process the caller is known already."""
+    """Find out who asks, unless the caller in this process has said so. Raises 401."""
     if context.identity is None:
         context.identity = _identified(engine, context)
     context.caller = context.identity
@@ -73,13 +79,8 @@ def _identified(engine: Engine, context: RequestContext) -> Identity:
     return identity
 
 
-def act_as(engine: Engine, context: RequestContext) -> None:
-    """As whom?"""
-    impersonate(engine, context)
-
-
 def limit_concurrency(engine: Engine, context: RequestContext) -> None:
-    """Are there too many already? A ticket without an outcome keeps the request waiting here."""
+    """Take room for the request, or leave it a ticket to wait with. Raises TooManyRequests."""
     try:
         engine.limits.enter(context)
     except TooManyRequests as error:
@@ -92,7 +93,7 @@ def limit_concurrency(engine: Engine, context: RequestContext) -> None:
 
 
 def authorize(engine: Engine, context: RequestContext) -> None:
-    """May they?"""
+    """Ask the authorizer. Raises 403 unless it allows the request, 500 where it cannot answer."""
     ask = context.info.asks(context.actor())
     decision = engine.authorizer.authorize(ask)
     notes = context.annotations
@@ -111,8 +112,8 @@ def authorize(engine: Engine, context: RequestContext) -> None:
     raise forbid(ask, decision.reason)
 
 
-def act(engine: Engine, context: RequestContext) -> Response:
-    """What does it mean here?"""
+def dispatch_request(engine: Engine, context: RequestContext) -> Response:
+    """Carry out the request. Raises 413 for a body that is too large, and whatever the verb raises."""
     if len(context.request.body) > BODY_LIMIT and context.request.method not in _READING:
         raise too_large(BODY_LIMIT)
     if context.info.is_resource:
@@ -120,15 +121,22 @@ def act(engine: Engine, context: RequestContext) -> Response:
     return paths.answer(engine, context)
 
 
-HANDLER_CHAIN: Final[Sequence[Filter]] = (parse_info, authenticate, act_as, limit_concurrency, authorize, act)
-BEFORE_BODY: Final[Sequence[Filter]] = (parse_info, authenticate, act_as, authorize)
-WITH_BODY: Final[Sequence[Filter]] = (limit_concurrency, act)
-"""The same stages for a request whose body is still to come: nothing is read from those who may not write, and nobody
-holds room while the body is on its way."""
+HANDLER_CHAIN: Final[Sequence[Filter]] = (
+    parse_request_info,
+    authenticate,
+    impersonate,
+    limit_concurrency,
+    authorize,
+    dispatch_request,
+)
+BEFORE_BODY: Final[Sequence[Filter]] = (parse_request_info, authenticate, impersonate, authorize)
+WITH_BODY: Final[Sequence[Filter]] = (limit_concurrency, dispatch_request)
+"""The same filters for a request whose body is still to come. No body is read from a client that may not write, and no
+request takes room while its body is on its way."""
 
 
 class HandledRequest:
-    """One request on the road. It may have to wait for room; then it goes on from there.
+    """One request while the handler chain serves it. A request that waits for room continues from there.
 
     Parameters
     ----------
@@ -142,29 +150,29 @@ class HandledRequest:
         self._engine, self.context, self._began = engine, RequestContext(request, identity=identity), perf_counter()
         self._left, self._trusted = HANDLER_CHAIN, identity is not None
 
-    def enter(self) -> Response | None:
-        """The refusal of a request whose body is still to come; None where ``receive`` may follow. Never raises."""
+    def serve_headers(self) -> Response | None:
+        """The refusal of a request before its body; None where ``receive_body`` may follow. Never raises."""
         self._left = BEFORE_BODY
-        refused = self.go()
+        refused = self.serve()
         self._left = WITH_BODY
         return refused
 
-    def receive(self, body: bytes) -> None:
-        """Take the body of a request that has entered; ``go`` answers."""
+    def receive_body(self, body: bytes) -> None:
+        """Take the body of a request that was not refused; ``serve`` answers it."""
         self.context.request = replace(self.context.request, body=body)
 
     def fail(self, error: StatusError) -> Response:
-        """The answer to a request that has entered, and whose body does not come."""
+        """The answer to a request that was not refused, and whose body does not come."""
 
         def give_up(engine: Engine, context: RequestContext) -> None:
             raise error
 
         self._left = (give_up,)
-        response = self.go()
+        response = self.serve()
         assert response is not None
         return response
 
-    def go(self) -> Response | None:
+    def serve(self) -> Response | None:
         """The answer; None where the request waits until its ticket is settled. Never raises."""
         context = self.context
         try:
@@ -187,7 +195,7 @@ class HandledRequest:
         return response
 
     def _panic(self, error: Exception) -> Response:
-        """What is told of an error of ours: all of it in this process, and to clients nothing that it might hold."""
+        """The answer to an error of simkit: callers in this process see all of it, clients see no detail."""
         if self._trusted:
             return refusal(self.context, internal(f"{type(error).__name__}: {error}"))
         return Response(500, _PANIC, "text/plain; charset=utf-8")
@@ -205,18 +213,21 @@ class HandledRequest:
 
 
 def serve_request(engine: Engine, request: Request, identity: Identity | None = None) -> Response:
-    """The answer to a request, for whose room this thread waits if need be. Never raises.
+    """The answer to a request. Where there is no room, this thread waits for it. Never raises.
 
-    ``identity`` skips authentication, for callers in the same process.
+    Parameters
+    ----------
+    identity
+        Skips authentication, for callers in the same process.
     """
-    trip = HandledRequest(engine, request, identity)
-    response = trip.go()
+    handled = HandledRequest(engine, request, identity)
+    response = handled.serve()
     while response is None:
-        ticket = trip.context.ticket
+        ticket = handled.context.ticket
         assert ticket is not None
         ticket.wait(LONGEST_WAIT)
         ticket.give_up()
-        response = trip.go()
+        response = handled.serve()
     return response
 
 

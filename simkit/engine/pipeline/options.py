@@ -1,4 +1,4 @@
-"""The options of a request: its query parameters and, for deletes, its body, checked as the real server does."""
+"""The options of a request: its query parameters and, for deletes, its body, checked as kube-apiserver does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNPRINTABLE: Final = re.compile(r"[^\x20-\x7e\u00a0-\uffff]")
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What a POST, PUT or PATCH may say besides its body."""
+    """The options of a POST, PUT or PATCH."""
 
     manager: str
     dry_run: bool = False
@@ -45,7 +45,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """What a DELETE may say. ``propagation`` is empty where the kind's default applies.
+    """The options of a DELETE. ``propagation`` is empty where the kind's default applies.
 
     The object must have the uid and the resourceVersion, unless they are None.
     """
@@ -59,7 +59,7 @@ class DeleteOptions:
 
 @dataclass(frozen=True, slots=True)
 class ListOptions:
-    """What a list or watch may say."""
+    """The options of a list or watch."""
 
     label_selector: str = ""
     field_selector: str = ""
@@ -121,7 +121,7 @@ def _manager_errors(manager: str) -> list[FieldError]:
 def integer(request: Request, name: str) -> int | None:
     """A whole number from a query parameter, None where it is not given.
 
-    Raises the 400 of the real server for anything else, the empty text included.
+    Raises the 400 of kube-apiserver for anything else, the empty text included.
     """
     values = request.query.get(name)
     if not values:
@@ -266,7 +266,7 @@ def _watch_errors(options: ListOptions, watch_list: bool) -> list[FieldError]:
 
 
 def revision(text: str) -> int:
-    """A resourceVersion as a number; raises the 500 without reason that the real server gives for any other text."""
+    """A resourceVersion as a number; raises the 500 without reason that kube-apiserver gives for any other text."""
     if not text:
         return 0
     if not (text.isascii() and text.isdigit()):
@@ -277,7 +277,7 @@ def revision(text: str) -> int:
 
 
 def stored_revision(text: str) -> int:
-    """The same where the real server reads its store, not its cache; there the fault is a 400."""
+    """The same where kube-apiserver reads its store, not its cache; there the fault is a 400."""
     try:
         return revision(text)
     except StatusError as error:

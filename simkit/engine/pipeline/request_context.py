@@ -1,37 +1,75 @@
-"""One request on its way through the stages."""
+"""What is known of one request while the handler chain serves it, and protocols for the parts that filters attach."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Literal, Protocol
 
 from simkit.engine.pipeline.representation.negotiation import Accepted
 from simkit.engine.pipeline.request_info import RequestInfo
 from simkit.meta.identity import Identity
-from simkit.meta.message import Request
+from simkit.meta.message import Request, Response
 
-if TYPE_CHECKING:
-    from simkit.engine.pipeline.audit.auditor import AuditContext
-    from simkit.engine.pipeline.flowcontrol.priority_level import Flow, Ticket
+TicketOutcome = Literal["", "granted", "queue-full", "concurrency-limit", "time-out", "cancelled"]
+"""The end of a wait for seats; empty while it lasts."""
+
+
+class AuditRecord(Protocol):
+    """The audit events of one request; ``audit.auditor.AuditContext`` is the implementation."""
+
+    def complete(self, response: Response) -> None:
+        """Record the answer."""
+        ...
+
+
+class Flow(Protocol):
+    """The flow that a request belongs to; ``flowcontrol.priority_level.Flow`` is the implementation."""
+
+    @property
+    def headers(self) -> tuple[tuple[str, str], ...]:
+        """The headers that name the flow schema and the priority level."""
+        ...
+
+
+class Ticket(Protocol):
+    """A request's claim to seats; ``flowcontrol.priority_level.Ticket`` is the implementation."""
+
+    @property
+    def outcome(self) -> TicketOutcome:
+        """How the wait ended; empty while the request waits."""
+        ...
+
+    def on_settled(self, callback: Callable[[], None]) -> None:
+        """Call a function, in any thread, once the wait is over; at once if it is."""
+        ...
+
+    def give_up(self, why: TicketOutcome = "time-out") -> None:
+        """End the wait, unless it is over."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Wait in this thread, for some seconds at most."""
+        ...
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """A request with what the stages have found out about it so far."""
+    """A request with what the filters have found out about it so far."""
 
     request: Request
     info: RequestInfo = field(default_factory=lambda: RequestInfo("", ""))
     identity: Identity | None = None
-    """Who acts: after impersonation, the impersonated."""
+    """The user of the request; after impersonation, the impersonated one."""
     caller: Identity | None = None
-    """Who was authenticated."""
+    """The authenticated user, whoever is impersonated."""
     wanted: Accepted = field(default_factory=Accepted)
     reason: str = ""
-    """Why authorization allowed it."""
+    """The reason that the authorizer gave."""
     routed: str | None = None
     """Empty once a resource takes the request; for other paths, the one that takes it; None where nothing does."""
     room: bool | None = None
-    """Which limit of requests under way it counts for: True for those that change something."""
+    """The limit that it counts for: True for mutating requests, False for reading ones, None where it takes no room."""
     flow: Flow | None = None
     """With which requests it takes turns, where turns are taken."""
     ticket: Ticket | None = None
@@ -40,12 +78,12 @@ class RequestContext:
     """The warning that the version which was asked for is deprecated."""
     warnings: list[str] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
-    record: AuditContext | None = None
-    """What the audit log keeps of it."""
+    record: AuditRecord | None = None
+    """The audit events of it; None where nothing is recorded."""
     panicked: bool = False
     """Whether an error of ours ended it."""
 
     def actor(self) -> Identity:
-        """Who acts, once authentication is done."""
+        """The user of the request. Authentication must be done."""
         assert self.identity is not None
         return self.identity

@@ -1,4 +1,4 @@
-"""From a method and a path to what is meant: verb, resource, subresource, namespace, name.
+"""The request info of a request line: verb, resource, subresource, namespace and name.
 
 Authorization and routing read the same RequestInfo, so that no path means different things to them.
 
@@ -26,13 +26,15 @@ _NAMESPACE_PARTS: Final = frozenset({"status", "finalize"})
 _NAME: Final = "metadata.name"
 _LONGEST: Final = 16 * 1024
 """Characters of selectors in which a name is looked for: nobody knows yet who sends them."""
+_LONG_RUNNING_VERBS: Final = frozenset({"watch", "proxy"})
+_LONG_RUNNING_SUBRESOURCES: Final = frozenset({"attach", "exec", "proxy", "log", "portforward"})
 _NUMBERS: Final = ("limit", "timeoutSeconds")
 _NUMBER: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """What a request is about. Requests outside resources only have ``path`` and the lower-case method as verb."""
+    """The verb and the resource of a request. Other paths have only ``path`` and the lower-case method as verb."""
 
     path: str
     verb: str
@@ -69,7 +71,7 @@ class RequestInfo:
 
 
 def parse_request_info(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
-    """The target of a request line, derived as the real server derives it.
+    """The target of a request line, derived as kube-apiserver derives it.
 
     Examples
     --------
@@ -140,3 +142,13 @@ def _name_selected(query: Mapping[str, Sequence[str]]) -> str:
     except ValueError:
         return ""
     return "" if path_segment(name) else name
+
+
+def is_long_running(info: RequestInfo) -> bool:
+    """Whether a request may last as long as its client likes: a watch, a log or a connection.
+
+    References
+    ----------
+    ``k8s.io/apiserver/pkg/server/filters/longrunning.go``, release 1.30.
+    """
+    return info.verb in _LONG_RUNNING_VERBS or info.subresource in _LONG_RUNNING_SUBRESOURCES

@@ -1,4 +1,4 @@
-"""A resource together with all that is derived from it once: rules, schema, the fixed bytes of its answers."""
+"""The request scope: a resource with what is derived from it once, such as strategy, schema and fixed bytes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RequestScope:
     ) -> None:
         self.catalogue, self.resource, self._gates, self._conversion = catalogue, resource, gates, conversion
         self.custom = _custom_version(catalogue, resource, conversion)
-        """What the definition of a custom kind says; None for built-in kinds."""
+        """The version of the definition of a custom kind; None for built-in kinds."""
         self.rules: Strategy = self._custom_rules() if resource.custom else self._rules()
         stored = GroupKind(resource.storage.group, resource.kind)
         self.registry_scope = RegistryScope(
@@ -116,7 +116,7 @@ class RequestScope:
 
     @cached_property
     def form(self) -> Form:
-        """How to come to the stored version and back."""
+        """The conversion to the stored version and back."""
         return (self._family.form(self.resource.api_version) if self._family is not None else None) or SAME_FIELDS
 
     @cached_property

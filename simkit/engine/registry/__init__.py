@@ -1,1 +1,1 @@
-"""Object rules: defaulted, valid, versioned, owned."""
+"""The registry: defaults, validates, versions and writes objects."""

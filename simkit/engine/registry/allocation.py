@@ -43,7 +43,7 @@ DEFAULT_PORTS: Final = (30000, 32767)
 
 @dataclass(slots=True)
 class Reservation:
-    """What one write has taken so far, as pairs of a pool and a number."""
+    """The addresses and ports that one write has taken so far, as pairs of an allocator and a number."""
 
     dry_run: bool
     taken: list[tuple[BitmapAllocator, int]] = field(default_factory=list)
@@ -110,7 +110,7 @@ class ServiceAllocation:
     def reserved(self, draft: Draft, live: Object | None, *, dry_run: bool) -> Iterator[None]:
         """Complete a Service's addresses and ports, and keep them reserved while the write goes on.
 
-        Raises the 422 or 500 that the real server gives for what cannot be given out.
+        Raises the 422 or 500 that kube-apiserver gives for what cannot be given out.
         """
         reservation = Reservation(dry_run)
         try:

@@ -1,96 +1,68 @@
-"""Two-phase deletion: marked and held by finalizers or a grace period, or gone at once."""
+"""The rules of deletion: an object is marked and held by finalizers or a grace period, or goes at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
 
-from simkit.engine.registry.write import Outcome, RegistryScope
-from simkit.engine.seams import Entry, Stale, Store
+from simkit.engine.registry.write import Deletion
+from simkit.engine.seams import Stale, Store
 from simkit.kinds.parts.validation.object_meta import FOREGROUND, ORPHAN
-from simkit.meta.clock import Clock, moment, timestamp
-from simkit.meta.errors import conflict, not_found
+from simkit.meta.clock import moment, timestamp
+from simkit.meta.errors import conflict
 from simkit.meta.names import Key
 from simkit.meta.objects import Draft, Object
 
-_TRIES: Final = 64
 
-
-@dataclass(frozen=True, slots=True)
-class Deletion:
-    """One delete. ``validate`` is admission, run against the object that is really stored."""
-
-    scope: RegistryScope
-    key: Key
-    validate: Callable[[Object], None]
-    dry_run: bool = False
-    grace_seconds: int | None = None
-    propagation: str = ""
-    """Foreground, Background, Orphan, or empty for the kind's default."""
-    uid: str | None = None
-    resource_version: str | None = None
-    """What the object must have, unless None."""
-
-
-def delete(store: Store, clock: Clock, removal: Deletion) -> Outcome:
-    """Remove an object or mark it for removal. Raises 404, and 409 for preconditions that do not hold."""
-    for _ in range(_TRIES):
-        live = store.get(removal.key)
-        if live is None:
-            raise not_found(removal.scope.resource, removal.key.name)
-        _check_preconditions(removal, live.object)
-        removal.validate(removal.scope.rules.seen(live.object))
-        try:
-            return _attempt(store, clock.now(), removal, live)
-        except Stale:
-            continue
-    raise conflict(removal.scope.resource, removal.key.name)
-
-
-def _check_preconditions(removal: Deletion, live: Object) -> None:
+def check_preconditions(deletion: Deletion, live: Object) -> None:
+    """Raises 409 where the object is not the one that the client means."""
     uid, version = live["metadata"].get("uid", ""), live["metadata"].get("resourceVersion", "")
-    if removal.uid is not None and removal.uid != uid:
+    if deletion.uid is not None and deletion.uid != uid:
         why = (
-            f"the UID in the precondition ({removal.uid}) does not match the UID in record ({uid}). "
+            f"the UID in the precondition ({deletion.uid}) does not match the UID in record ({uid}). "
             "The object might have been deleted and then recreated"
         )
-        raise conflict(removal.scope.kind, removal.key.name, why)
-    if removal.resource_version is not None and removal.resource_version != version:
+        raise conflict(deletion.scope.kind, deletion.key.name, why)
+    if deletion.resource_version is not None and deletion.resource_version != version:
         why = (
-            f"the ResourceVersion in the precondition ({removal.resource_version}) does not match "
+            f"the ResourceVersion in the precondition ({deletion.resource_version}) does not match "
             f"the ResourceVersion in record ({version}). The object might have been modified"
         )
-        raise conflict(removal.scope.kind, removal.key.name, why)
+        raise conflict(deletion.scope.kind, deletion.key.name, why)
 
 
-def _attempt(store: Store, now: float, removal: Deletion, live: Entry) -> Outcome:
-    deletion = removal.scope.rules.deletion
-    metadata = live.object["metadata"]
+def before_delete(deletion: Deletion, live: Object, now: float) -> Draft | None:
+    """The object with the marks of its deletion, or None where nothing holds it and it goes at once.
+
+    Returns
+    -------
+    The object itself where the deletion changes nothing: a grace period only becomes shorter.
+
+    References
+    ----------
+    ``BeforeDelete`` of ``k8s.io/apiserver/pkg/registry/rest/delete.go``, release 1.30.
+    """
+    rules = deletion.scope.rules.deletion
+    metadata = live["metadata"]
     left, begun = metadata.get("deletionGracePeriodSeconds"), bool(metadata.get("deletionTimestamp"))
-    terminating = deletion.grace is not None and begun and left is not None
-    asked = None if removal.grace_seconds is None else removal.grace_seconds if removal.grace_seconds >= 0 else 1
+    terminating = rules.grace is not None and begun and left is not None
+    asked = None if deletion.grace_seconds is None else deletion.grace_seconds if deletion.grace_seconds >= 0 else 1
     if terminating and (asked is None or asked >= left):
-        return Outcome(live, finished=False)  # a grace period only shrinks, and finalizers stay as they were
-    grace = deletion.grace(live.object, removal.grace_seconds) if deletion.grace else 0
-    finalizers = wanted_finalizers(metadata.get("finalizers") or (), removal.propagation, deletion.orphans)
-    draft: Draft = {**live.object, "metadata": {**metadata, "finalizers": finalizers}}
+        return dict(live)  # a grace period only shrinks, and finalizers stay as they were
+    grace = rules.grace(live, deletion.grace_seconds) if rules.grace else 0
+    finalizers = wanted_finalizers(metadata.get("finalizers") or (), deletion.propagation, rules.orphans)
+    draft: Draft = {**live, "metadata": {**metadata, "finalizers": finalizers}}
     if not finalizers:
         del draft["metadata"]["finalizers"]
     if terminating:
         grace = asked or 0
         end = moment(metadata["deletionTimestamp"]) - left + grace
         draft["metadata"] |= {"deletionTimestamp": timestamp(end), "deletionGracePeriodSeconds": grace}
-    if not finalizers and not grace and not deletion.held(live.object):
-        return _remove(store, removal, live)
+    if not finalizers and not grace and not rules.held(live):
+        return None
     if not begun:
-        _mark(draft, now, grace, plain=deletion.plain_mark)
-        deletion.mark(draft)
-    if draft == live.object:
-        return Outcome(live, finished=False)
-    if removal.dry_run:
-        return Outcome(Entry(live.key, live.revision, draft), finished=False)
-    return Outcome(store.put(live.key, draft, expect=live.revision), finished=False)
+        _mark(draft, now, grace, plain=rules.plain_mark)
+        rules.mark(draft)
+    return draft
 
 
 def _mark(draft: Draft, now: float, grace: int, *, plain: bool) -> None:
@@ -100,12 +72,6 @@ def _mark(draft: Draft, now: float, grace: int, *, plain: bool) -> None:
         metadata["deletionGracePeriodSeconds"] = grace
         if metadata.get("generation"):
             metadata["generation"] += 1
-
-
-def _remove(store: Store, removal: Deletion, live: Entry) -> Outcome:
-    if removal.dry_run:
-        return Outcome(live, removed=True)
-    return Outcome(store.delete(live.key, expect=live.revision).entry, removed=True)
 
 
 def expire(store: Store, key: Key) -> None:

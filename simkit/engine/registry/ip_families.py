@@ -1,4 +1,4 @@
-"""Which families of addresses a Service gets, from what it says and what the cluster has."""
+"""The IP families of a Service, from its spec and the ranges of the cluster."""
 
 from __future__ import annotations
 

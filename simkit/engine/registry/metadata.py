@@ -56,7 +56,7 @@ def drop_empty(metadata: dict[str, Any]) -> None:
 def validate(
     draft: Object, *, namespaced: bool, name_rule: NameRule, unqualified_finalizers: bool = False
 ) -> list[FieldError]:
-    """All that is wrong with the metadata of an object, in the real server's order."""
+    """All that is wrong with the metadata of an object, in kube-apiserver's order."""
     metadata = draft["metadata"]
     errors: list[FieldError] = []
     prefix = metadata.get("generateName")
@@ -80,7 +80,7 @@ def validate(
 
 
 def _finalizer_name_errors(metadata: Mapping[str, Any]) -> list[FieldError]:
-    """What built-in kinds ask of finalizers besides."""
+    """The faults in finalizers' names, which built-in kinds check besides."""
     detail = "name is neither a standard finalizer name nor is it fully qualified"
     return [
         invalid_value(f"metadata.finalizers[{index}]", name, detail)
@@ -102,7 +102,7 @@ _IMMUTABLE: Final = ("name", "namespace", "uid", "creationTimestamp", "deletionT
 def validate_update(
     draft: Object, live: Object, *, unqualified_finalizers: bool = False, changes: int = 1, whole: int = 1
 ) -> list[FieldError]:
-    """What is wrong with the metadata of an update, every cause as often as the real server looks.
+    """The faults in the metadata of an update, each as often as kube-apiserver reports it.
 
     It looks at it by itself and against what is stored; then the kind does so again, as often as its
     ``MetadataChecks`` say.

@@ -33,7 +33,7 @@ _TOO_OLD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """Where a list goes on: after which key, at which revision."""
+    """The position at which a list continues: a key and a revision."""
 
     revision: Revision
     after: str
@@ -63,7 +63,7 @@ def _refusal(why: str) -> StatusError:
 
 
 def decode(token: str) -> Continuation:
-    """What a token says. Raises the 400 of the real server for a token that it did not make."""
+    """The position in a token. Raises the 400 of kube-apiserver for a token that it did not make."""
     text = token.replace("\r", "").replace("\n", "")
     position = next((index for index, letter in enumerate(token) if letter not in _LETTERS), None)
     if position is None and len(text) % 4 == 1:

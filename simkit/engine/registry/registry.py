@@ -1,4 +1,4 @@
-"""The one writer to the store: it defaults, validates and versions objects, and retries when somebody was faster."""
+"""The only writer to the store: it defaults, validates and versions objects, and retries on conflicts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Final
 
 from simkit.engine.registry import metadata as meta
 from simkit.engine.registry.allocation import SERVICES, ServiceAllocation
-from simkit.engine.registry.write import Outcome, Write
+from simkit.engine.registry.deletion import before_delete, check_preconditions
+from simkit.engine.registry.write import Deletion, Outcome, Write
 from simkit.engine.seams import ABSENT, Entry, Stale, Store
 from simkit.kinds.strategy import WriteContext
 from simkit.language.merge.update import with_old_times
@@ -22,7 +23,12 @@ _TRIES: Final = 64
 
 
 class Registry:
-    """Creates and updates objects. Deletion is in ``deletion.py``."""
+    """Creates, updates and deletes objects.
+
+    References
+    ----------
+    ``k8s.io/apiserver/pkg/registry/generic/registry/store.go``, release 1.30.
+    """
 
     def __init__(
         self,
@@ -67,32 +73,32 @@ class Registry:
             return self._insert(write, draft)
 
     def _insert(self, write: Write, draft: Draft) -> Outcome:
-        place = write.scope
+        scope = write.scope
         self._finish(write, draft, None)
         errors = meta.validate(
             draft,
-            namespaced=place.namespaced,
-            name_rule=place.rules.name,
-            unqualified_finalizers=place.rules.unqualified_finalizers,
+            namespaced=scope.namespaced,
+            name_rule=scope.rules.name,
+            unqualified_finalizers=scope.rules.unqualified_finalizers,
         )
-        errors += self._held_against(place.rules.validate(draft, None))
+        errors += self._held_against(scope.rules.validate(draft, None))
         if errors:
-            raise invalid(place.kind, name_of(draft), errors)
-        place.rules.canonicalize(draft)
+            raise invalid(scope.kind, name_of(draft), errors)
+        scope.rules.canonicalize(draft)
         write.validate(draft, None)
-        key = place.key(draft["metadata"].get("namespace", ""), name_of(draft))
+        key = scope.key(draft["metadata"].get("namespace", ""), name_of(draft))
         generated = bool(draft["metadata"].get("generateName"))
         if write.dry_run:
             if self.store.get(key) is not None:
-                raise already_exists(place.resource, key.name, generated=generated)
-            return Outcome(Entry(key, Revision(0), place.rules.stored(draft)), created=True)
+                raise already_exists(scope.resource, key.name, generated=generated)
+            return Outcome(Entry(key, Revision(0), scope.rules.stored(draft)), created=True)
         try:
-            return Outcome(self.store.put(key, place.rules.stored(draft), expect=ABSENT), created=True)
+            return Outcome(self.store.put(key, scope.rules.stored(draft), expect=ABSENT), created=True)
         except Stale:
-            raise already_exists(place.resource, key.name, generated=generated) from None
+            raise already_exists(scope.resource, key.name, generated=generated) from None
 
     def _finish(self, write: Write, draft: Draft, live: Object | None) -> None:
-        """What the server itself does to an object before it is checked."""
+        """Complete an object before it is validated: status, generation, preparation, defaults."""
         rules = write.scope.rules
         if live is None:
             if write.scope.has_status and not rules.keeps_status_on_create:
@@ -137,13 +143,13 @@ class Registry:
         return self._create(write, draft)
 
     def _replace(self, write: Write, live: Entry) -> Outcome:
-        place, key = write.scope, write.key
-        seen = place.rules.seen(live.object)
+        scope, key = write.scope, write.key
+        seen = scope.rules.seen(live.object)
         draft = dict(write.intent(seen))
         draft["metadata"] = dict(draft.get("metadata") or {})
         if write.uid and write.uid != seen["metadata"].get("uid"):
             actual = seen["metadata"].get("uid", "")
-            raise conflict(place.resource, key.name, precondition_failed(key, write.uid, actual))
+            raise conflict(scope.resource, key.name, precondition_failed(key, write.uid, actual))
         given = draft["metadata"].pop("resourceVersion", "")
         self._confine(write, draft, seen)
         tracked = dict(write.track(seen, draft))
@@ -158,10 +164,10 @@ class Registry:
         with self._allocated(write, draft, seen):
             self._finish(write, draft, seen)
             self._check(write, draft, seen)
-            place.rules.canonicalize(draft)
+            scope.rules.canonicalize(draft)
             draft["metadata"]["resourceVersion"] = seen["metadata"].get("resourceVersion", "")
             write.validate(draft, seen)
-            if removable(draft) and not place.rules.deletion.held(draft) and not write.dry_run:
+            if removable(draft) and not scope.rules.deletion.held(draft) and not write.dry_run:
                 return self._remove(draft, live)
             return self._store(write, draft, live)
 
@@ -199,7 +205,7 @@ class Registry:
             if write.scope.rules.requires_resource_version:
                 detail = "must be specified for an update"
                 error = invalid_value("metadata.resourceVersion", Shown("0x0"), detail)
-                group, plural = write.scope.resource  # the real server names the resource in place of the kind
+                group, plural = write.scope.resource  # kube-apiserver names the resource in place of the kind
                 raise invalid(GroupKind(group, plural), write.key.name, [error])
             return
         if not given.isdigit():
@@ -208,23 +214,51 @@ class Registry:
             raise conflict(write.scope.resource, write.key.name, STALE)
 
     def _check(self, write: Write, draft: Draft, live: Object) -> None:
-        place = write.scope
-        checks = place.rules.metadata_checks
+        scope = write.scope
+        checks = scope.rules.metadata_checks
         if write.subresource:
             checks = checks.of_part()
         errors = meta.validate_update(
             draft,
             live,
-            unqualified_finalizers=place.rules.unqualified_finalizers,
+            unqualified_finalizers=scope.rules.unqualified_finalizers,
             changes=checks.changes,
             whole=checks.whole,
         )
-        special = (place.rules.subresources or {}).get(write.subresource)
-        errors += self._held_against((special.validate if special is not None else place.rules.validate)(draft, live))
+        special = (scope.rules.subresources or {}).get(write.subresource)
+        errors += self._held_against((special.validate if special is not None else scope.rules.validate)(draft, live))
         if not name_of(draft):
             errors.insert(0, required("metadata.name", "name or generateName is required"))
         if errors:
-            raise invalid(place.kind, write.key.name, errors)
+            raise invalid(scope.kind, write.key.name, errors)
+
+    def delete(self, deletion: Deletion) -> Outcome:
+        """Remove an object, or mark it for removal where something holds it.
+
+        Raises 404, 409 for preconditions that do not hold, and whatever admission raises.
+        """
+        for _ in range(_TRIES):
+            live = self.store.get(deletion.key)
+            if live is None:
+                raise not_found(deletion.scope.resource, deletion.key.name)
+            check_preconditions(deletion, live.object)
+            deletion.validate(deletion.scope.rules.seen(live.object))
+            try:
+                return self._delete(deletion, live)
+            except Stale:
+                continue
+        raise conflict(deletion.scope.resource, deletion.key.name)
+
+    def _delete(self, deletion: Deletion, live: Entry) -> Outcome:
+        draft = before_delete(deletion, live.object, self.clock.now())
+        if draft is None:
+            gone = live if deletion.dry_run else self.store.delete(live.key, expect=live.revision).entry
+            return Outcome(gone, removed=True)
+        if draft == live.object:
+            return Outcome(live, finished=False)
+        if deletion.dry_run:
+            return Outcome(Entry(live.key, live.revision, draft), finished=False)
+        return Outcome(self.store.put(live.key, draft, expect=live.revision), finished=False)
 
 
 def removable(draft: Object) -> bool:
@@ -236,7 +270,7 @@ def removable(draft: Object) -> bool:
 
 
 def keep_all_but_status(draft: Draft, live: Object) -> None:
-    """What a status write may change: the status, and of the metadata nothing that the main resource owns."""
+    """Leave all but the status of a draft as it is in the live object."""
     for name in [name for name in draft if name not in ("status", "metadata", "apiVersion", "kind")]:
         if name not in live:
             del draft[name]
@@ -246,7 +280,7 @@ def keep_all_but_status(draft: Draft, live: Object) -> None:
 
 
 def precondition_failed(key: Key, given: str, actual: str) -> str:
-    """The text of a uid that is not the stored one, with the key as the real server's storage has it."""
+    """The text of a uid that is not the stored one, with the key as kube-apiserver's storage has it."""
     where = "/".join(filter(None, (storage_path(key), key.namespace, key.name)))
     return (
         f"StorageError: invalid object, Code: 4, Key: /registry/{where}, ResourceVersion: 0, "
@@ -264,5 +298,5 @@ _STORAGE_PATHS: Final = {
 
 
 def storage_path(key: Key) -> str:
-    """The folder of a resource in the real server's storage, which a few error texts show."""
+    """The folder of a resource in kube-apiserver's storage, which a few error texts show."""
     return _STORAGE_PATHS.get(key.resource.resource, key.resource.resource)

@@ -1,4 +1,4 @@
-"""What a write consists of, handed from the pipeline to the registry."""
+"""Writes and deletions, as the pipeline hands them to the registry."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _accepted(obj: Object, live: Object | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RegistryScope:
-    """Where a kind's objects go and by which rules: what the registry needs to know of a resource."""
+    """The resource that a write is for, and the strategy of its kind: all that the registry needs to know."""
 
     resource: GroupResource
     """The resource that they are stored under."""
@@ -70,12 +70,28 @@ class Write:
     validate: Callable[[Object, Object | None], None] = _accepted
     permit_create: Callable[[], None] = lambda: None
     identity: Identity | None = None
-    """Who writes, for kinds that keep it."""
+    """The user of the write, for kinds that store it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """One deletion. ``validate`` is admission, run against the object that is really stored."""
+
+    scope: RegistryScope
+    key: Key
+    validate: Callable[[Object], None]
+    dry_run: bool = False
+    grace_seconds: int | None = None
+    propagation: str = ""
+    """Foreground, Background, Orphan, or empty for the kind's default."""
+    uid: str | None = None
+    resource_version: str | None = None
+    """The resourceVersion that the object must have; None: any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of a write. On a dry run the entry is not stored."""
+    """The result of a write. On a dry run the entry is not stored."""
 
     entry: Entry
     created: bool = False

@@ -13,10 +13,10 @@ from simkit.engine.pipeline.audit import event_objects
 from simkit.engine.pipeline.audit.backends import Backend, BackendError
 from simkit.engine.pipeline.audit.event_format import Event
 from simkit.engine.pipeline.audit.policy import AUDIT_GROUP, STAGES, Policy, RequestAuditConfig
-from simkit.engine.pipeline.flowcontrol.max_in_flight import is_long_running
 from simkit.engine.pipeline.metrics.counters import Metrics
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.virtual_resources.reviews import user_info
+from simkit.engine.pipeline.request_info import is_long_running
+from simkit.engine.pipeline.user_info import user_info
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import PlainError
 from simkit.meta.message import Request, Response
@@ -43,7 +43,7 @@ class Auditor:
 
     Notes
     -----
-    Unlike the real server's, events never hold the values of secrets, or tokens.
+    Unlike kube-apiserver's, events never hold the values of secrets, or tokens.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Auditor:
 
 
 class AuditContext:
-    """What is recorded of one request, stage by stage."""
+    """The audit events of one request, stage by stage."""
 
     def __init__(self, audit: Auditor, context: RequestContext, identifier: str, *, unknown: bool = False) -> None:
         self._audit, self._context, self._unknown = audit, context, unknown
@@ -184,7 +184,7 @@ class AuditedStream:
 
 
 def sources(request: Request) -> list[str]:
-    """Where a request comes from: what proxies say, then the peer itself; in process, this machine.
+    """The addresses of a request: those that proxies name, then the peer; in process, the loopback address.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Where audit events go: memory, a file, a webhook; at once or in batches."""
+"""Audit backends: memory, a file or a webhook; blocking or in batches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Backend(Protocol):
 
     @property
     def name(self) -> str:
-        """What the metrics call it."""
+        """The name of the backend in metrics."""
         ...
 
     @property

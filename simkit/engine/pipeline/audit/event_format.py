@@ -60,7 +60,7 @@ def _groups(user: Mapping[str, Any]) -> str:
 
 
 LINES: Final[Mapping[Form, Callable[[Mapping[str, Any]], bytes]]] = {"json": json_line, "legacy": legacy_line}
-"""How each form writes an event."""
+"""The function that writes an event in each format."""
 
 
 def fitted(events: Sequence[Event], limits: Truncation) -> tuple[list[list[Event]], int]:

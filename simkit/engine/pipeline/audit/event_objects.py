@@ -1,4 +1,4 @@
-"""What audit events show of the objects in a request and its answer."""
+"""The objects of a request and its response, as audit events show them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of which request is recorded: the rules of an audit policy."""
+"""The audit policy: its rules decide what is recorded of which request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simkit.meta.name_validation import dns_subdomain
 _LOG: Final = logging.getLogger("simkit.audit")
 AUDIT_GROUP: Final = api_group("audit")
 LEVELS: Final = ("None", "Metadata", "Request", "RequestResponse")
-"""What is recorded: nothing, who did what, also the request's object, also the answer's."""
+"""The levels of recording: nothing, metadata, also the object of the request, also that of the response."""
 STAGES: Final = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic")
 Level = Literal["None", "Metadata", "Request", "RequestResponse"]
 
@@ -64,7 +64,7 @@ def _names(word: str, resource: str, subresource: str) -> bool:
 
 
 class Rule(_Document):
-    """Which requests a rule is for, and what is recorded of them."""
+    """One rule of an audit policy: the requests that it matches, and the level at which they are recorded."""
 
     level: str = ""
     users: Words = ()
@@ -103,7 +103,7 @@ def _covers(pattern: str, path: str) -> bool:
 
 
 class RequestAuditConfig(NamedTuple):
-    """What a policy says of one request."""
+    """The decision of a policy about one request."""
 
     level: str
     omit_stages: frozenset[str] = frozenset()
@@ -125,7 +125,7 @@ class Policy(_Document):
     omit_managed_fields: bool = Field(False, alias="omitManagedFields")
 
     def choice(self, info: RequestInfo, identity: Identity | None) -> RequestAuditConfig:
-        """What is recorded of a request."""
+        """The decision about a request."""
         for rule in self.rules:
             if rule.matches(info, identity):
                 own = rule.omit_managed_fields
@@ -134,7 +134,7 @@ class Policy(_Document):
         return RequestAuditConfig("None", frozenset(self.omit_stages))
 
     def errors(self) -> list[FieldError]:
-        """All that is wrong, in the real server's words."""
+        """All that is wrong, in kube-apiserver's words."""
         found = _stage_errors(self.omit_stages, "omitStages")
         for index, rule in enumerate(self.rules):
             found += _rule_errors(rule, f"rules[{index}]")
@@ -179,7 +179,7 @@ def parse(document: Any, source: str = "the audit policy") -> Policy:
 
 
 def _tell_unknown(policy: Policy, source: str) -> None:
-    """Unknown fields are passed over, as on the real server."""
+    """Unknown fields are passed over, as on kube-apiserver."""
     parts: Iterable[_Document] = (policy, *policy.rules, *(each for rule in policy.rules for each in rule.resources))
     unknown = sorted({name for part in parts for name in part.model_extra or ()} - {"apiVersion", "kind", "metadata"})
     if unknown:

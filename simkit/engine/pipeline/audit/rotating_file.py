@@ -1,4 +1,4 @@
-"""A log file that begins anew when it is large, and whose old parts go in time."""
+"""A log file that is rotated by size; old files are removed by age and number."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RotatingFile:
 
     Notes
     -----
-    The file ``audit.log`` becomes ``audit-2024-04-17T10-00-00.000.log``, as on the real server.
+    The file ``audit.log`` becomes ``audit-2024-04-17T10-00-00.000.log``, as on kube-apiserver.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How audit events leave: at once or in batches, how large, in which form. Names follow the real server's flags."""
+"""Settings of audit backends: mode, batches, truncation and format. Names follow kube-apiserver's flags."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Form = Literal["json", "legacy"]
 
 @dataclass(frozen=True, slots=True)
 class Batching:
-    """How events are gathered in the mode ``batch``."""
+    """The limits of batches in the mode ``batch``."""
 
     buffer_size: int = 10_000
     """Events that may wait; what comes then is lost, and counted."""
@@ -28,7 +28,7 @@ class Batching:
 
 @dataclass(frozen=True, slots=True)
 class Truncation:
-    """How large events may be; sizes are in bytes."""
+    """The largest events and batches; sizes are in bytes."""
 
     enabled: bool = False
     max_event_size: int = 102_400

@@ -1,1 +1,1 @@
-"""Custom resources."""
+"""Custom resources: the definitions that are served, and how their requests are routed."""

@@ -15,8 +15,7 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.options import WriteOptions
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
-from simkit.engine.registry.deletion import Deletion, delete
-from simkit.engine.registry.write import Write
+from simkit.engine.registry.write import Deletion, Write
 from simkit.engine.seams import Change, Entry
 from simkit.kinds.apiextensions.customresourcedefinition import approval, is_protected
 from simkit.kinds.apiextensions.definition import Definition, Provider
@@ -200,7 +199,7 @@ class CustomResources:
         registry_scope = RequestScope(self._engine.catalogue, found).registry_scope
         for each in store.scan(definition.group_resource):
             if not metadata(each.object).get("deletionTimestamp"):
-                delete(store, self._engine.clock, Deletion(registry_scope, each.key, _unasked))
+                self._engine.registry.delete(Deletion(registry_scope, each.key, _unasked))
         return store.count(definition.group_resource) == 0
 
     def _now(self) -> str:

@@ -1,1 +1,1 @@
-"""Filters."""
+"""Filters of the handler chain that need a module of their own."""

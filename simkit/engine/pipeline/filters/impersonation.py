@@ -1,4 +1,4 @@
-"""Acting as somebody else, where the caller may."""
+"""Impersonation: the identity of a request is replaced where the caller may do so."""
 
 from __future__ import annotations
 

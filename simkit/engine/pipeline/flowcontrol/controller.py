@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from simkit.engine.pipeline.flowcontrol.flow_schema import FlowSchema
-from simkit.engine.pipeline.flowcontrol.max_in_flight import READING, InFlight, TooManyRequests, is_long_running
-from simkit.engine.pipeline.flowcontrol.priority_level import Flow, Outcome, PriorityLevel, Ticket, shares_of
-from simkit.engine.pipeline.request_context import RequestContext
+from simkit.engine.pipeline.flowcontrol.max_in_flight import READING, InFlight, TooManyRequests
+from simkit.engine.pipeline.flowcontrol.priority_level import Flow, PriorityLevel, Ticket, shares_of
+from simkit.engine.pipeline.request_context import RequestContext, TicketOutcome
+from simkit.engine.pipeline.request_info import is_long_running
 from simkit.engine.seams import Change, Store
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
@@ -55,7 +56,7 @@ _MANDATORY: Final[Mapping[GroupResource, Sequence[Object]]] = {
         },
     ),
 }
-"""What counts where the store has no such object."""
+"""The mandatory objects, which apply where the store has no such object."""
 
 
 class FlowControl(InFlight):
@@ -73,7 +74,7 @@ class FlowControl(InFlight):
     Notes
     -----
     As long as nobody waits, a request costs a look into a table and a counter. A level may take more than its part
-    while others leave theirs, as far as they lend it and it may borrow: the real server moves these limits every ten
+    while others leave theirs, as far as they lend it and it may borrow: kube-apiserver moves these limits every ten
     seconds, here they follow at once.
 
     References
@@ -106,6 +107,7 @@ class FlowControl(InFlight):
         """
         info = context.info
         if context.ticket is not None:
+            assert isinstance(context.ticket, Ticket)
             self._settled(context, context.ticket)
             return
         if is_long_running(info) and info.verb != "watch":
@@ -143,6 +145,7 @@ class FlowControl(InFlight):
         ticket = context.ticket
         if ticket is None or context.room is None:
             return
+        assert isinstance(ticket, Ticket)
         with self._lock:
             self._running[context.room] -= 1
             ticket.flow.level.running.discard(ticket)
@@ -153,13 +156,13 @@ class FlowControl(InFlight):
             each.tell()
 
     def look(self, view: Callable[[Mapping[str, PriorityLevel]], T]) -> T:
-        """What a function sees in the levels, by name, while nothing changes."""
+        """The result of a function of the levels, by name, called while nothing changes."""
         with self._lock:
             if self._stale:
                 self._configure()
             return view(self.levels)
 
-    def _give_up(self, ticket: Ticket, why: Outcome) -> None:
+    def _give_up(self, ticket: Ticket, why: TicketOutcome) -> None:
         with self._lock:
             if ticket.outcome:
                 return
@@ -172,7 +175,7 @@ class FlowControl(InFlight):
 
     # All of what follows is called with the lock held. Seats:
 
-    def _asked(self, ticket: Ticket) -> Outcome:
+    def _asked(self, ticket: Ticket) -> TicketOutcome:
         level = ticket.flow.level
         if level.exempt or (not level.waiting and self._fits(level, ticket.seats)):
             self._grant(ticket)

@@ -1,4 +1,4 @@
-"""What priority and fairness shows of itself to people: pages under ``/debug/api_priority_and_fairness``.
+"""Debug pages of priority and fairness, under ``/debug/api_priority_and_fairness``.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Which requests belong together: flow schemas, each a list of who asks for what."""
+"""Flow schemas: rules that match requests by subject and resource, and the flow within the schema."""
 
 from __future__ import annotations
 

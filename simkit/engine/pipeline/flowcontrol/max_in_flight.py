@@ -1,4 +1,9 @@
-"""How many requests may be under way at once."""
+"""Limits on the requests in flight: reading and mutating ones.
+
+References
+----------
+``k8s.io/apiserver/pkg/server/filters/maxinflight.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,12 @@ from threading import Lock
 from typing import Final, Protocol
 
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.pipeline.request_info import RequestInfo
+from simkit.engine.pipeline.request_info import is_long_running
 from simkit.meta.errors import PlainError
 from simkit.meta.identity import MASTERS
 
 READING: Final = frozenset({"get", "list", "watch"})
-_LONG_VERBS: Final = frozenset({"watch", "proxy"})
-_LONG_PARTS: Final = frozenset({"attach", "exec", "proxy", "log", "portforward"})
+"""Verbs that change nothing."""
 
 
 class TooManyRequests(PlainError):
@@ -73,7 +77,7 @@ class MaxInFlight(InFlight):
     Notes
     -----
     Watches and other long requests are not counted. Members of ``system:masters`` always get an answer. This is what
-    the real server does with ``--enable-priority-and-fairness=false``.
+    kube-apiserver does with ``--enable-priority-and-fairness=false``.
     """
 
     def __init__(self, requests: int = 0, mutating_requests: int = 0) -> None:
@@ -101,8 +105,3 @@ class MaxInFlight(InFlight):
         with self._lock:
             self._running[context.room] -= 1
         context.room = None
-
-
-def is_long_running(info: RequestInfo) -> bool:
-    """Whether a request may last as long as its client likes."""
-    return info.verb in _LONG_VERBS or info.subresource in _LONG_PARTS

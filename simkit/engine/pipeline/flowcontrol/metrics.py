@@ -1,4 +1,4 @@
-"""What priority and fairness tells Prometheus."""
+"""The metric families of priority and fairness."""
 
 from __future__ import annotations
 

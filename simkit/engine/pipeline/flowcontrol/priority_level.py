@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil
 from threading import Event
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final
 
 from simkit.engine.pipeline.flowcontrol.fair_queuing import FairQueues
 from simkit.engine.pipeline.flowcontrol.flow_schema import FlowSchema
+from simkit.engine.pipeline.request_context import RequestContext, TicketOutcome
 from simkit.meta.objects import Object, at, metadata
-
-if TYPE_CHECKING:
-    from simkit.engine.pipeline.request_context import RequestContext
 
 LONGEST_WAIT: Final = 15.0
 """Seconds that a request waits for room: a quarter of what a request may take."""
 USUAL_SHARES: Final = 30
 _USUAL_QUEUES: Final = (64, 8, 50)
 _QUEUE_FIELDS: Final = ("queues", "handSize", "queueLengthLimit")
-Outcome = Literal["", "granted", "queue-full", "concurrency-limit", "time-out", "cancelled"]
 
 
 class Ticket:
@@ -28,18 +25,23 @@ class Ticket:
     __slots__ = ("_callback", "_event", "_leave", "arrived", "context", "flow", "outcome", "seats", "started")
 
     def __init__(
-        self, context: RequestContext, flow: Flow, seats: int, arrived: float, leave: Callable[[Ticket, Outcome], None]
+        self,
+        context: RequestContext,
+        flow: Flow,
+        seats: int,
+        arrived: float,
+        leave: Callable[[Ticket, TicketOutcome], None],
     ) -> None:
         self.context, self.flow, self.seats, self._leave = context, flow, seats, leave
         self.arrived = arrived
         """Seconds since the epoch."""
         self.started: float | None = None
         """When it got room."""
-        self.outcome: Outcome = ""
+        self.outcome: TicketOutcome = ""
         self._event: Event | None = None
         self._callback: Callable[[], None] | None = None
 
-    def settle(self, outcome: Outcome) -> None:
+    def settle(self, outcome: TicketOutcome) -> None:
         """Say how the wait ended; whoever waits is told by ``tell``."""
         self.outcome = outcome
 
@@ -56,7 +58,7 @@ class Ticket:
         if self.outcome:
             callback()
 
-    def give_up(self, why: Outcome = "time-out") -> None:
+    def give_up(self, why: TicketOutcome = "time-out") -> None:
         """End the wait, unless it is over."""
         self._leave(self, why)
 
@@ -123,7 +125,7 @@ class PriorityLevel:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The number of waiting requests."""
         return len(self.queues) if self.queues is not None else 0
 
 

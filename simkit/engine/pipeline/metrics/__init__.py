@@ -1,1 +1,1 @@
-"""Metrics."""
+"""What the server counts, and the stability levels of its metrics."""

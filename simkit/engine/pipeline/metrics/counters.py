@@ -1,4 +1,4 @@
-"""What the server counts about itself: cheap sums while requests run, families for Prometheus when somebody looks."""
+"""The counters of the server: cheap sums while requests run; families for Prometheus are made when they are read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _APPLY: Final = "application/apply-patch+yaml"
 
 
 class Route(NamedTuple):
-    """What requests are told apart by: the labels that most families share."""
+    """The labels that most metric families of requests share."""
 
     verb: str
     dry_run: str
@@ -39,7 +39,7 @@ class Route(NamedTuple):
 
 @dataclass(slots=True)
 class Sums:
-    """What has been measured of the answers with one code on one route."""
+    """The sums and histograms of the answers with one code on one route."""
 
     count: int = 0
     seconds: float = 0.0
@@ -72,7 +72,7 @@ class Metrics:
         self.gauges: dict[str, dict[Labels, float]] = defaultdict(dict)
         """Values that are set, by family and label values."""
         self.lasting: dict[Route, int] = {}
-        """How many requests that last are under way, by route."""
+        """The number of long-running requests under way, by route."""
         self._lock = Lock()
 
     def observe(self, context: RequestContext, response: Response, seconds: float) -> None:
@@ -107,7 +107,7 @@ class Metrics:
 
 
 def route(context: RequestContext) -> Route:
-    """The route of a request, as the real server labels it."""
+    """The route of a request, as kube-apiserver labels it."""
     info, request = context.info, context.request
     dry_run = ""
     if "dryRun" in request.query:
@@ -151,7 +151,7 @@ def counted_name(user: str) -> str:
 
 
 def scope_label(info: RequestInfo) -> str:
-    """What a request is about: one object, a namespace, everything, or no objects at all."""
+    """The label ``scope`` of a request: resource, namespace, cluster, or empty for paths that are no resources."""
     if info.name or info.verb == "create":
         return "resource"
     if info.namespace:

@@ -17,7 +17,7 @@ Level = Literal["STABLE", "BETA", "ALPHA"]
 
 
 class Stability(NamedTuple):
-    """How long people may count on a metric."""
+    """The stability level of a metric, and the release that deprecates it."""
 
     level: Level
     deprecated: str = ""

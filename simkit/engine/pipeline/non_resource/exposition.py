@@ -164,7 +164,7 @@ def exposed(engine: Engine, *, indicators: bool = False) -> bytes:
 
 @cache
 def _of_process() -> CollectorRegistry:
-    """What is known of this process: memory, file descriptors, processor time."""
+    """The metrics of this process: memory, file descriptors, processor time."""
     from prometheus_client import CollectorRegistry, ProcessCollector
 
     registry = CollectorRegistry()
@@ -230,7 +230,7 @@ def _counters(metrics: Metrics, names: Iterable[str]) -> Iterator[Metric]:
 
     for name in names:
         text, labels = COUNTERS[name]
-        # Two counters of the real server do not end in _total; the library gives every counter that ending.
+        # Two counters of kube-apiserver do not end in _total; the library gives every counter that ending.
         maker = CounterMetricFamily if name.endswith("_total") else UntypedMetricFamily
         family = maker(name, text, labels=labels)
         for values, count in list(metrics.counts[name].items()) if name in metrics.counts else ():

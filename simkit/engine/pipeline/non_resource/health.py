@@ -1,4 +1,4 @@
-"""Health endpoints: is the server well, alive, ready?"""
+"""Health endpoints: healthz, livez and readyz, with their checks by name."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def names(paths: Sequence[str], endpoint: str) -> tuple[str, ...]:
 
 
 def problem(engine: Engine, endpoint: str, name: str) -> str:
-    """Why a check fails, empty where it passes. What is done after the start may take the grace period of livez."""
+    """The reason why a check fails; empty where it passes. The start may take the grace period of livez."""
     check = _ASKED.get(name)
     if check is not None:
         return check(engine)

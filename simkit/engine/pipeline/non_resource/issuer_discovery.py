@@ -1,4 +1,4 @@
-"""What others need to verify service account tokens: the issuer's document and its keys."""
+"""Service account issuer discovery: the issuer's document and its keys."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _ANYHOW: Final = frozenset({"/", "/index.html", "/apis", "/openapi/v2", _OPENAPI
 
 
 def answer(engine: Engine, context: RequestContext) -> Response:
-    """The answer to a path that names no resource. Raises 404 and 405 as the real server does."""
+    """The answer to a path that names no resource. Raises 404 and 405 as kube-apiserver does."""
     path = context.info.path.rstrip("/") or "/"
     parts = path.strip("/").split("/")
     if parts[0] in health.ENDPOINTS:

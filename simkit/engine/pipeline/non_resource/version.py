@@ -1,4 +1,4 @@
-"""Which release the server says it is."""
+"""The document of ``/version``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from simkit.schema.releases import release
 
 
 def of_release(name: str) -> Mapping[str, str]:
-    """What ``/version`` tells of a release, such as ``1.30``; what nobody built has no commit and no date.
+    """The version information of a release, such as ``1.30``; commit and build date are empty.
 
     Examples
     --------

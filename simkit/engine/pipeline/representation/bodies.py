@@ -1,4 +1,4 @@
-"""From the bytes of a body to a value, with the real server's words for bytes that are none."""
+"""Request bodies as values, and the errors of kube-apiserver for bodies that cannot be parsed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which representation the client wants, out of its Accept header."""
+"""Content negotiation: the representation that an Accept header asks for."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Clause:
 def negotiate(
     accept: str, *, watchable: bool = False, convertible: bool = True, routed: bool = True, binary: bool = True
 ) -> Accepted:
-    """The first acceptable representation in order of preference. Raises the 406 of the real server where none is.
+    """The first acceptable representation in order of preference. Raises the 406 of kube-apiserver where none is.
 
     ``routed`` tells whether media types are checked before the path is answered, which words the refusal otherwise.
     ``convertible`` tells whether the answer can be turned into another kind, ``binary`` whether it has a binary form
@@ -101,7 +101,7 @@ def _refusal(*, route: bool, watchable: bool) -> StatusError:
 def _clauses(accept: str) -> list[_Clause]:
     """The clauses of a header, the preferred ones first.
 
-    The order of two clauses is not always one of weight, as the real server has it: ``*/*, application/yaml;q=0.1``
+    The order of two clauses is not always one of weight, as kube-apiserver has it: ``*/*, application/yaml;q=0.1``
     prefers YAML. So they are sorted as there, by insertion.
     """
     clauses: list[_Clause] = []

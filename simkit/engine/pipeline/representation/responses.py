@@ -1,4 +1,4 @@
-"""From results to bytes in the representation that the client wants."""
+"""Responses: objects, lists and documents as bytes in the negotiated representation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simkit.schema.go_types import internal_package
 
 
 class _Dumper(yaml.CSafeDumper):
-    """Block style, as the real server writes it."""
+    """Block style, as kube-apiserver writes it."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True

@@ -73,7 +73,7 @@ def _check(live: Entry, binding: Object) -> None:
 
 
 def _objection(pod: Object, given: Object, name: str) -> str:
-    """Why a pod cannot be bound, empty where it can."""
+    """The reason why a pod cannot be bound; empty where it can."""
     for field, word in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
         wanted, actual = given.get(field), metadata(pod).get(field)
         if wanted and wanted != actual:

@@ -1,6 +1,6 @@
 """Connections to pods, nodes and services: admitted, looked up, and then refused, since nothing is there to connect to.
 
-What is refused, and how, is what the real server says when it cannot reach a node.
+What is refused, and how, is what kube-apiserver says when it cannot reach a node.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _unavailable(message: str) -> StatusError:
 
 
 def _host(resource: GroupResource, obj: Object, part: str) -> str:
-    """Where the connection would go."""
+    """The host of a connection."""
     name = str(obj["metadata"]["name"])
     if resource.resource == "services":
         raise _unavailable(f'no endpoints available for service "{name}"')

@@ -1,4 +1,9 @@
-"""Eviction: the deletion of a pod that its disruption budget has a say in."""
+"""Eviction: the deletion of a pod, limited by its disruption budget.
+
+References
+----------
+``pkg/registry/core/pod/storage/eviction.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +20,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
 from simkit.engine.pipeline.verbs.create_attributes import create_attributes
-from simkit.engine.registry.deletion import Deletion, delete
-from simkit.engine.registry.write import Write
+from simkit.engine.registry.write import Deletion, Write
 from simkit.engine.seams import Entry, Review
 from simkit.logic.workloads.budgets import guarding, pod_ready, with_allowed
 from simkit.logic.workloads.status_conditions import with_condition
@@ -215,7 +219,7 @@ def _remove(eviction: _Eviction) -> None:
         marked = _mark(eviction)
         if options.resource_version:  # our own mark has moved the pod on
             options = replace(options, resource_version=marked.object["metadata"].get("resourceVersion", ""))
-    removal = Deletion(
+    deletion = Deletion(
         eviction.scope.registry_scope,
         eviction.key,
         _no_objection,
@@ -225,7 +229,7 @@ def _remove(eviction: _Eviction) -> None:
         options.uid,
         options.resource_version,
     )
-    delete(engine.store, engine.clock, removal)
+    engine.registry.delete(deletion)
 
 
 def _mark(eviction: _Eviction) -> Entry:

@@ -42,7 +42,7 @@ _KEPT: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestam
 
 @dataclass(frozen=True, slots=True)
 class ScaleView:
-    """Where an object has its replicas, and how it says which pods are counted."""
+    """The paths of an object's replicas, and the function that gives its selector."""
 
     versions: tuple[str, ...]
     """The apiVersions in which the object can be scaled."""
@@ -164,7 +164,7 @@ class _Change:
         return _answer(self._engine, self._context, scope, self._view, outcome.entry)
 
     def _intention(self) -> Callable[[Object], Draft]:
-        """From the live Scale to the wanted one, with its owners."""
+        """The wanted Scale for a live one, with its managed fields."""
         context, scales, options = self._context, self._scales, self._options
         if self._applies:
             body, repeats = applied_body(context)

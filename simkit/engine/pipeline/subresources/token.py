@@ -1,4 +1,9 @@
-"""Service account tokens: made on request, and judged for others."""
+"""TokenRequest: the ``token`` subresource of service accounts.
+
+References
+----------
+``pkg/registry/core/serviceaccount/storage/token.go``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,6 @@ from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.create_attributes import create_attributes
-from simkit.engine.pipeline.virtual_resources.reviews import receive_review, review_response, user_info
 from simkit.kinds.strategies import strategy_of
 from simkit.language.merge.update import track_update
 from simkit.meta.clock import timestamp
@@ -34,7 +38,7 @@ _NODE_BINDING: Final = "ServiceAccountTokenNodeBinding"
 
 
 class BoundObjects(NamedTuple):
-    """What a token is bound to: the object that was asked for first, then what is told besides."""
+    """The objects that a token is bound to: first the one of the request, then the node of a pod."""
 
     items: tuple[Bound, ...] = ()
     of_pod: bool = False
@@ -115,7 +119,7 @@ def _issued(engine: Engine, context: RequestContext, account: Object, spec: dict
 
 
 def bound_objects(engine: Engine, context: RequestContext, reference: Mapping[str, Any] | None) -> BoundObjects:
-    """What the token is to be bound to. Raises 400, 404 or 409 where it cannot be."""
+    """The objects that a token is bound to. Raises 400, 404 or 409 where it cannot be."""
     if not reference:
         return BoundObjects()
     group, version = group_version_of(reference)
@@ -155,21 +159,3 @@ def _pod(engine: Engine, context: RequestContext, pod: Object) -> BoundObjects:
         entry = engine.store.get(Key(_NODES, "", node))
         items = (*items, _bound("node", entry.object) if entry is not None else Bound("node", node, ""))
     return BoundObjects(tuple(items), of_pod=True)
-
-
-def token_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """TokenReview: whose token is this?"""
-    draft, review = receive_review(engine, context, scope)
-    spec = draft.get("spec") or {}
-    token, audiences = spec.get("token") or "", spec.get("audiences") or ()
-    if not token:
-        raise bad_request("token is required for TokenReview in authentication")
-    engine.admission.validate(review)
-    verdict = engine.authentication.reviewer.review(token, audiences)
-    status: dict[str, Any] = {"user": {}}
-    if verdict.identity is not None:
-        user, named = user_info(verdict.identity), list(verdict.audiences)
-        status = {"authenticated": True, "user": user, **({"audiences": named} if named else {})}
-    elif verdict.error:
-        status["error"] = verdict.error
-    return review_response(context, {**draft, "status": status})

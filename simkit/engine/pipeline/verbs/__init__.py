@@ -1,1 +1,1 @@
-"""What each verb means: one file for each family."""
+"""The verbs on resources: one file for each family."""

@@ -1,4 +1,4 @@
-"""Admission and ownership as callables that the registry asks inside a write."""
+"""Admission and managed fields as callables that the registry calls inside a write."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from simkit.schema.structural import Schema
 
 @dataclass(frozen=True, slots=True)
 class AdmissionBinding:
-    """Everything that has a say about one request's write, bound to that request."""
+    """Admission, escalation check and authorization of one request's write, bound to that request."""
 
     engine: Engine
     context: RequestContext
@@ -68,16 +68,16 @@ class AdmissionBinding:
         return mutated
 
     def validate(self, obj: Object, live: Object | None) -> None:
-        """What the validating plugins say; the kind's own warnings come before, also to those that are refused."""
+        """Run the validating plugins; the kind's own warnings come before, also where a plugin refuses."""
         self.context.warnings += self.scope.rules.warnings(obj, live)
         self.engine.admission.validate(self.review("CREATE" if live is None else "UPDATE", obj, live))
 
     def validate_delete(self, live: Object) -> None:
-        """What plugins say to a removal."""
+        """Run the validating plugins for a deletion."""
         self.engine.admission.validate(self.review("DELETE", None, live))
 
     def guard(self, obj: Object, live: Object | None) -> None:
-        """Nobody writes a role or binding that gives more than the writer has."""
+        """Check that a role or binding gives no more than the writer has. Raises 403."""
         resource = self.scope.registry_scope.resource
         if resource.group != RBAC_GROUP:
             return
@@ -88,7 +88,7 @@ class AdmissionBinding:
             self.engine.guard.check_binding(self.context.actor(), obj, live)
 
     def permit_create(self) -> None:
-        """An update that creates needs the right to create as well."""
+        """Check that the user may create, for an update that creates. Raises 403."""
         info = self.context.info
         ask = info.asks(self.context.actor())
         decision = self.engine.authorizer.authorize(replace(ask, verb="create"))
@@ -101,7 +101,7 @@ _STATUS: Final = of_paths(("f:status",))
 
 
 def reset_fields(scope: RequestScope, subresource: str) -> Fields:
-    """What an endpoint does not write, so that nobody comes to own it there."""
+    """The fields that an endpoint resets: a write there does not come to own them."""
     unwritten = (scope.rules.reset_fields or {}).get(subresource)
     if unwritten is not None:
         return of_paths(*(tuple(f"f:{step}" for step in name.split(".")) for name in unwritten))
@@ -115,7 +115,7 @@ def reset_fields(scope: RequestScope, subresource: str) -> Fields:
 
 
 def converter(scope: RequestScope) -> Converter | None:
-    """How owners that used other versions of the kind are compared; None where there is one version only."""
+    """A converter for managed fields in other versions of the kind; None where there is one version only."""
     if not scope.has_shapes:
         return None
 
@@ -169,7 +169,7 @@ def managed_fields_tracker(
         after = scope.as_written(wanted)
         try:
             fields = tracked(before, after, now)
-        except _Unfit:  # as the real server does it: what cannot be compared is forgotten
+        except _Unfit:  # as kube-apiserver does it: what cannot be compared is forgotten
             fields = []
         metadata = {**wanted["metadata"], "managedFields": fields}
         if not fields:

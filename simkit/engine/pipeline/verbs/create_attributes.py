@@ -1,4 +1,4 @@
-"""A request's write as admission sees it."""
+"""The admission attributes of an object that is posted to a subresource or virtual resource."""
 
 from __future__ import annotations
 

@@ -14,8 +14,7 @@ from simkit.engine.pipeline.request_scope import RequestScope
 from simkit.engine.pipeline.verbs.admission_binding import AdmissionBinding
 from simkit.engine.pipeline.verbs.read import Page
 from simkit.engine.pipeline.verbs.selection import selection
-from simkit.engine.registry.deletion import Deletion, delete
-from simkit.engine.registry.write import Outcome
+from simkit.engine.registry.write import Deletion, Outcome
 from simkit.engine.seams import Entry
 from simkit.meta.errors import StatusError, unexplained
 from simkit.meta.message import Response
@@ -24,7 +23,7 @@ from simkit.schema.decoding import DecodeError, decode
 
 _OPTIONS: Final = GroupVersionKind("", "v1", "DeleteOptions")
 _PAGE: Final = 2**63 - 1
-"""The limit of a collection's deletion that asks for none. The real server lists in chunks here as well, so that a
+"""The limit of a collection's deletion that asks for none. kube-apiserver lists in chunks here as well, so that a
 resourceVersion means exactly that one."""
 
 
@@ -40,7 +39,7 @@ def options_of(engine: Engine, context: RequestContext) -> tuple[opt.DeleteOptio
 
 
 def _read(context: RequestContext) -> Any:
-    """The body as it is. What is wrong with it is a 500 without reason, as on the real server."""
+    """The body as it is. What is wrong with it is a 500 without reason, as on kube-apiserver."""
     request = context.request
     media = bodies.body_media(request)
     if media == PROTOBUF:
@@ -89,7 +88,7 @@ def _delete(
     warning = scope.rules.deletion.orphan_warning
     if warning and not options.propagation:
         context.warnings.append(warning)
-    removal = Deletion(
+    deletion = Deletion(
         scope.registry_scope,
         key,
         admission.validate_delete,
@@ -99,7 +98,7 @@ def _delete(
         options.uid,
         options.resource_version,
     )
-    return delete(engine.store, engine.clock, removal)
+    return engine.registry.delete(deletion)
 
 
 def _success(scope: RequestScope, entry: Entry) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Owners that an object names twice: named once, and the client is told."""
+"""Duplicate owner references: each is kept once, and the client is warned."""
 
 from __future__ import annotations
 

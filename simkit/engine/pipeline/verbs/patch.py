@@ -34,7 +34,7 @@ APPLY: Final = "application/apply-patch+yaml"
 _KNOWN: Final = frozenset({JSON_PATCH, MERGE_PATCH, STRATEGIC, APPLY})
 
 Change = Callable[[Object, RequestScope], Any]
-"""From the live object in the version of the path to the patched value."""
+"""A function from the live object, in the version of the path, to the patched value."""
 
 
 def patch(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
@@ -76,7 +76,7 @@ def check_media(context: RequestContext, scope: RequestScope) -> None:
 
 
 def _media(context: RequestContext) -> str:
-    """What kind of patch the body is; here case and blanks count."""
+    """The media type of the patch in the body; case and blanks count."""
     return context.request.header("content-type").partition(";")[0]
 
 
@@ -155,7 +155,7 @@ def _fitted(
 def _known(scope: RequestScope, patched: Any) -> Any:
     """The patched object, which may have become another version of its kind, but no other kind.
 
-    One without apiVersion is read as the form that the real server keeps for itself, which has none of its fields.
+    One without apiVersion is read as the form that kube-apiserver keeps for itself, which has none of its fields.
     """
     gvk, version = scope.resource.gvk, patched.get("apiVersion")
     if not version:

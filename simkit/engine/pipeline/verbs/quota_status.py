@@ -1,4 +1,4 @@
-"""How admission charges a quota: the status is written as the server itself, if the quota is still as it was."""
+"""The status of a resource quota, written as the server itself when admission charges it."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def list_(engine: Engine, context: RequestContext, scope: RequestScope) -> Respo
 
 
 class Reach:
-    """Which reads of a resource the real server answers out of its cache, and which out of its store.
+    """Which reads of a resource kube-apiserver answers out of its cache, and which out of its store.
 
     That shows: the cache waits for a revision that is to come and takes no notice of limits, the store does neither.
     Events are not cached there.

@@ -1,4 +1,4 @@
-"""A body on its way in: decoded, checked against the path, defaulted, in the version that is stored."""
+"""The object in a request body: decoded, checked against the path, and defaulted."""
 
 from __future__ import annotations
 

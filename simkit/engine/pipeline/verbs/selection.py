@@ -1,4 +1,4 @@
-"""Which entries a list, watch or collection delete is about."""
+"""The selection of a list, watch or deletecollection by labels and fields."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Selection:
 
 
 def selection(scope: RequestScope, options: ListOptions) -> Selection:
-    """The selection of a request. Raises the 400 of the real server for selectors that it cannot read."""
+    """The selection of a request. Raises the 400 of kube-apiserver for selectors that it cannot read."""
     try:
         by_label = labels.parse(options.label_selector)
         by_field = scope.field_labels.checked(fields.parse(options.field_selector), scope.resource.kind)

@@ -1,4 +1,4 @@
-"""Objects that come back from other programs: typed, with defaults, in the version that is stored."""
+"""Objects that webhooks return: typed, with defaults, in the version that is stored."""
 
 from __future__ import annotations
 

@@ -93,6 +93,6 @@ def _update(engine: Engine, context: RequestContext, scope: RequestScope, subres
 
 
 def answer(engine: Engine, context: RequestContext, scope: RequestScope, outcome: Outcome) -> Response:
-    """What a write answers: the object as it is now."""
+    """The response to a write: the object as it is now."""
     status = 201 if outcome.created else 200
     return responses.object_response(scope, outcome.entry, context.wanted, status=status, now=engine.clock.now())

@@ -1,1 +1,1 @@
-"""Virtual resources."""
+"""Resources that are answered and not stored: reviews and component statuses."""

@@ -1,4 +1,9 @@
-"""Virtual resources: questions that are asked by creating an object whose status is the answer."""
+"""Reviews that are answered by the authorizer, and SelfSubjectReview.
+
+References
+----------
+``pkg/registry/authorization`` and ``pkg/registry/authentication/selfsubjectreview``, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +14,8 @@ from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.representation import responses
 from simkit.engine.pipeline.request_context import RequestContext
 from simkit.engine.pipeline.request_scope import RequestScope
-from simkit.engine.pipeline.subresources import binding, eviction, scale, token
-from simkit.engine.pipeline.subresources.connect import CONNECTIONS
-from simkit.engine.pipeline.virtual_resources.reviews import receive_review, review_response, user_info
+from simkit.engine.pipeline.user_info import user_info
+from simkit.engine.pipeline.virtual_resources.reviews import receive_review, review_response
 from simkit.kinds.parts.go_printing.structures import structure
 from simkit.meta.attributes import Attributes
 from simkit.meta.clock import timestamp
@@ -27,7 +31,7 @@ Handler = Callable[[Engine, RequestContext, RequestScope], Response]
 
 
 def access_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """SubjectAccessReview and LocalSubjectAccessReview: may somebody?"""
+    """The answer to a SubjectAccessReview or LocalSubjectAccessReview: whether a user may do something."""
     draft, review = receive_review(engine, context, scope)
     spec = draft.get("spec") or {}
     errors = _attribute_errors(spec)
@@ -44,7 +48,7 @@ def access_review(engine: Engine, context: RequestContext, scope: RequestScope) 
 
 
 def self_access_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """SelfSubjectAccessReview: may I?"""
+    """The answer to a SelfSubjectAccessReview: whether the sender may do something."""
     draft, review = receive_review(engine, context, scope)
     spec = draft.get("spec") or {}
     _refuse(draft, [*_attribute_errors(spec), *_metadata_errors(draft, "must be empty")])
@@ -123,7 +127,7 @@ def _answered(
 
 
 def rules_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """SelfSubjectRulesReview: what may I do in a namespace?"""
+    """The answer to a SelfSubjectRulesReview: what the sender may do in a namespace."""
     draft, review = receive_review(engine, context, scope)
     namespace = (draft.get("spec") or {}).get("namespace", "")
     if not namespace:
@@ -142,7 +146,7 @@ def rules_review(engine: Engine, context: RequestContext, scope: RequestScope) -
 
 
 def self_review(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:
-    """SelfSubjectReview: who am I?"""
+    """The answer to a SelfSubjectReview: the user information of the sender."""
     draft, review = receive_review(engine, context, scope)
     engine.admission.validate(review)
     status = {"userInfo": user_info(context.actor())}
@@ -157,16 +161,5 @@ HANDLERS: Final[Mapping[GroupResource, Handler]] = {
     GroupResource(AUTHORIZATION_GROUP, "selfsubjectaccessreviews"): self_access_review,
     GroupResource(AUTHORIZATION_GROUP, "selfsubjectrulesreviews"): rules_review,
     GroupResource(AUTHENTICATION_GROUP, "selfsubjectreviews"): self_review,
-    GroupResource(AUTHENTICATION_GROUP, "tokenreviews"): token.token_review,
-    GroupResource("", "bindings"): binding.bind,
 }
-"""Resources that are answered instead of stored."""
-
-SUBRESOURCES: Final[Mapping[tuple[GroupResource, str], Handler]] = {
-    (GroupResource("", "serviceaccounts"), "token"): token.token_request,
-    (GroupResource("", "pods"), "eviction"): eviction.evict,
-    (GroupResource("", "pods"), "binding"): binding.bind,
-    **{(resource, "scale"): scale.scale for resource in scale.VIEWS},
-    **CONNECTIONS,
-}
-"""Subresources that take or give another kind than their object's."""
+"""Reviews by resource."""

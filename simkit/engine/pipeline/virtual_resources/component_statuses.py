@@ -23,7 +23,7 @@ _PARTS: Final[Mapping[str, tuple[str, str]]] = {
     "etcd-0": ("True", "ok"),
     "scheduler": ("False", _NOBODY.format(port=10259)),
 }
-"""Controllers and store are parts of this server; a scheduler there is none, which a real server words so."""
+"""Controllers and store are parts of this server; a scheduler there is none, in the words of kube-apiserver."""
 
 
 def answer(engine: Engine, context: RequestContext, scope: RequestScope) -> Response:

@@ -1,9 +1,9 @@
-"""What questions that are asked by creating an object have in common: reading them, and answering."""
+"""The parts that all reviews share: reading the body of a review, and answering with its status."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from simkit.engine.pipeline import options as opt
 from simkit.engine.pipeline.engine import Engine
@@ -14,20 +14,19 @@ from simkit.engine.pipeline.verbs import request_object
 from simkit.engine.pipeline.verbs.admission_binding import managed_fields_tracker
 from simkit.engine.pipeline.verbs.create_attributes import create_attributes
 from simkit.engine.seams import Review
-from simkit.meta.identity import Identity
 from simkit.meta.message import Response
 from simkit.meta.objects import Draft, name_of
 
 
 class ReceivedReview(NamedTuple):
-    """A question, and how admission sees it: its validators are asked once the question is known to make sense."""
+    """The body of a review, with its admission attributes; validating admission follows once the body is valid."""
 
     draft: Draft
     review: Review
 
 
 def receive_review(engine: Engine, context: RequestContext, scope: RequestScope) -> ReceivedReview:
-    """The body of a review, with its field owner, as the mutating plugins want it."""
+    """The body of a review after mutating admission, with its managed fields."""
     options = opt.write_options(context.request, "CreateOptions")
     draft = request_object.read(engine, context, scope.resource.gvk, scope.schema, options.validation)
     given = draft["metadata"]
@@ -44,10 +43,3 @@ def review_response(context: RequestContext, draft: Draft) -> Response:
     """The review with its status as the answer to a create."""
     metadata = {"creationTimestamp": None, **draft["metadata"]}
     return responses.document_response({**draft, "metadata": metadata}, context.wanted, status=201)
-
-
-def user_info(identity: Identity) -> dict[str, Any]:
-    """An identity as reviews and audit events show it."""
-    info: dict[str, Any] = {"username": identity.user, "uid": identity.uid, "groups": list(identity.groups)}
-    info["extra"] = {name: list(values) for name, values in identity.extra.items()}
-    return {name: value for name, value in info.items() if value}

@@ -12,6 +12,7 @@ from simkit.cluster.cluster import Cluster
 from simkit.cluster.options import Options
 from simkit.engine.pipeline.flowcontrol.controller import FlowControl
 from simkit.engine.pipeline.flowcontrol.max_in_flight import TooManyRequests
+from simkit.engine.pipeline.flowcontrol.priority_level import Flow, Ticket
 from simkit.engine.pipeline.handler_chain import HandledRequest
 from simkit.engine.pipeline.non_resource.exposition import exposed
 from simkit.engine.pipeline.request_context import RequestContext
@@ -67,7 +68,7 @@ def entered(room: FlowControl, each: RequestContext) -> RequestContext:
 def test_defaults(identity: Identity, method: str, target: str, schema: str, level: str) -> None:
     """The default schemas tell requests apart as on a fresh real server."""
     flow = entered(control(WORLD), context(identity, target, method)).flow
-    assert flow is not None
+    assert isinstance(flow, Flow)
     assert (flow.schema.name, flow.level.name) == (schema, level)
 
 
@@ -96,11 +97,11 @@ def test_waiting_and_going_on() -> None:
     while not held or held[-1].ticket is None or held[-1].ticket.outcome:
         held.append(entered(room, context(ANN)))
     handled = HandledRequest(made.engine, Request.of("GET", "/version"), BOB)
-    assert handled.go() is None
+    assert handled.serve() is None
     assert b'current_inqueue_requests{priority_level="global-default"} 2.0' in exposed(made.engine)
     for each in held[:-1]:
         room.leave(each)
-    response = handled.go()
+    response = handled.serve()
     assert response is not None
     assert response.status == 200
     assert room.reading == 0
@@ -130,10 +131,10 @@ def test_the_wait_ends() -> None:
     room = control(made)
     held = entered(room, context(ANN))
     handled = HandledRequest(made.engine, Request.of("GET", "/version"), BOB)
-    assert handled.go() is None
+    assert handled.serve() is None
     assert handled.context.ticket is not None
     handled.context.ticket.give_up()
-    response = handled.go()
+    response = handled.serve()
     assert response is not None
     assert (response.status, response.body) == (429, b"Too many requests, please try again later.\n")
     assert ("Retry-After", "1") in response.headers
@@ -210,7 +211,7 @@ def test_own_schemas() -> None:
 
     def schema(identity: Identity, target: str, method: str = "GET") -> str:
         flow = entered(control(made), context(identity, target, method)).flow
-        assert flow is not None
+        assert isinstance(flow, Flow)
         return flow.schema.name
 
     assert schema(robot, inside) == "mine"
@@ -229,7 +230,7 @@ def test_a_schema_without_its_level() -> None:
     spec = {**schema["spec"], "matchingPrecedence": 9, "priorityLevelConfiguration": {"name": "absent"}}
     made.create({**_bare(schema), "metadata": {"name": "dangling"}, "spec": spec})
     flow = entered(control(made), context(ANN)).flow
-    assert flow is not None
+    assert isinstance(flow, Flow)
     assert flow.schema.name == "global-default"
 
 
@@ -243,7 +244,7 @@ def test_wide_lists() -> None:
 
     def seats(target: str) -> int:
         ticket = entered(room, context(ANN, target)).ticket
-        assert ticket is not None
+        assert isinstance(ticket, Ticket)
         return ticket.seats
 
     assert seats("/api/v1/configmaps") == 3
