@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from simkit.language.yaml.decode import encode
+from simkit.language.yaml.encode import encode
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key
 from simkit.meta.objects import Draft, Object

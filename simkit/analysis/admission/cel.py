@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from html import escape
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pandas as pd
 
@@ -27,6 +27,9 @@ from simkit.schema.custom.structural import row_of
 from simkit.schema.definitions import Definitions, definitions
 from simkit.schema.releases import release_name
 from simkit.schema.structural import Schema
+
+if TYPE_CHECKING:
+    from simkit.language.cel.reference import Reference
 
 STEP_COLUMNS: Final = ("expression", "value", "cost", "total")
 COST_LIMIT: Final = 10_000_000
@@ -56,6 +59,8 @@ class CelResult:
         What it can cost for any value of the declared types.
     error
         Empty, or what is wrong, with the position under the expression.
+    reference
+        The answer of celpy, where ``compare_with`` asked for it.
     """
 
     expression: str
@@ -67,6 +72,12 @@ class CelResult:
     error: str = ""
     program: Program | None = None
     variables: Mapping[str, Any] | None = None
+    reference: Reference | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether celpy came to the same; True where it was not asked. Texts of errors are not compared."""
+        return self.reference is None or self.reference.agrees(self.value, self.error)
 
     def explain(self) -> pd.DataFrame:
         """The evaluation step by step.
@@ -84,15 +95,23 @@ class CelResult:
         return table(rows, STEP_COLUMNS)
 
     def __repr__(self) -> str:
-        return self.error or f"{self._shown()}  ({self.type}, cost {self.cost})"
+        own = self.error or f"{self._shown()}  ({self.type}, cost {self.cost})"
+        return own if self.reference is None else f"{own}\n{self._compared(self.reference)}"
+
+    def _compared(self, reference: Reference) -> str:
+        """The line about celpy's answer."""
+        if self.agrees:
+            return "celpy agrees" if not reference.error else f"celpy fails too: {reference.error}"
+        return f"celpy differs: {reference.error or repr(reference.value)}"
 
     def _shown(self) -> str:
         return str(self.value) if self.type in _WRITTEN else repr(self.value)
 
     def _repr_html_(self) -> str:
+        more = "" if self.reference is None else f"<br><small>{escape(self._compared(self.reference))}</small>"
         if self.error:
-            return f"<pre>{escape(self.error)}</pre>"
-        return f"<code>{escape(self._shown())}</code> <small>{escape(self.type)}, cost {self.cost}</small>"
+            return f"<pre>{escape(self.error)}</pre>{more}"
+        return f"<code>{escape(self._shown())}</code> <small>{escape(self.type)}, cost {self.cost}</small>{more}"
 
 
 def cel(
@@ -101,6 +120,7 @@ def cel(
     types: Mapping[str, TypeSource] | None = None,
     release: str = OWN_EXPRESSIONS,
     budget: int = COST_LIMIT,
+    compare_with: Literal["celpy"] | None = None,
     **variables: Any,
 ) -> CelResult:
     """Evaluate a CEL expression of Kubernetes on values.
@@ -116,6 +136,9 @@ def cel(
         (``transformMap`` and others), 1.33 semantic versions, 1.34 more functions of lists.
     budget
         The cost at which the evaluation ends.
+    compare_with
+        ``"celpy"`` puts the expression to celpy too, the reference implementation in Python (distribution cel-python).
+        The result shows both answers and whether they differ; celpy checks no types and knows no later functions.
     variables
         Values by name, plain as in JSON.
 
@@ -137,7 +160,24 @@ def cel(
     ERROR: <input>:1:5: undefined field 'replica'
      | self.replica <= 3
      | ....^
+    >>> cel("'is ' + string(1 < 2)", compare_with="celpy")
+    'is true'  (string, cost 3)
+    celpy differs: 'is True'
     """
+    if compare_with not in (None, "celpy"):
+        raise SimkitError(f"compare_with={compare_with!r}: there is only 'celpy' to compare with")
+    found = _evaluated(expression, types, release, budget, variables)
+    if compare_with is None:
+        return found
+    from simkit.language.cel.reference import reference
+
+    return replace(found, reference=reference(expression, variables))
+
+
+def _evaluated(
+    expression: str, types: Mapping[str, TypeSource] | None, release: str, budget: int, variables: Mapping[str, Any]
+) -> CelResult:
+    """The answer of this package's own evaluation."""
     release = release_name(release)
     for name, value in variables.items():
         _check_value(value, name)

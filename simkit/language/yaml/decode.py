@@ -1,4 +1,7 @@
-"""YAML as the control plane's clients write and read it: only JSON's types, and no surprises from plain words."""
+"""The reader of YAML: only JSON's types come out, and plain words are text unless every reader agrees otherwise.
+
+Bodies of requests are read as sigs.k8s.io/yaml does (YAML 1.1 to JSON), whose limit on aliases is that of go-yaml v2.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,8 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 try:
-    from yaml import CSafeDumper as _Dumper
     from yaml import CSafeLoader as _Loader
 except ImportError:  # PyYAML was built without libyaml: the same, slower
-    from yaml import SafeDumper as _Dumper  # type: ignore[assignment]
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
 MOST_VALUES: Final = 5_000_000
@@ -312,30 +313,3 @@ _MAKERS: Final[Mapping[str, Callable[[str], Any]]] = {
     _FLOAT: _decimal,
     _BINARY: _binary,
 }
-
-
-class _Writer(_Dumper):
-    """Quotes every text that some reader would take for something else, and writes no aliases."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-_LETTER: Final = re.compile(r"[yYnN]\Z")
-_NUMBER_LIKE: Final = re.compile(r"[-+]?(?:[0-9][0-9_.]*[eE][-+]?[0-9]*|0o[0-7_]+|[0-9_]+|[0-9.]+)\Z")
-_Writer.add_implicit_resolver(_BOOL, _LETTER, list("yYnN"))
-_Writer.add_implicit_resolver(_FLOAT, _NUMBER_LIKE, list("-+.0123456789"))
-
-
-def encode(value: Any) -> str:
-    """One YAML document, keys sorted, that every reader of YAML understands alike.
-
-    Examples
-    --------
-    >>> print(encode({"b": "1e3", "a": [True, "yes"]}), end="")
-    a:
-    - true
-    - 'yes'
-    b: '1e3'
-    """
-    return yaml.dump(value, Dumper=_Writer, sort_keys=True, allow_unicode=True, default_flow_style=False, width=10**6)
