@@ -101,7 +101,7 @@ def test_a_key_of_ones_own(world: World, key: PrivateKey) -> None:
         {**world.header, "crit": ["b64"], "b64": False},
     ):
         signed = f"{encode(header)}.{encode(world.claims)}"
-        assert world.status(f"{signed}.{encode(signer._signature(signed.encode()))}") == 401
+        assert world.status(f"{signed}.{encode(signer.signature(signed.encode()))}") == 401
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from simkit.engine.authn.claim_expressions import BadExpression, Expression
 from simkit.engine.authn.claim_mapping import ClaimMapping, ClaimSource, ClaimValidationRule, UserValidationRule
-from simkit.engine.authn.jwk import ALGORITHMS
+from simkit.engine.authn.jws import ALGORITHMS
 from simkit.engine.authn.oidc import Provider, ProviderTokens, over_https
 from simkit.engine.egress import configfile
 from simkit.engine.egress.dynamic_file import Counters, DynamicFile

@@ -1,9 +1,13 @@
-"""Signed tokens in the compact form, with RSA and elliptic-curve keys."""
+"""Compact signed tokens (JWS), signed and verified by PyJWT with RSA and elliptic-curve keys.
+
+References
+----------
+RFC 7515 (JSON Web Signature) and RFC 7518 (JSON Web Algorithms). Which keys sign which algorithm:
+k8s.io/kubernetes/pkg/serviceaccount/jwt.go, release 1.30.
+"""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
@@ -11,22 +15,27 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt import PyJWS
+from jwt.algorithms import Algorithm, get_default_algorithms
+from jwt.exceptions import PyJWTError
+from jwt.utils import base64url_encode
 
 from simkit.meta.errors import SimkitError
 
 PrivateKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 PublicKey = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
-_CURVES: Final[Mapping[str, tuple[str, type[hashes.HashAlgorithm]]]] = {
-    "secp256r1": ("ES256", hashes.SHA256),
-    "secp384r1": ("ES384", hashes.SHA384),
-    "secp521r1": ("ES512", hashes.SHA512),
-}
-_BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]*")
-_CURVE_NAMES: Final = {"secp256r1": "P-256", "secp384r1": "P-384", "secp521r1": "P-521"}
+ALGORITHMS: Final = ("RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512")
+"""Names of the algorithms by which a token may be signed. A shared secret, or none at all, is not among them."""
+SIGNATURES: Final[Mapping[str, Algorithm]] = {name: get_default_algorithms()[name] for name in ALGORITHMS}
+"""PyJWT's implementation of each accepted algorithm."""
+CURVES: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
+"""The algorithm of each curve that signs tokens, by the curve's name."""
+_COMPACT: Final = re.compile(r"[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*")
+_LISTED: Final = ("kty", "n", "e", "crv", "x", "y")
+_JWS: Final = PyJWS()
 
 
 class Malformed(Exception):
@@ -43,30 +52,13 @@ class VerificationKey:
 
     def verifies(self, signature: bytes, signed: bytes) -> bool:
         """Whether the signature over the bytes was made by this key."""
-        try:
-            if isinstance(self.key, rsa.RSAPublicKey):
-                self.key.verify(signature, signed, padding.PKCS1v15(), hashes.SHA256())
-            else:
-                size = (self.key.curve.key_size + 7) // 8
-                if len(signature) != 2 * size:
-                    return False
-                halves = (int.from_bytes(half, "big") for half in (signature[:size], signature[size:]))
-                digest = _CURVES[self.key.curve.name][1]()
-                self.key.verify(encode_dss_signature(*halves), signed, ec.ECDSA(digest))
-        except InvalidSignature:
-            return False
-        return True
+        return SIGNATURES[self.algorithm].verify(signed, self.key, signature)
 
     def jwk(self) -> dict[str, str]:
         """The key as a JSON web key, as the key set endpoint lists it."""
-        common = {"use": "sig", "kid": self.identifier, "alg": self.algorithm}
-        if isinstance(self.key, rsa.RSAPublicKey):
-            numbers = self.key.public_numbers()
-            return {**common, "kty": "RSA", "n": _number(numbers.n), "e": _number(numbers.e)}
-        point = self.key.public_numbers()
-        size = (self.key.curve.key_size + 7) // 8
-        curve = {"kty": "EC", "crv": _CURVE_NAMES[self.key.curve.name]}
-        return {**common, **curve, "x": _number(point.x, size), "y": _number(point.y, size)}
+        written = SIGNATURES[self.algorithm].to_jwk(self.key, as_dict=True)
+        numbers = {name: written[name] for name in _LISTED if name in written}
+        return {"use": "sig", "kid": self.identifier, "alg": self.algorithm, **numbers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,52 +79,47 @@ class Parsed:
 
 
 class Signer:
-    """Signs claims with a private key, RS256 or the algorithm of its curve."""
+    """Signs claims with a private key: RS256, or the algorithm of the key's curve."""
 
     def __init__(self, key: PrivateKey) -> None:
         self._key = key
         self.public = verification_key(key.public_key())
         header = {"alg": self.public.algorithm, "kid": self.public.identifier}
-        self._header = _encode(orjson.dumps(header))
+        self._header = base64url_encode(orjson.dumps(header))
 
     def sign(self, claims: Mapping[str, Any]) -> str:
         """The compact token that carries the claims."""
-        signed = b".".join((self._header, _encode(orjson.dumps(claims))))
-        return b".".join((signed, _encode(self._signature(signed)))).decode()
+        signed = b".".join((self._header, base64url_encode(orjson.dumps(claims))))
+        return b".".join((signed, base64url_encode(self.signature(signed)))).decode()
 
-    def _signature(self, signed: bytes) -> bytes:
-        if isinstance(self._key, rsa.RSAPrivateKey):
-            return self._key.sign(signed, padding.PKCS1v15(), hashes.SHA256())
-        digest = _CURVES[self._key.curve.name][1]()
-        size = (self._key.curve.key_size + 7) // 8
-        halves = decode_dss_signature(self._key.sign(signed, ec.ECDSA(digest)))
-        return b"".join(half.to_bytes(size, "big") for half in halves)
+    def signature(self, signed: bytes) -> bytes:
+        """The signature over some bytes, as it stands in a compact token before it is encoded."""
+        return SIGNATURES[self.public.algorithm].sign(signed, self._key)
 
 
 def parse(token: str) -> Parsed:
-    """A compact token taken apart. Raises Malformed."""
-    parts = token.split(".")
-    if len(parts) != 3:
-        raise Malformed("a signed token has three parts")
+    """A compact token taken apart, nothing of it verified. Raises Malformed, also for foreign characters."""
+    if not _COMPACT.fullmatch(token):
+        raise Malformed("a signed token has three parts of letters, digits, '-' and '_'")
     try:
-        header, claims = (orjson.loads(_decode(part)) for part in parts[:2])
-        signature = _decode(parts[2])
-    except (binascii.Error, ValueError) as error:
+        found = _JWS.decode_complete(token, options={"verify_signature": False})
+        claims = orjson.loads(found["payload"])
+    except (PyJWTError, ValueError) as error:
         raise Malformed(str(error)) from error
-    if not isinstance(header, dict) or not isinstance(claims, dict):
+    if not isinstance(claims, dict):
         raise Malformed("header and claims are objects")
-    return Parsed(header, claims, signature, f"{parts[0]}.{parts[1]}".encode())
+    return Parsed(found["header"], claims, found["signature"], token.rpartition(".")[0].encode())
 
 
 def verification_key(key: PublicKey) -> VerificationKey:
     """The public key with its algorithm and identifier. Raises SimkitError for a curve that signs no tokens."""
     der = key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    identifier = _encode(hashlib.sha256(der).digest()).decode()
+    identifier = base64url_encode(hashlib.sha256(der).digest()).decode()
     if isinstance(key, rsa.RSAPublicKey):
         return VerificationKey(key, "RS256", identifier)
-    if key.curve.name not in _CURVES:
+    if key.curve.name not in CURVES:
         raise SimkitError(f"keys of the curve {key.curve.name} sign no tokens; use P-256, P-384 or P-521")
-    return VerificationKey(key, _CURVES[key.curve.name][0], identifier)
+    return VerificationKey(key, CURVES[key.curve.name], identifier)
 
 
 def load_private_key(pem: bytes, source: str = "the key file") -> PrivateKey:
@@ -169,17 +156,3 @@ def _public_half(block: bytes, source: str) -> PublicKey | None:
     if not isinstance(key, rsa.RSAPublicKey | ec.EllipticCurvePublicKey):
         raise SimkitError(f"{source} holds a key that verifies no service account tokens; use RSA or ECDSA")
     return key
-
-
-def _encode(raw: bytes) -> bytes:
-    return base64.urlsafe_b64encode(raw).rstrip(b"=")
-
-
-def _decode(text: str) -> bytes:
-    if not _BASE64URL.fullmatch(text):
-        raise binascii.Error("only letters, digits, '-' and '_' make up a part of a token")
-    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-
-
-def _number(value: int, size: int = 0) -> str:
-    return _encode(value.to_bytes(size or (value.bit_length() + 7) // 8, "big")).decode()

@@ -16,6 +16,8 @@ from simkit.meta.message import Credentials
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate
 
+    from simkit.engine.authn.x509_chain import Untrusted
+
 _REMEMBERED: Final = 1024
 
 
@@ -24,8 +26,9 @@ class ChainVerifier:
 
     Notes
     -----
-    A verified chain is remembered until the clock leaves the span in which the whole path is valid, so that the second
-    request of a connection costs a dictionary look-up. cryptography is imported at the first certificate.
+    What was found of a chain is remembered until the clock leaves the span in which it holds, so that the second
+    request of a connection costs a dictionary look-up, whether the chain was accepted or refused. cryptography is
+    imported at the first certificate.
     """
 
     def __init__(self, authorities: bytes, clock: Clock) -> None:
@@ -33,7 +36,7 @@ class ChainVerifier:
             raise SimkitError("the bundle of certificate authorities holds no certificate in PEM form")
         self._pem, self._clock = authorities, clock
         self._trusted: tuple[Certificate, ...] = ()
-        self._verified: OrderedDict[tuple[bytes, ...], tuple[float, float, Identity | None]] = OrderedDict()
+        self._verified: OrderedDict[tuple[bytes, ...], tuple[float, float, Identity | Untrusted | None]] = OrderedDict()
         self._lock = Lock()
 
     def trust(self, authorities: bytes) -> None:
@@ -50,26 +53,36 @@ class ChainVerifier:
         now = self._clock.now()
         known = self._verified.get(chain)
         if known is not None and known[0] <= now <= known[1]:
-            return known[2]
-        return self._verify_anew(chain, now)
+            return _accepted(known[2])
+        return _accepted(self._verify_anew(chain, now))
 
-    def _verify_anew(self, chain: tuple[bytes, ...], now: float) -> Identity | None:
-        from simkit.engine.authn.x509_chain import Untrusted, load_authorities, verify_client
+    def _verify_anew(self, chain: tuple[bytes, ...], now: float) -> Identity | Untrusted | None:
+        from simkit.engine.authn.x509_chain import Untrusted, load_authorities, steady_span, verify_client
 
         if not self._trusted:
             self._trusted = tuple(load_authorities(self._pem))
+        result: Identity | Untrusted | None
         try:
             path = verify_client(chain, self._trusted, now)
         except Untrusted as error:
-            raise unauthorized() from error
-        first = max(certificate.not_valid_before_utc.timestamp() for certificate in path)
-        last = min(certificate.not_valid_after_utc.timestamp() for certificate in path)
-        identity = subject(path[0])
+            result = error.with_traceback(None)
+            first, last = steady_span(chain, self._trusted, now)
+        else:
+            result = subject(path[0])
+            first = max(certificate.not_valid_before_utc.timestamp() for certificate in path)
+            last = min(certificate.not_valid_after_utc.timestamp() for certificate in path)
         with self._lock:
-            self._verified[chain] = (first, last, identity)
+            self._verified[chain] = (first, last, result)
             while len(self._verified) > _REMEMBERED:
                 self._verified.popitem(last=False)
-        return identity
+        return result
+
+
+def _accepted(result: Identity | Exception | None) -> Identity | None:
+    """The identity of a verified chain. Raises the 401 of one that was refused."""
+    if isinstance(result, Exception):
+        raise unauthorized() from result
+    return result
 
 
 class DynamicAuthorities:

@@ -1,7 +1,19 @@
-"""Whether a certificate chain leads to a trusted authority at a moment, for the use as a client."""
+"""Verification of client certificate chains: the path from a leaf to a trusted authority at a moment.
+
+The library's own verifier (``cryptography.x509.verification``) follows the rules of public web certificates: it wants
+alternative names in the leaf, a self-signed root and current algorithms. kube-apiserver takes client certificates
+without alternative names and any certificate of the bundle as an anchor, so the path is built here and the library
+checks each signature.
+
+References
+----------
+Go's crypto/x509, ``Certificate.Verify`` with ``ExtKeyUsageClientAuth``, release 1.22, which kube-apiserver 1.30 is
+built with; k8s.io/apiserver/pkg/authentication/request/x509/x509.go, release 1.30.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -11,6 +23,8 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID
 
 _LONGEST: Final = 10
+MOST_SIGNATURE_CHECKS: Final = 100
+"""Candidates whose signature is checked for one chain, as in Go's ``maxChainSignatureChecks``."""
 _UNDERSTOOD: Final = {
     ExtensionOID.BASIC_CONSTRAINTS,
     ExtensionOID.KEY_USAGE,
@@ -38,6 +52,10 @@ class Untrusted(Exception):
     """A chain that leads nowhere; the text says why."""
 
 
+class TooManyChecks(Untrusted):
+    """A chain that offers more ways to build a path than are tried."""
+
+
 def load_authorities(pem: bytes) -> list[x509.Certificate]:
     """The certificates of a PEM bundle. Raises ValueError where it holds none."""
     return x509.load_pem_x509_certificates(pem)
@@ -63,38 +81,69 @@ def verify_client(chain: Sequence[bytes], trusted: Iterable[x509.Certificate], n
     Notes
     -----
     Checks signatures, validity, critical extensions, the uses for which certificates were made and the length of the
-    path, as the real server's library does. Name constraints are not weighed: a leaf that carries alternative names
-    is refused under an authority with such constraints.
+    path, as kube-apiserver's library does. At most ``MOST_SIGNATURE_CHECKS`` signatures are checked. Name constraints
+    are not weighed: a leaf that carries alternative names is refused under an authority with such constraints.
     """
     try:
         leaf, *others = (x509.load_der_x509_certificate(raw) for raw in chain)
         moment = datetime.fromtimestamp(now, UTC)
         _check(leaf, moment)
-        return _climb((leaf,), others, tuple(trusted), moment)
+        return _PathBuilder(others, tuple(trusted), moment).climb((leaf,))
     except _UNREADABLE as error:
         raise Untrusted(f"the certificate cannot be read: {error}") from error
 
 
-def _climb(
-    path: Path, others: Sequence[x509.Certificate], trusted: Sequence[x509.Certificate], moment: datetime
-) -> Path:
-    """The path, lengthened until it ends in a trusted certificate; raises the last reason where none does."""
-    current = path[-1]
-    if current in trusted:
-        return path
-    if len(path) > _LONGEST:
-        raise Untrusted("the chain of certificates is too long")
-    reason = Untrusted("certificate signed by unknown authority")
-    for issuer in (*trusted, *others):
-        if issuer in path or not _issued(current, issuer):
-            continue
-        try:
-            _check(issuer, moment)
-            _check_authority(issuer, path)
-            return _climb((*path, issuer), others, trusted, moment)
-        except Untrusted as error:
-            reason = error
-    raise reason
+def steady_span(chain: Sequence[bytes], trusted: Iterable[x509.Certificate], now: float) -> tuple[float, float]:
+    """The seconds around a moment between which no certificate of a chain or of the authorities begins or ends.
+
+    Whatever ``verify_client`` says at the moment, it says throughout the span.
+    """
+    try:
+        involved = [*(x509.load_der_x509_certificate(raw) for raw in chain), *trusted]
+    except _UNREADABLE:
+        return float("-inf"), float("inf")
+    begins = [certificate.not_valid_before_utc.timestamp() for certificate in involved]
+    ends = [certificate.not_valid_after_utc.timestamp() for certificate in involved]
+    earlier = [at for at in begins if at <= now] + [math.nextafter(at, math.inf) for at in ends if at < now]
+    later = [math.nextafter(at, -math.inf) for at in begins if at > now] + [at for at in ends if at >= now]
+    return max(earlier, default=float("-inf")), min(later, default=float("inf"))
+
+
+class _PathBuilder:
+    """Builds the path of one chain and counts the signatures that are checked for it."""
+
+    def __init__(
+        self, others: Sequence[x509.Certificate], trusted: Sequence[x509.Certificate], moment: datetime
+    ) -> None:
+        self._others, self._trusted, self._moment = others, trusted, moment
+        self._checks = 0
+
+    def climb(self, path: Path) -> Path:
+        """The path, lengthened until it ends in a trusted certificate. Raises the last reason where none does."""
+        current = path[-1]
+        if current in self._trusted:
+            return path
+        if len(path) > _LONGEST:
+            raise Untrusted("the chain of certificates is too long")
+        reason = Untrusted("certificate signed by unknown authority")
+        for issuer in (*self._trusted, *self._others):
+            if issuer in path or issuer.subject != current.issuer or not self._issued(current, issuer):
+                continue
+            try:
+                _check(issuer, self._moment)
+                _check_authority(issuer, path)
+                return self.climb((*path, issuer))
+            except TooManyChecks:
+                raise
+            except Untrusted as error:
+                reason = error
+        raise reason
+
+    def _issued(self, certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+        self._checks += 1
+        if self._checks > MOST_SIGNATURE_CHECKS:
+            raise TooManyChecks("signature check attempts limit reached while verifying certificate chain")
+        return _issued(certificate, issuer)
 
 
 def _issued(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:

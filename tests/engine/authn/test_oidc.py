@@ -9,7 +9,8 @@ import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from simkit.engine.authn.jwk import ALGORITHMS, BadKeySet, read_key_set
+from simkit.engine.authn.jwk import BadKeySet, read_key_set
+from simkit.engine.authn.jws import ALGORITHMS
 from simkit.engine.authn.oidc import Provider, over_https
 from simkit.engine.authn.oidc_options import OIDCOptions, tokens_by_flags
 from simkit.engine.egress.call import CallFailed

@@ -228,3 +228,25 @@ def test_which_proxies_are_believed() -> None:
     stranger = chain(make("proxy", make("other", extensions=[constraints()])))
     with pytest.raises(StatusError):
         authenticator.authenticate(Credentials(certificates=stranger.certificates, headers=headers))
+
+
+def test_a_chain_of_equal_names_and_keys_is_given_up() -> None:
+    """Of certificates that all may have issued each other, at most a hundred signatures are checked for one chain."""
+    root, shared = make("root", extensions=[constraints()]), ec.generate_private_key(ec.SECP256R1())
+    loop = [make("loop", extensions=[constraints()], key=shared) for _ in range(12)]
+    offered = chain(make("ann", loop[0]), *loop)
+    assert refused(offered, pem(root), "signature check attempts limit reached")
+
+
+def test_what_was_found_of_a_chain_holds_until_a_certificate_begins_or_ends() -> None:
+    """A refusal is remembered, and forgotten at the moment at which the answer changes."""
+    clock, root = SimulatedClock(START), make("root", days=(-30, 30), extensions=[constraints()])
+    authenticator, offered = ClientCertificates(pem(root), clock), chain(make("ann", root, days=(1, 2)))
+    for _ in range(2):
+        with pytest.raises(StatusError):
+            authenticator.authenticate(offered)
+    clock.advance(days=1)
+    assert authenticator.authenticate(offered) == Identity("ann")
+    clock.advance(days=1, seconds=1)
+    with pytest.raises(StatusError):
+        authenticator.authenticate(offered)
