@@ -34,7 +34,7 @@ SIGNATURES: Final[Mapping[str, Algorithm]] = {name: get_default_algorithms()[nam
 CURVES: Final = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 """The algorithm of each curve that signs tokens, by the curve's name."""
 _COMPACT: Final = re.compile(r"[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*")
-_LISTED: Final = ("kty", "n", "e", "crv", "x", "y")
+_LISTED: Final[Sequence[str]] = ("kty", "n", "e", "crv", "x", "y")
 _JWS: Final = PyJWS()
 
 
@@ -56,8 +56,8 @@ class VerificationKey:
 
     def jwk(self) -> dict[str, str]:
         """The key as a JSON web key, as the key set endpoint lists it."""
-        written = SIGNATURES[self.algorithm].to_jwk(self.key, as_dict=True)
-        numbers = {name: written[name] for name in _LISTED if name in written}
+        written: Mapping[str, Any] = SIGNATURES[self.algorithm].to_jwk(self.key, as_dict=True)
+        numbers = {name: str(written[name]) for name in _LISTED if name in written}
         return {"use": "sig", "kid": self.identifier, "alg": self.algorithm, **numbers}
 
 

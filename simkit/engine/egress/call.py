@@ -1,20 +1,22 @@
-"""One synchronous HTTPS call."""
+"""Calls of one endpoint that a client configuration names, and the backoff of reviews that are posted to it.
+
+References
+----------
+k8s.io/apiserver/pkg/util/webhook (``GenericWebhook``, ``WithExponentialBackoff``), release 1.30.
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
 import orjson
 
+from simkit.engine.egress.address import Peer, Unreachable
 from simkit.engine.egress.kubeconfig import ClientConfig
-
-if TYPE_CHECKING:
-    from http.client import HTTPConnection
-    from ssl import SSLContext
 
 MOST: Final = 16 * 1024 * 1024
 """Bytes of an answer that are read."""
@@ -77,7 +79,7 @@ class Caller:
     endpoint
         Where, and with what credentials.
     timeout
-        Seconds that connecting, and each wait for bytes, may take.
+        Seconds that a whole call may take.
     """
 
     def __init__(self, endpoint: ClientConfig, timeout: float = 30.0) -> None:
@@ -96,40 +98,35 @@ class Caller:
         return self._request("GET", b"", {"accept": "application/json"})
 
     def _request(self, method: str, body: bytes, headers: Mapping[str, str]) -> bytes:
-        from http.client import HTTPException
+        from simkit.engine.egress.peer import fetch
 
-        connection = self._connection()
         path = self._parts.path or "/"
         target = f"{path}?{self._parts.query}" if self._parts.query else path
+        sent = {"Host": self._parts.netloc.rpartition("@")[2], **headers, **self._credentials}
+        if method == "POST":
+            sent["Content-Length"] = str(len(body))
         try:
-            connection.request(method, target, body or None, {**headers, **self._credentials})
-            response = connection.getresponse()
-            content = response.read(MOST + 1)
-        except TimeoutError as error:
-            raise CallFailed(f'{method} "{self.endpoint.url}": context deadline exceeded') from error
-        except (OSError, HTTPException) as error:
+            status, content, _ = fetch(self._peer, method, target, sent, body, timeout=self.timeout, most=MOST)
+        except Unreachable as error:
             raise CallFailed(f'{method} "{self.endpoint.url}": {error}') from error
-        finally:
-            connection.close()
-        if not 200 <= response.status < 300:
-            raise CallFailed(
-                f'{method} "{self.endpoint.url}": the answer has status {response.status}', response.status
-            )
-        if len(content) > MOST:
-            raise CallFailed(f'{method} "{self.endpoint.url}": the answer is larger than {MOST} bytes')
+        if not 200 <= status < 300:
+            raise CallFailed(f'{method} "{self.endpoint.url}": the answer has status {status}', status)
         return content
 
-    def _connection(self) -> HTTPConnection:
-        from simkit.engine.egress.connection import connection
-
-        return connection(self._parts, self._context, self.endpoint.server_name, self.timeout)
-
     @cached_property
-    def _context(self) -> SSLContext | None:
-        """Trust in the endpoint's authorities, or in the machine's; made at the first call."""
-        from simkit.engine.egress.connection import trusting
-
-        return trusting(self.endpoint) if self._parts.scheme == "https" else None
+    def _peer(self) -> Peer:
+        endpoint, parts = self.endpoint, self._parts
+        host, tls = parts.hostname or "", parts.scheme == "https"
+        return Peer(
+            host,
+            parts.port or (443 if tls else 80),
+            endpoint.server_name or host,
+            endpoint.authorities,
+            endpoint.insecure,
+            endpoint.certificate,
+            endpoint.key,
+            tls,
+        )
 
     @cached_property
     def _credentials(self) -> Mapping[str, str]:

@@ -1,4 +1,7 @@
-"""One HTTPS exchange with a server that a policy of the cluster names, its failures worded as the real server's."""
+"""The HTTPS client of everything that calls out: webhooks, identity providers, aggregated servers.
+
+Failures have the words of Go's net/http and crypto/x509, which kube-apiserver puts into its answers.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,7 @@ def send(
     ------
     Unreachable
     """
-    connection = _Connection(peer, timeout, _context(peer.authorities, peer.insecure, peer.certificate, peer.key))
+    connection = _Connection(peer, timeout)
     watch = _Watch(connection, timeout)
     try:
         connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
@@ -157,19 +160,21 @@ class _Watch:
         self._timer.cancel()
 
 
-class _Connection(http.client.HTTPSConnection):
+class _Connection(http.client.HTTPConnection):
     """A connection to one address under the name of another."""
 
-    def __init__(self, peer: Peer, timeout: float, context: ssl.SSLContext) -> None:
-        super().__init__(peer.host, peer.port, timeout=timeout, context=context)
-        self._tls, self._peer = context, peer
+    def __init__(self, peer: Peer, timeout: float) -> None:
+        super().__init__(peer.host, peer.port, timeout=timeout)
+        self._peer = peer
+        self._tls = _context(peer.authorities, peer.insecure, peer.certificate, peer.key) if peer.tls else None
         self.opened: socket.socket | None = None
         """The socket, also once the answer alone holds it."""
 
     def connect(self) -> None:
-        http.client.HTTPConnection.connect(self)
+        super().connect()
         self.opened = self.sock
-        self.opened = self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._peer.name)
+        if self._tls is not None:
+            self.opened = self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._peer.name)
 
 
 @lru_cache(maxsize=256)
@@ -193,12 +198,14 @@ def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(certificate + b"\n" + key)
         context.load_cert_chain(name)
+    except ssl.SSLError as error:
+        raise Unreachable(f"tls: the certificate and the key cannot be used together: {error.reason}") from None
     finally:
         Path(name).unlink()
 
 
 def _worded(error: Exception, host: str, port: int) -> str:
-    """What the real server's HTTP client says to such a failure."""
+    """The words of Go's net/http for a failure."""
     where = f"dial tcp {host}:{port}: "
     if isinstance(error, TimeoutError):
         return "context deadline exceeded"

@@ -53,7 +53,7 @@ def test_failures_are_told_apart(tmp_path: Path) -> None:
             Caller(load_kubeconfig(config)).post(b"{}")
         assert (caught.value.status, caught.value.worth_repeating) == (404, False)
         (tmp_path / "ca.pem").write_bytes(make_authority("another", SPAN).certificate_pem())
-        with pytest.raises(CallFailed, match="certificate verify failed"):
+        with pytest.raises(CallFailed, match="certificate signed by unknown authority"):
             Caller(load_kubeconfig(config)).post(b"{}")
         config = service.kubeconfig(tmp_path / "config")
         endpoint = load_kubeconfig(config)
