@@ -153,9 +153,20 @@ class Store(Protocol):
 
 
 class Authenticator(Protocol):
-    """Who asks? None: not my kind of credential. Raises a 401 StatusError: mine, and bad."""
+    """Finds the identity behind credentials, as ``authenticator.Request`` of k8s.io/apiserver does.
 
-    def authenticate(self, credentials: Credentials) -> Identity | None: ...
+    An implementation must not raise for credentials of another kind, must not change what it is given, and must say
+    when it may wait for a service outside the process: requests then run on worker threads.
+    """
+
+    @property
+    def leaves_process(self) -> bool:
+        """Whether ``authenticate`` may wait for something outside the process."""
+        ...
+
+    def authenticate(self, credentials: Credentials) -> Identity | None:
+        """The identity; None for credentials of another kind. Raises a 401 StatusError for bad ones of its kind."""
+        ...
 
 
 class Authorizer(Protocol):

@@ -34,6 +34,8 @@ class BootstrapTokens:
         On which tokens expire.
     """
 
+    leaves_process: Final = False
+
     def __init__(self, lookup: ObjectGetter, clock: Clock) -> None:
         self._lookup, self._clock = lookup, clock
 

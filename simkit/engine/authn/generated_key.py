@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from simkit.engine.authn.claims import DEFAULT_ISSUER
 from simkit.engine.authn.getter import ObjectGetter
@@ -65,6 +65,8 @@ class GeneratedKey:
 
 class GeneratedKeyTokens:
     """Verifies the service account tokens of a made key."""
+
+    leaves_process: Final = False
 
     def __init__(self, key: GeneratedKey, lookup: ObjectGetter, clock: Clock, *, audiences: Sequence[str]) -> None:
         self._key, self._lookup, self._clock, self._audiences = key, lookup, clock, tuple(audiences)

@@ -46,6 +46,8 @@ class RequestHeaders:
         Names of headers: the first user header that is set counts, all group headers do.
     """
 
+    leaves_process: Final = False
+
     def __init__(
         self,
         authorities: Authorities,

@@ -72,6 +72,8 @@ class ServiceAccountTokens:
     A signature is verified once and remembered; times and objects are looked at on every request.
     """
 
+    leaves_process: Final = False
+
     def __init__(
         self,
         keys: Sequence[VerificationKey],

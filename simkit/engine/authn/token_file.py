@@ -6,6 +6,7 @@ import csv
 import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import Identity
@@ -23,6 +24,8 @@ class StaticTokens:
     >>> tokens.authenticate(Credentials(bearer="s3cret")).groups
     ('devs', 'ops')
     """
+
+    leaves_process: Final = False
 
     def __init__(self, tokens: Mapping[str, Identity]) -> None:
         self._tokens = dict(tokens)

@@ -32,7 +32,7 @@ class Union:
     def __init__(self, members: Sequence[Authenticator], *, anonymous: bool = True) -> None:
         self._members = tuple(members)
         self._anonymous = anonymous
-        self.leaves_process = any(getattr(member, "leaves_process", False) for member in members)
+        self.leaves_process = any(member.leaves_process for member in members)
         """Whether finding out who asks may wait for a service outside."""
 
     def preceded_by(self, first: Authenticator) -> Union:

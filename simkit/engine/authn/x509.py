@@ -136,6 +136,8 @@ class ClientCertificates:
         On which certificates begin and end.
     """
 
+    leaves_process: Final = False
+
     def __init__(self, authorities: Authorities, clock: Clock) -> None:
         self._verifier = verifier_of(authorities, clock)
 

@@ -19,6 +19,8 @@ TOKENS = StaticTokens({"good": Identity("ann", ("devs",), "7")})
 class Suspicious:
     """Refuses every certificate."""
 
+    leaves_process = False
+
     def authenticate(self, credentials: Credentials) -> Identity | None:
         if credentials.certificates:
             raise unauthorized()
