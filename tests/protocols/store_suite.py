@@ -86,7 +86,7 @@ class StoreSuite(Apart):
         assert store.get(key("a")) is entry
 
     def test_scan_in_order(self, store: Store) -> None:
-        """Lists are sorted by the text namespace/name, as the real server stores it, so that a-b comes before a."""
+        """Lists are sorted by the text namespace/name, as kube-apiserver stores it, so that a-b comes before a."""
         for namespace, name in [("b", "x"), ("a", "z"), ("a-b", "y"), ("a", "b"), ("", "c")]:
             store.put(key(name, namespace), value(name), expect=None)
         store.put(key("p", resource=PODS), value("p"), expect=None)

@@ -65,7 +65,7 @@ def test_tokens_that_a_node_does_not_get(
 
 
 def test_the_token_that_a_node_gets(cluster: Cluster) -> None:
-    """For its own pod it gets one; a pod that is not there is told as the plugin of the real server does."""
+    """For its own pod it gets one; a pod that is not there is told as the plugin of kube-apiserver does."""
     assert asked(cluster, {"kind": "Pod", "name": "p1", "uid": uid_of(cluster, "p1")})[0] == 201
     assert asked(cluster, {"kind": "Pod", "name": "none", "uid": "1"}) == (404, 'pod "none" not found')
 

@@ -1,4 +1,4 @@
-"""Attempts to get more rights that were executed on a real server, step by step against ``serve --load`` over HTTPS.
+"""Attempts to get more rights that were executed on kube-apiserver, step by step against ``serve --load`` over HTTPS.
 
 Who asks is told as the recorder told it, by a trusted client: here a front proxy with a certificate of its own
 authority. What a step hands to the attacker is then used for real: tokens as bearer tokens, and the certificate that was

@@ -187,7 +187,7 @@ def test_a_client_that_signs(served: Served) -> None:
 
 
 def test_a_good_token_beside_a_bad_certificate(served: Served) -> None:
-    """One good credential is enough, as on the real server."""
+    """One good credential is enough, as on kube-apiserver."""
     old = certificate(served.folder, served.clients, "/CN=old2", days=-1)
     assert served.who(proof=old, token="ann-token") == ("ann", ["devs", "ops", KNOWN])
 

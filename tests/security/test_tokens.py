@@ -200,7 +200,7 @@ def _shared() -> World:
     ],
 )
 def test_other_headers(world: World, header: str, status: int) -> None:
-    """A scheme without a token is no credential: such a request is anonymous, as on the real server."""
+    """A scheme without a token is no credential: such a request is anonymous, as on kube-apiserver."""
     request = Request.of("POST", WHO, {}, headers={"authorization": header})
     found = serve_request(world.cluster.engine, request).status
     assert found == (403 if status == 201 else 401)

@@ -1,1 +1,1 @@
-"""Who asks?"""
+"""Authenticators: from credentials to the identity behind them."""

@@ -1,4 +1,9 @@
-"""The identity of a request that offers no credential."""
+"""Identity of unauthenticated requests.
+
+References
+----------
+k8s.io/apiserver/pkg/authentication/request/anonymous/anonymous.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -7,4 +12,4 @@ from typing import Final
 from simkit.meta.identity import ANONYMOUS, UNAUTHENTICATED, Identity
 
 ANONYMOUS_IDENTITY: Final = Identity(ANONYMOUS, (UNAUTHENTICATED,))
-"""Who asks when nobody says who asks."""
+"""Identity of unauthenticated requests."""

@@ -1,4 +1,9 @@
-"""The authentication configuration file: issuers of tokens, and how their claims become identities."""
+"""The authentication configuration file: issuers of tokens, and how their claims become identities.
+
+References
+----------
+k8s.io/apiserver/pkg/apis/apiserver/validation/validation.go and KEP-3331, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -122,7 +127,7 @@ def parse(content: bytes, disallowed: Sequence[str] = (), source: str = "the fil
 
 
 def check(document: Document, disallowed: Sequence[str] = ()) -> tuple[list[Checked], list[FieldError]]:
-    """The issuers of a document, and all that is wrong with them, in the real server's words."""
+    """The issuers of a document, and all that is wrong with them, in kube-apiserver's words."""
     if len(document.jwt) > MOST:
         return [], [too_many("jwt", len(document.jwt), MOST)]
     errors, checked = list[FieldError](), list[Checked]()

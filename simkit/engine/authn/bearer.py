@@ -1,4 +1,9 @@
-"""What a request offers as proof of identity: the rules of the Authorization header, and of WebSocket protocols."""
+"""Bearer tokens of requests: in the Authorization header, and among WebSocket protocols.
+
+References
+----------
+k8s.io/apiserver/pkg/authentication/request/bearertoken and authentication/request/websocket, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Bootstrap tokens: short-lived tokens of joining nodes, kept as secrets."""
+"""Bootstrap tokens: short-lived tokens of joining nodes, kept as secrets.
+
+References
+----------
+k8s.io/kubernetes/plugin/pkg/auth/authenticator/token/bootstrap/bootstrap.go, release 1.30.
+"""
 
 from __future__ import annotations
 

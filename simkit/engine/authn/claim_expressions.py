@@ -1,4 +1,9 @@
-"""Expressions over the claims of a token, and over the user that comes out."""
+"""CEL expressions over the claims of a token, and over the user that results from them.
+
+References
+----------
+k8s.io/apiserver/pkg/authentication/cel, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +31,7 @@ _USER: Final[Mapping[str, Any]] = {
 
 
 class BadExpression(ValueError):
-    """An expression that does not compile, or is of the wrong type; the text is the real server's."""
+    """An expression that does not compile, or is of the wrong type; the text is kube-apiserver's."""
 
 
 class ExpressionFailed(Exception):

@@ -1,4 +1,9 @@
-"""What a service account token says: the claims of bound and of legacy tokens."""
+"""Claims of service account tokens, bound and legacy.
+
+References
+----------
+k8s.io/kubernetes/pkg/serviceaccount/claims.go and legacy.go, release 1.30.
+"""
 
 from __future__ import annotations
 

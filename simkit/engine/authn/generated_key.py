@@ -1,4 +1,4 @@
-"""Service account tokens of a server without key files: the key is made when the first token is asked for."""
+"""Service account tokens of a server without key files: the key is generated for the first token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an authenticator reads an object as it is now, and what a secret holds."""
+"""Access to live objects for authenticators, and the decoding of secrets."""
 
 from __future__ import annotations
 

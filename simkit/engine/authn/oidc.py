@@ -1,4 +1,9 @@
-"""Tokens of identity providers: verified with the keys that the provider publishes."""
+"""Tokens of OpenID Connect providers, verified with the keys that the provider publishes.
+
+References
+----------
+k8s.io/apiserver/plugin/pkg/authenticator/token/oidc/oidc.go, release 1.30.
+"""
 
 from __future__ import annotations
 

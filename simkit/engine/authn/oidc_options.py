@@ -1,4 +1,9 @@
-"""The flags of one identity provider, and what they stand for."""
+"""The flags ``--oidc-*`` of one identity provider, and the authenticator that they configure.
+
+References
+----------
+k8s.io/kubernetes/pkg/kubeapiserver/options/authentication.go, release 1.30.
+"""
 
 from __future__ import annotations
 

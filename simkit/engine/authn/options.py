@@ -1,4 +1,9 @@
-"""All authenticators of a server, from what its flags say."""
+"""All authenticators of a server, built from its flags.
+
+References
+----------
+k8s.io/kubernetes/pkg/kubeapiserver/authenticator/config.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticationOptions:
-    """Which authenticators there are. Names follow the real server's flags; bundles are PEM texts."""
+    """Which authenticators there are. Names follow kube-apiserver's flags; bundles are PEM texts."""
 
     anonymous_auth: bool = True
     client_authorities: bytes = b""
@@ -93,7 +98,7 @@ class Authentication:
 def build(
     settings: AuthenticationOptions, lookup: ObjectGetter, clock: Clock, counters: Counters | None = None
 ) -> Authentication:
-    """The authenticators in the real server's order. Raises SimkitError for files that cannot be used.
+    """The authenticators in kube-apiserver's order. Raises SimkitError for files that cannot be used.
 
     ``counters`` count reloads of the configuration file; they are needed where there is one.
     """

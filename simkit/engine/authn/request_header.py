@@ -1,4 +1,9 @@
-"""Identities that a trusted proxy states in headers."""
+"""Identities that a trusted front proxy states in request headers.
+
+References
+----------
+k8s.io/apiserver/pkg/authentication/request/headerrequest/requestheader.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ USER_HEADERS, GROUP_HEADERS, EXTRA_PREFIXES = ("x-remote-user",), ("x-remote-gro
 def extra_key(written: str) -> str:
     """The key of an extra attribute from the end of a header's name, where it stands in percent form.
 
-    One that is not in percent form throughout is taken as it stands, as on the real server.
+    One that is not in percent form throughout is taken as it stands, as on kube-apiserver.
 
     Examples
     --------

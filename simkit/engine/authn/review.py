@@ -1,4 +1,9 @@
-"""What a token review answers: whose token is this, and for which audiences?"""
+"""Answers to token reviews: the identity behind a token, and the audiences it is good for.
+
+References
+----------
+k8s.io/kubernetes/pkg/registry/authentication/tokenreview/storage.go, release 1.30.
+"""
 
 from __future__ import annotations
 

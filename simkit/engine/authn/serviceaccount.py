@@ -1,4 +1,9 @@
-"""Service account tokens: issued with the signing key, verified with the key files, revoked with their objects."""
+"""Service account tokens: issued with the signing key, verified with the key files, revoked with their objects.
+
+References
+----------
+k8s.io/kubernetes/pkg/serviceaccount, release 1.30.
+"""
 
 from __future__ import annotations
 

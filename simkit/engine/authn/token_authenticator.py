@@ -1,4 +1,9 @@
-"""What is known of a token that says for whom it is meant."""
+"""Protocol and answer of authenticators of tokens that name their audiences.
+
+References
+----------
+k8s.io/apiserver/pkg/authentication/authenticator/interfaces.go (``Token``, ``Response``), release 1.30.
+"""
 
 from __future__ import annotations
 

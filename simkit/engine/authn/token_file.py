@@ -1,4 +1,9 @@
-"""The static token file: bearer tokens of people, read once at the start."""
+"""The static token file: bearer tokens of people, read once at the start.
+
+References
+----------
+k8s.io/apiserver/pkg/authentication/token/tokenfile/tokenfile.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +59,9 @@ def parse_tokens(lines: Iterable[str], source: str = "the token file") -> dict[s
 
     Notes
     -----
-    The fourth column holds several groups divided by commas; every further column is one more group. As on the real
-    server, a line with an empty token is skipped and of a repeated token the last line counts, both with a warning in
-    the log.
+    The fourth column holds several groups divided by commas; every further column is one more group. As on
+    kube-apiserver, a line with an empty token is skipped and of a repeated token the last line counts, both with a
+    warning in the log.
     """
     table: dict[str, Identity] = {}
     reader = csv.reader(lines, strict=True)

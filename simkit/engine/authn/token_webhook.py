@@ -1,4 +1,9 @@
-"""Bearer tokens that a service outside knows: asked by token reviews."""
+"""Bearer tokens that a service outside knows, asked by token reviews.
+
+References
+----------
+k8s.io/apiserver/plugin/pkg/authenticator/token/webhook/webhook.go, release 1.30.
+"""
 
 from __future__ import annotations
 

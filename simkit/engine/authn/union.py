@@ -1,4 +1,9 @@
-"""Several authenticators as one: the first success decides."""
+"""Several authenticators as one: the first success decides.
+
+References
+----------
+k8s.io/apiserver/pkg/authentication/request/union/union.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +30,8 @@ class Union:
 
     Notes
     -----
-    A refused credential does not stop the search: a good token beside a bad certificate is accepted, as on the real
-    server. Only when nobody accepts is the request refused, and then even where anonymous requests are allowed.
+    A refused credential does not stop the search: a good token beside a bad certificate is accepted, as on
+    kube-apiserver. Only when nobody accepts is the request refused, and then even where anonymous requests are allowed.
     """
 
     def __init__(self, members: Sequence[Authenticator], *, anonymous: bool = True) -> None:
@@ -40,7 +45,7 @@ class Union:
         return Union((first, *self._members), anonymous=self._anonymous)
 
     def authenticate(self, credentials: Credentials) -> Identity:
-        """Who asks, as a member of ``system:authenticated``. Raises a 401 StatusError."""
+        """The identity behind credentials, as a member of ``system:authenticated``. Raises a 401 StatusError."""
         refusal: StatusError | None = None
         for offered in offers(credentials):
             for member in self._members:

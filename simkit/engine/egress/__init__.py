@@ -1,1 +1,1 @@
-"""Calls that leave the process: where a service is, and how it is asked."""
+"""Outgoing calls: webhooks, identity providers and aggregated servers, and whether they may be called."""

@@ -1,4 +1,4 @@
-"""Where a server outside is and how it is known; apart from ``peer``, which loads the HTTP client to reach it."""
+"""Address and credentials of a server that is called, apart from the client, which loads the HTTP library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class Unreachable(Exception):
-    """An exchange that came to no answer; the text is what the real server's HTTP client says."""
+    """An exchange that came to no answer; the text is what Go's HTTP client says."""
 
 
 @dataclass(frozen=True, slots=True)

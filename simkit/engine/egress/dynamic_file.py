@@ -1,4 +1,9 @@
-"""A file that counts as it is now: read again when it changes, and once a minute."""
+"""A file whose content counts as it is now: read again when it changes, and once a minute.
+
+References
+----------
+k8s.io/apiserver/pkg/server/dynamiccertificates/dynamic_cafile_content.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Where a service is and how one proves to it who is asking, from a client configuration file (a kubeconfig)."""
+"""Client configuration read from a kubeconfig file.
+
+References
+----------
+k8s.io/client-go/tools/clientcmd, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +35,7 @@ class ClientConfig:
     insecure: bool = False
 
     def __repr__(self) -> str:
-        return f"<Endpoint {self.url}>"
+        return f"<ClientConfig {self.url}>"
 
 
 def load_kubeconfig(path: str | Path, *, context: str = "") -> ClientConfig:

@@ -1,4 +1,4 @@
-"""Whether calls may leave the process, where services are, and which calls were not made."""
+"""Egress policy of a server: whether calls may leave the process, and where services are."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class EgressPolicy:
         self.uncalled: list[SkippedCall] = []
 
     def __repr__(self) -> str:
-        return f"<Gateway, {'open' if self.allowed else 'closed'}, {len(self.uncalled)} calls not made>"
+        return f"<EgressPolicy, {'open' if self.allowed else 'closed'}, {len(self.uncalled)} calls not made>"
 
     def fork(self) -> EgressPolicy:
         """The door of a fork: closed until it is opened."""

@@ -1,4 +1,9 @@
-"""One review posted to a webhook, by its URL or by the service that it stands behind."""
+"""Reviews posted to a webhook, by its URL or by the service that it stands behind.
+
+References
+----------
+k8s.io/apiserver/pkg/util/webhook, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -105,7 +110,7 @@ def _decoded(text: str) -> bytes:
 
 
 def _refused(status: int, content: bytes, media: str) -> str:
-    """What a client of the real server makes of an answer that is no success."""
+    """The error that client-go makes of an answer that is no success."""
     if media.partition(";")[0].strip() == "application/json":
         try:
             found = review(content)
@@ -122,7 +127,7 @@ def _refused(status: int, content: bytes, media: str) -> str:
 
 
 class BadReview(Exception):
-    """An answer that is no review; the text is the real server's."""
+    """An answer that is no review; the text is kube-apiserver's."""
 
 
 def review(content: bytes) -> Mapping[str, Any]:
@@ -142,11 +147,11 @@ def review(content: bytes) -> Mapping[str, Any]:
 
 
 ResponseFields = Mapping[str, tuple[type, str]]
-"""Of each field the type that it must have here, and what the real server calls it."""
+"""Of each field the type that it must have here, and what kube-apiserver calls it."""
 
 
 def check_types(found: Mapping[str, Any], struct: str, fields: ResponseFields) -> None:
-    """Raises BadReview for a response with fields of wrong types, as the real server's decoder does."""
+    """Raises BadReview for a response with fields of wrong types, as kube-apiserver's decoder does."""
     response = found.get("response")
     if response is None:
         return

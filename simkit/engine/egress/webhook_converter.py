@@ -1,4 +1,9 @@
-"""Webhooks that convert custom resources: asked over verified HTTPS, or a function of this process in their place."""
+"""Conversion webhooks of custom resources, asked over HTTPS, or a function of this process in their place.
+
+References
+----------
+k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +30,7 @@ _FIELDS: Final[ResponseFields] = {
 }
 _KIND: Final = "ConversionReview"
 _WHAT: Final = "conversion webhook for /, Kind="
-"""What the real server calls the objects that it sends: a list that was not given a kind."""
+"""What kube-apiserver calls the objects that it sends: a list that was not given a kind."""
 
 
 class WebhookConverter:

@@ -1,1 +1,1 @@
-"""Bytes to request and back: the only asynchronous code."""
+"""The HTTP floor: from bytes to a request and back. It holds the only asynchronous code."""

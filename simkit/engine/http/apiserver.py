@@ -1,4 +1,9 @@
-"""The engine's road as the HTTP floor calls it."""
+"""Adapter of the handler chain to the HTTP floor.
+
+References
+----------
+k8s.io/apiserver/pkg/server/handler.go (``APIServerHandler``), release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,7 @@ _LEAVING: Final = b"The apiserver is shutting down, please try again later.\n"
 
 
 class QueuedRequest:
-    """A request for which there is no room yet."""
+    """A request that waits for a seat of priority and fairness."""
 
     patience: Final = LONGEST_WAIT
 
@@ -61,7 +66,7 @@ class AuthorizedRequest:
 
 
 class APIServerHandler:
-    """Answers requests through all stages of an engine."""
+    """Answers requests through the whole handler chain of an engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -81,14 +86,14 @@ class APIServerHandler:
         return bool(self._engine.limits.reading or self._engine.limits.mutating)
 
     def answer(self, request: Request) -> Response | QueuedRequest:
-        """The engine's answer, or what has to be waited for; who asks is found out on the way."""
+        """The answer to a request, or the wait for a seat. Authentication is part of it."""
         if self._refuses(request):
             return _leaving()
         handled = HandledRequest(self._engine, request)
         return handled.serve() or QueuedRequest(handled)
 
     def enter(self, request: Request) -> Response | AuthorizedRequest:
-        """The refusal of a request whose sender is unknown or may not make it; else what takes its body."""
+        """The refusal of an unauthenticated or forbidden request, or what takes its body."""
         if self._refuses(request):
             return _leaving()
         handled = HandledRequest(self._engine, request)

@@ -1,4 +1,4 @@
-"""How news from a writer's thread reaches the streams of an event loop: one wake-up for all of them."""
+"""One wake-up of an event loop for all watches that wait in it, however often writers report news."""
 
 from __future__ import annotations
 

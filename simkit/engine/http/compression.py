@@ -1,4 +1,9 @@
-"""When and how an answer is compressed."""
+"""Compression of large answers.
+
+References
+----------
+k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/writers.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +25,7 @@ def wanted(request: Request, response: Response) -> bool:
 
     Notes
     -----
-    As on the real server, ``gzip`` must stand in the list as it is: ``gzip;q=1`` does not count.
+    As on kube-apiserver, ``gzip`` must stand in the list as it is: ``gzip;q=1`` does not count.
     """
     if len(response.body) <= THRESHOLD:
         return False

@@ -1,4 +1,4 @@
-"""What the HTTP floor needs of an engine: one synchronous function, and streams that can be polled."""
+"""Protocols of the HTTP floor: a handler with one synchronous function, and watch streams that are polled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates with their keys, and how one signs another."""
+"""Certificates with their private keys, and the signing of one by another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file with which clients find a server and prove who they are."""
+"""The kubeconfig that a server writes for its administrator."""
 
 from __future__ import annotations
 

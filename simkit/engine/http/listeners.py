@@ -1,4 +1,4 @@
-"""Sockets to listen on, and who in this process holds which port."""
+"""Listening sockets, and a record of which server of this process holds which port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the parts of an HTTP message to a Request, and from a Response to headers."""
+"""Conversion of HTTP messages to requests, and of responses to headers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Leaves the judgement of client certificates to the authenticators, as the real server does.
+"""Requests client certificates in the handshake without verifying them: authenticators do that, as in kube-apiserver.
+
+Go calls this ``tls.RequestClientCert``.
 
 The ssl module can ask for a certificate only together with OpenSSL's own verification, which ends the handshake where a
-certificate is of no known authority; the real server goes on and answers 401, or finds a good token beside it. OpenSSL
+certificate is of no known authority; kube-apiserver goes on and answers 401, or finds a good token beside it. OpenSSL
 has a switch for that, ``SSL_CTX_set_cert_verify_callback``, which the ssl module does not offer. It is reached here in
 the very library that the module itself has loaded.
 """

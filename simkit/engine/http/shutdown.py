@@ -1,4 +1,9 @@
-"""How a server ends: told by its health checks first, then gently to those who are connected."""
+"""Graceful shutdown: health checks fail first, then watches end, then the server stops.
+
+References
+----------
+k8s.io/apiserver/pkg/server/genericapiserver.go and lifecycle_signals.go, release 1.30.
+"""
 
 from __future__ import annotations
 

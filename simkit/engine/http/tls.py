@@ -1,4 +1,9 @@
-"""The TLS side of a listener: own certificate, and how client certificates are asked for."""
+"""TLS settings of a listener: its own certificate, and how client certificates are requested.
+
+References
+----------
+k8s.io/apiserver/pkg/server/secure_serving.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,7 @@ _OF_TLS13: Final = ("TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHA
 
 @dataclass(frozen=True, slots=True)
 class TLSOptions:
-    """How TLS is spoken. Names are those of the real server's flags: ``VersionTLS13``, ``TLS_ECDHE_RSA_...``."""
+    """How TLS is spoken. Names are those of kube-apiserver's flags: ``VersionTLS13``, ``TLS_ECDHE_RSA_...``."""
 
     minimum: str = ""
     """The oldest version; by default 1.2."""

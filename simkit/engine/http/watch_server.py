@@ -1,4 +1,9 @@
-"""One watch on its way to one client: polled when the client has room, ended when either side has enough."""
+"""Delivery of one watch to one client: polled when the client has room, ended when either side has enough.
+
+References
+----------
+k8s.io/apiserver/pkg/endpoints/handlers/watch.go (``WatchServer``), release 1.30.
+"""
 
 from __future__ import annotations
 

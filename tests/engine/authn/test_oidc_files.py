@@ -162,7 +162,7 @@ USERNAME = {"username": {"claim": "sub", "prefix": ""}}
     ],
 )
 def test_files_that_are_wrong(changes: dict[str, Any], why: str) -> None:
-    """Everything that is wrong is told, in the real server's words."""
+    """Everything that is wrong is told, in kube-apiserver's words."""
     with pytest.raises(SimkitError) as caught:
         parse(document(entry(**changes)), ("https://kubernetes.default.svc",))
     assert why in str(caught.value)

@@ -100,7 +100,7 @@ def test_a_token_of_an_account(world: World) -> None:
 
 
 def test_claims_of_a_bound_token() -> None:
-    """The claims have the real server's names; a mounted token's usual lifetime becomes a year when asked to."""
+    """The claims have kube-apiserver's names; a mounted token's usual lifetime becomes a year when asked to."""
     claims = bound_claims(
         ACCOUNT,
         audiences=["a"],
