@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from simkit.engine.http import compression
 from simkit.engine.http.broadcaster import LoopBroadcaster, resolve
+from simkit.engine.http.exchange import Exchange
 from simkit.engine.http.handler import Handler, QueuedRequest
 from simkit.engine.http.message import (
     audit_id,
@@ -23,13 +24,11 @@ from simkit.engine.http.message import (
 )
 from simkit.engine.http.watch_server import SHORTEST_WATCH, Receive, Send, WatchServer, disconnected
 from simkit.meta.duration import seconds
-from simkit.meta.message import BODY_LIMIT, Request, Response
+from simkit.meta.message import Request, Response
 
 T = TypeVar("T")
 Scope = MutableMapping[str, Any]
 Cut = Callable[[], None] | None
-READ_ON: Final = 64 * 1024 * 1024
-"""Bytes of a body above its limit that are still read and dropped, so that the client gets to see the refusal."""
 _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _LENGTHS: Final = frozenset({"content-length", "transfer-encoding"})
 
@@ -81,17 +80,16 @@ class Application:
             await receive()
             await self.reply(request, partial(self.engine.answer, request), receive, send)
             return
-        entered = await self._step(request, partial(self.engine.enter, request))
-        if isinstance(entered, Response):
+        exchange = Exchange(self.engine)
+        begun = await self._step(request, partial(exchange.begin, request))
+        if isinstance(begun, Response):
             if "expect" in request.headers:
-                entered.headers.append(("Connection", "close"))  # whether its body comes, nobody can tell
-            await self.finish(request, entered, receive, send)
-            return
-        body = await _read(receive)
-        if body is None:
-            await self._step(request, partial(entered.give_up, gone=True))
-            return
-        await self.reply(request, partial(entered.receive, body), receive, send)
+                begun.headers.append(("Connection", "close"))  # whether its body comes, nobody can tell
+            await self.finish(request, begun, receive, send)
+        elif not await _read(exchange, receive):
+            await self._step(request, partial(exchange.give_up, gone=True))
+        else:
+            await self.reply(request, partial(exchange.finish, request), receive, send)
 
     async def reply(
         self,
@@ -249,17 +247,12 @@ def _chain(extensions: Mapping[str, Any]) -> tuple[bytes, ...]:
     return tuple(ssl.PEM_cert_to_DER_cert(pem) for pem in chain)
 
 
-async def _read(receive: Receive) -> bytes | None:
-    """The body, or its beginning, longer than the limit, where it is too long; None where the client went away."""
-    parts: list[bytes] = []
-    size = 0
+async def _read(exchange: Exchange, receive: Receive) -> bool:
+    """Bring the body to an exchange, of one that is too long only the beginning; whether the client is still there."""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
-            return None
-        part = message.get("body", b"")
-        if size <= BODY_LIMIT:
-            parts.append(part)
-        size += len(part)
-        if not message.get("more_body", False) or size > READ_ON:
-            return b"".join(parts)
+            return False
+        more = exchange.take(message.get("body", b""))
+        if not more or not message.get("more_body", False):
+            return True

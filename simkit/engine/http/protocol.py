@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import ssl
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -17,19 +17,17 @@ from typing import TYPE_CHECKING, Any, Final
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from simkit.engine.http.asgi import READ_ON, Application
-from simkit.engine.http.handler import AuthorizedRequest, QueuedRequest
+from simkit.engine.http.asgi import Application
+from simkit.engine.http.exchange import Exchange
 from simkit.engine.http.message import (
     RawHeaders,
     audit_id,
-    error_response,
     parse_headers,
     parse_query,
     response_headers,
     too_late,
 )
-from simkit.meta.errors import StatusError, too_large
-from simkit.meta.message import BODY_LIMIT, Request, Response
+from simkit.meta.message import Request, Response
 
 if TYPE_CHECKING:
     import asyncio
@@ -74,10 +72,9 @@ class Conversation(HttpToolsProtocol):
         """All headers of a request that is read without some of them."""
         self._known_headers: Mapping[str, Sequence[str]] = {}
         self._head_size: int | None = 0  # None while a body is being read
-        self._collecting = self._dropping = False
-        self._entered: AuthorizedRequest | None = None
-        self._body: list[bytes] = []
-        self._body_size = 0
+        self._dropping = False
+        self._exchange: Exchange | None = None
+        """The request whose body is collected here; None where uvicorn's own way was taken."""
         self._hurry: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -92,9 +89,9 @@ class Conversation(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._arrived()
-        entered, self._entered = self._entered, None
-        if entered is not None:
-            entered.give_up(gone=True)
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.give_up(gone=True)
         super().connection_lost(exc)
 
     def _expect(self, seconds: float) -> None:
@@ -108,8 +105,8 @@ class Conversation(HttpToolsProtocol):
 
     def _too_slow(self) -> None:
         self._hurry = None
-        if self._collecting and not self.transport.is_closing():
-            self._give_up(too_late())
+        if self._exchange is not None and not self.transport.is_closing():
+            self._end_early(self._exchange.fail(too_late()))
         else:
             self.transport.abort()
 
@@ -125,8 +122,9 @@ class Conversation(HttpToolsProtocol):
             self._head_size += len(data)
         self._unset_keepalive_if_required()
         self._parse(data)
-        if self._collecting and self._entered is None and not self.transport.is_closing():
-            self._enter()
+        exchange = self._exchange
+        if exchange is not None and not exchange.begun and not self.transport.is_closing():
+            self._begin(exchange)
         if self._head_size is not None and self._head_size > HEAD_LIMIT and not self.transport.is_closing():
             self._refuse(431)
         elif self._hurry is None and self._head_size != 0:
@@ -217,48 +215,36 @@ class Conversation(HttpToolsProtocol):
         idle = self.cycle is None or self.cycle.response_complete
         waits = self.expect_100_continue or self.flow.write_paused
         if idle and not self.pipeline and not waits:
-            self._collecting, self._body, self._body_size = True, [], 0
+            self._exchange = Exchange(self._application.engine)
         else:
             self._go_the_long_way()
 
-    def _enter(self) -> None:
+    def _begin(self, exchange: Exchange) -> None:
         """Find out whether the request may be made whose body is still on its way. If not, the body is dropped."""
-        request = self._request(b"")
+        request = self._request()
         if self._application.engine.blocking(request):
-            self._collecting = False
+            self._exchange = None
             self._go_the_long_way()
-            for part in self._take_body():
+            for part in exchange.taken():
                 super().on_body(part)
             return
-        entered = self._application.engine.enter(request)
-        if isinstance(entered, Response):
-            self._collecting, self._dropping, self._body = False, True, []
-            self._write(request, entered, keep_alive=self.parser.should_keep_alive(), close=False)
-        else:
-            self._entered = entered
+        begun = exchange.begin(request)
+        if isinstance(begun, Response):
+            self._exchange, self._dropping = None, True
+            self._write(request, begun, keep_alive=self.parser.should_keep_alive(), close=False)
 
     def on_body(self, body: bytes) -> None:
         if self._dropping:
             return
-        if not self._collecting:
+        if self._exchange is None:
             super().on_body(body)
-            return
-        if self._body_size <= BODY_LIMIT:
-            self._body.append(body)
-        self._body_size += len(body)
-        if self._body_size > READ_ON and not self.transport.is_closing():
-            self._give_up(too_large(BODY_LIMIT))
+        elif not self._exchange.take(body) and not self.transport.is_closing():
+            self._end_early(self._exchange.refuse_length())
 
-    def _give_up(self, error: StatusError) -> None:
-        """Answer a request that has entered, whose body is not waited for or not read to its end."""
-        entered, self._entered = self._entered, None
-        response = error_response(error) if entered is None else entered.fail(error)
-        self._collecting, self._dropping, self._body = False, True, []
-        self._write(self._request(b""), response, keep_alive=False)
-
-    def _take_body(self) -> list[bytes]:
-        body, self._body = self._body, []
-        return body
+    def _end_early(self, response: Response) -> None:
+        """Answer a request whose body is not waited for or not read to its end."""
+        self._exchange, self._dropping = None, True
+        self._write(self._request(), response, keep_alive=False)
 
     def on_message_complete(self) -> None:
         if self.parser.should_upgrade():
@@ -270,24 +256,19 @@ class Conversation(HttpToolsProtocol):
             if not self.parser.should_keep_alive():
                 self.transport.close()
             return
-        if not self._collecting:
+        exchange, self._exchange = self._exchange, None
+        if exchange is None:
             super().on_message_complete()
-            return
-        self._collecting = False
-        entered, self._entered = self._entered, None
-        if not self.transport.is_closing():
-            self._answer(self._request(b"".join(self._take_body())), entered)
+        elif not self.transport.is_closing():
+            self._answer(self._request(), exchange)
 
-    def _answer(self, request: Request, entered: AuthorizedRequest | None) -> None:
+    def _answer(self, request: Request, exchange: Exchange) -> None:
         keep_alive: bool = self.parser.should_keep_alive()
         application = self._application
-        step: Callable[[], Response | QueuedRequest] = partial(application.engine.answer, request)
-        if entered is not None:
-            step = partial(entered.receive, request.body)
         if application.engine.blocking(request):
-            self._hand_over(application.reply, request, step)
+            self._hand_over(application.reply, request, partial(exchange.finish, request))
             return
-        response = step()
+        response = exchange.finish(request)
         if not isinstance(response, Response):
             self._hand_over(application.resume, request, response)
         elif response.stream is not None or application.compresses(request, response):
@@ -295,7 +276,8 @@ class Conversation(HttpToolsProtocol):
         else:
             self._write(request, response, keep_alive=keep_alive)
 
-    def _request(self, body: bytes) -> Request:
+    def _request(self) -> Request:
+        """The request whose head was read, without its body."""
         method = self.parser.get_method().decode("ascii")
         if self.url.startswith(b"/"):
             path, _, query = self.url.partition(b"?")
@@ -305,7 +287,7 @@ class Conversation(HttpToolsProtocol):
         if self.headers != self._raw_headers:  # most clients send the same headers again and again
             self._raw_headers, self._known_headers = self.headers, parse_headers(self.headers)
         return Request(
-            method, path.decode("ascii"), parse_query(query), self._known_headers, body, self._chain, self._peer
+            method, path.decode("ascii"), parse_query(query), self._known_headers, b"", self._chain, self._peer
         )
 
     def _write(self, request: Request, response: Response, *, keep_alive: bool, close: bool = True) -> None:

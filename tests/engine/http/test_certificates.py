@@ -117,7 +117,7 @@ def test_what_ends_soon_is_renewed(tmp_path: Path) -> None:
 
 def test_several_processes_at_once(tmp_path: Path) -> None:
     """Processes that start together end up with files that fit together."""
-    code = "import sys; from pathlib import Path; from simkit.engine.http.certificates import ensure; ensure(Path(sys.argv[1]))"
+    code = "import sys; from pathlib import Path; from simkit.engine.http.certificates import ensure_certificates; ensure_certificates(Path(sys.argv[1]))"
     running = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)]) for _ in range(3)]
     assert [process.wait(20) for process in running] == [0, 0, 0]
     before = contents(tmp_path)

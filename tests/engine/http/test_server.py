@@ -371,9 +371,9 @@ def test_a_process_ends_with_its_server_running(folder: Path) -> None:
     """An interpreter that is left with a running server ends, and quickly."""
     code = (
         "import sys; from pathlib import Path\n"
-        "from tests.engine.http.echo import Shelf\n"
-        "from simkit.engine.http.server import Server, Serving\n"
-        "print(Server(Shelf(), Serving(certificate_folder=Path(sys.argv[1]))).start().url)\n"
+        "from tests.engine.http.echo import EchoHandler\n"
+        "from simkit.engine.http.server import Server, ServingOptions\n"
+        "print(Server(EchoHandler(), ServingOptions(certificate_folder=Path(sys.argv[1]))).start().url)\n"
     )
     root = Path(__file__).resolve().parents[3]
     done = subprocess.run(
