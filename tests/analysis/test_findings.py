@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from simkit.analysis.findings import CHECKS, POWERS, Audit, Finding, Severity, audit, exposure, findings, reach
+from simkit.analysis.findings import (
+    CHECKS,
+    Audit,
+    Finding,
+    Severity,
+    audit,
+    exposure,
+    findings,
+    reach,
+    risky_permission_table,
+)
 from simkit.analysis.findings.holders import holders
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.rbac.index import index_of
@@ -273,7 +283,7 @@ def test_exposure_and_reach_count_the_same() -> None:
     assert list(matrix.index) == ["*", "dev"]
     assert matrix.loc["dev", "secrets-list"] == 2
     assert (matrix.loc["*"] == 1).all()
-    assert table.loc["user:root", "cluster_wide"] == len(POWERS)
+    assert table.loc["user:root", "cluster_wide"] == len(risky_permission_table().permissions)
     assert tuple(table.loc["user:ann"][["cluster_wide", "in_namespaces", "namespaces"]]) == (0, 2, 1)
 
 
@@ -282,15 +292,17 @@ def test_exposure_and_reach_count_the_same() -> None:
 def test_holders_of_risky_permissions_are_allowed_what_it_takes(snapshot: MemorySnapshot) -> None:
     """On random clusters whoever is said to hold a power without limits may do all that it takes, there."""
     index, survey = index_of(snapshot), Survey(snapshot)
-    for power in POWERS:
-        for (subject, place), holding in holders(survey, power, administrators=True).items():
-            for right in holding.way if not holding.names else ():
+    for permission in risky_permission_table().permissions:
+        for (subject, place), holding in holders(survey, permission, administrators=True).items():
+            for requirement in holding.requirements if not holding.names else ():
                 asks = [
-                    Attributes(identity_of(subject), verb, right.group, "", *_halves(one), "" if right.wide else place)
-                    for verb in right.verbs
-                    for one in right.resources
+                    Attributes(
+                        *(identity_of(subject), one.permission.verb, one.permission.group, ""),
+                        *(*_halves(one.permission.resource), "" if one.cluster else place),
+                    )
+                    for one in requirement.any_of
                 ]
-                assert any(index.authorize(ask).allowed for ask in asks), (power.id, subject, place)
+                assert any(index.authorize(ask).allowed for ask in asks), (permission.id, subject, place)
 
 
 def _halves(resource: str) -> tuple[str, str]:

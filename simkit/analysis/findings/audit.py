@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import pandas as pd
 
-from simkit.analysis.findings.check import LEVELS, Check, Finding, Severity, Skipped
+from simkit.analysis.escalation.table.severity import LEVELS, Severity
+from simkit.analysis.findings.check import Check, Finding, Skipped
 from simkit.analysis.findings.drift import DRIFT_CHECKS
-from simkit.analysis.findings.holders import power_checks
+from simkit.analysis.findings.holders import risky_permission_checks
 from simkit.analysis.findings.loose import LOOSE_CHECKS
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.findings.wide import WIDE_CHECKS
@@ -26,7 +27,13 @@ from simkit.meta.garbage_collection import collection_paused
 from simkit.meta.names import Key
 from simkit.snapshot.protocol import Snapshot
 
-CHECKS: Final[tuple[Check, ...]] = (*WIDE_CHECKS, *power_checks(), *WORKLOAD_CHECKS, *LOOSE_CHECKS, *DRIFT_CHECKS)
+CHECKS: Final[tuple[Check, ...]] = (
+    *WIDE_CHECKS,
+    *risky_permission_checks(),
+    *WORKLOAD_CHECKS,
+    *LOOSE_CHECKS,
+    *DRIFT_CHECKS,
+)
 """Every check, in the order of a report."""
 
 COLUMNS: Final = ("severity", "check", "namespace", "subjects", "binding", "role", "rules", "message", "fix", "command")

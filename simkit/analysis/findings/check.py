@@ -2,38 +2,15 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
+from simkit.analysis.escalation.table.risky_permission import risky_permission_table
+from simkit.analysis.escalation.table.severity import Severity
 from simkit.analysis.rbac.objects import RBAC
 from simkit.logic.rbac.binding import Subject
-from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key
-
-
-class Severity(enum.IntEnum):
-    """How bad it is. Levels compare: ``Severity.HIGH > Severity.LOW``."""
-
-    INFO = 0
-    LOW = 1
-    MEDIUM = 2
-    HIGH = 3
-    CRITICAL = 4
-
-    @property
-    def word(self) -> str:
-        return self.name.lower()
-
-    @classmethod
-    def named(cls, word: str) -> Severity:
-        """The level of a word such as ``high``."""
-        try:
-            return cls[word.upper()]
-        except KeyError:
-            words = ", ".join(level.word for level in cls)
-            raise SimkitError(f"there is no severity {word!r}; use one of {words}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +50,13 @@ class Check:
     find: Callable[[Any, Check], Iterable[Finding]] = field(repr=False)
     needs: tuple[GroupResource, ...] = RBAC
 
+    @property
+    def primitives(self) -> tuple[str, ...]:
+        """The ids of the escalation primitives that the check is about."""
+        table = risky_permission_table()
+        known = {one.id: one.primitives for one in table.permissions}
+        return known.get(self.id) or table.checks.get(self.id, ())
+
     def finding(self, message: str, *, severity: Severity | None = None, **more: Any) -> Finding:
         """A finding of this check; what is not given is the check's own."""
         level = self.severity if severity is None else severity
@@ -86,7 +70,3 @@ class Skipped:
     check: str
     title: str
     reason: str
-
-
-LEVELS: Final = tuple(sorted(Severity, reverse=True))
-"""The severities, worst first."""

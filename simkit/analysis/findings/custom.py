@@ -10,7 +10,8 @@ from typing import Any, Final, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.rbac.objects import RBAC, display_name, kind_of
 from simkit.analysis.rbac.subject import normalize_subject, text_of

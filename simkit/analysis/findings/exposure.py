@@ -1,4 +1,4 @@
-"""Who holds how many powers, and where: the numbers behind the figures of an audit."""
+"""Numbers of risky permissions by subject and by namespace: what the figures of an audit show."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from simkit.analysis.access.grant_table import EVERYWHERE
-from simkit.analysis.findings.holders import Place, holders
-from simkit.analysis.findings.powers import POWERS
+from simkit.analysis.escalation.table.risky_permission import risky_permission_table
+from simkit.analysis.findings.holders import Scope, holders
 from simkit.analysis.findings.survey import Survey
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.index import NO_MEMBERS
@@ -21,34 +21,36 @@ from simkit.snapshot.protocol import Snapshot
 REACH_COLUMNS = ("subject", "cluster_wide", "in_namespaces", "namespaces", "risky_permissions")
 
 
-_usual: SnapshotMemo[Mapping[str, tuple[Place, ...]]] = SnapshotMemo()
+_usual: SnapshotMemo[Mapping[str, tuple[Scope, ...]]] = SnapshotMemo()
 
 
-def _held(snapshot: Snapshot, include_defaults: bool, members: Members) -> Mapping[str, tuple[Place, ...]]:
-    """Who holds each power where; worked out once for both tables where nothing special is wanted."""
+def _held(snapshot: Snapshot, include_defaults: bool, members: Members) -> Mapping[str, tuple[Scope, ...]]:
+    """Who holds each risky permission where; worked out once for both tables where nothing special is wanted."""
 
-    def found(of: Snapshot) -> Mapping[str, tuple[Place, ...]]:
+    def found(of: Snapshot) -> Mapping[str, tuple[Scope, ...]]:
         survey = Survey(of, include_defaults=include_defaults, members=members)
-        return {power.id: tuple(holders(survey, power, administrators=True)) for power in POWERS}
+        return {
+            one.id: tuple(holders(survey, one, administrators=True)) for one in risky_permission_table().permissions
+        }
 
     return found(snapshot) if include_defaults or members else _usual.of(snapshot, found)
 
 
 def exposure(snapshot: Snapshot, *, include_defaults: bool = False, members: Members = NO_MEMBERS) -> pd.DataFrame:
-    """How many subjects hold which power where.
+    """How many subjects hold which risky permission where.
 
     Returns
     -------
     DataFrame
-        One row per namespace in which somebody holds a power by a binding there, after a first row ``*`` for the
-        whole cluster; one column per power; numbers of users, groups and service accounts. Limits to single names
-        are not looked at.
+        One row per namespace in which somebody holds one by a binding there, after a first row ``*`` for the
+        whole cluster; one column per risky permission; numbers of users, groups and service accounts. Limits to
+        single names are not looked at.
     """
     counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for power, holding in _held(snapshot, include_defaults, members).items():
         for _, namespace in holding:
             counts[namespace or EVERYWHERE][power] += 1
-    names = [power.id for power in POWERS]
+    names = [one.id for one in risky_permission_table().permissions]
     places = sorted(counts, key=lambda place: (place != EVERYWHERE, place))
     fields = [[counts[place][name] for name in names] for place in places]
     return pd.DataFrame(fields, index=pd.Index(places, name="namespace", dtype=object), columns=names, dtype=int)
@@ -60,9 +62,9 @@ def reach(snapshot: Snapshot, *, include_defaults: bool = False, members: Member
     Returns
     -------
     DataFrame
-        One row per subject that holds a power, those with the longest reach first: subject (``sa:ns/name``);
-        cluster_wide, the number of powers it holds in the whole cluster; in_namespaces, the number of other powers
-        that it holds in at least one namespace; namespaces, how many those are; powers, their ids.
+        One row per subject that holds a risky permission, those with the longest reach first: subject (``sa:ns/name``);
+        cluster_wide, how many it holds in the whole cluster; in_namespaces, how many others
+        it holds in at least one namespace; namespaces, how many those are; risky_permissions, their ids.
     """
     held: dict[Subject, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for power, holding in _held(snapshot, include_defaults, members).items():

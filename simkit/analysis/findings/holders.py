@@ -1,15 +1,22 @@
-"""Who holds a power: the evaluation of the table."""
+"""Who holds a risky permission: the evaluation of the table."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Final, NamedTuple
 
 from simkit.analysis.access.who_can import limits
-from simkit.analysis.findings.check import Check, Finding, Severity
-from simkit.analysis.findings.power import Power, Right
-from simkit.analysis.findings.powers import POWERS
+from simkit.analysis.escalation.table.requirement import Alternative, Requirement
+from simkit.analysis.escalation.table.risky_permission import (
+    RiskyGrant,
+    RiskyPermission,
+    requirements_of_grant,
+    risky_permission_table,
+)
+from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.index import principals_of
 from simkit.analysis.rbac.objects import display_name
@@ -18,13 +25,12 @@ from simkit.logic.rbac.binding import GROUP, SERVICE_ACCOUNT, USER, Grant, Subje
 from simkit.logic.rbac.match import resource_matches
 from simkit.logic.rbac.question import Question
 from simkit.logic.rbac.rule import ALL
-from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import MASTERS
-from simkit.meta.names import Key
+from simkit.meta.names import GroupResource, Key
 
 
-class Held(NamedTuple):
-    """A right that a grant gives: by which rule, and for which names only (empty: all)."""
+class GrantedRequirement(NamedTuple):
+    """A grant that meets a requirement: by which rule, and for which names only (empty: all)."""
 
     grant: Grant
     rule: int
@@ -32,15 +38,24 @@ class Held(NamedTuple):
 
 
 class Holding(NamedTuple):
-    """A power as somebody holds it: one of its ways, and for each right of that the grant which gives it."""
+    """A risky permission as somebody holds it: one of its grants, and what meets each of its requirements."""
 
-    way: tuple[Right, ...]
-    grants: tuple[Held, ...]
+    risk: RiskyGrant
+    requirements: tuple[Requirement, ...]
+    grants: tuple[GrantedRequirement, ...]
+    by_name: bool = True
+    """Whether it is worth a finding for single names."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The only names that it holds for; empty for all."""
         return tuple(dict.fromkeys(name for held in self.grants for name in held.names))
+
+    def severity(self, namespace: str) -> Severity | None:
+        """How bad it is to hold it in a namespace (empty: everywhere); None: not worth a finding."""
+        if self.names and not self.by_name:
+            return None
+        return self.risk.at(namespace, by_name=bool(self.names))
 
 
 BECOMING: Final[Mapping[tuple[str, str], str]] = {
@@ -49,74 +64,98 @@ BECOMING: Final[Mapping[tuple[str, str], str]] = {
     ("impersonate", "serviceaccounts"): SERVICE_ACCOUNT,
     ("create", "serviceaccounts/token"): SERVICE_ACCOUNT,
 }
-"""Whom one becomes by a right."""
-Place = tuple[Subject, str]
+"""The kind of identity that a permission makes one."""
+Scope = tuple[Subject, str]
 """A subject and the namespace of its grant."""
 
 
-def power_checks() -> tuple[Check, ...]:
-    """A check for each power of the table."""
-    return tuple(_check(power) for power in POWERS)
+def risky_permission_checks() -> tuple[Check, ...]:
+    """A check for each risky permission of the table."""
+    return tuple(_check(permission) for permission in risky_permission_table().permissions)
 
 
-def _check(power: Power) -> Check:
+def _check(permission: RiskyPermission) -> Check:
     def find(survey: Survey, check: Check) -> Iterator[Finding]:
-        return _findings(survey, check, power)
+        return _findings(survey, check, permission)
 
-    return Check(power.id, power.title, power.cluster, power.why, power.fix, find)
+    return Check(permission.id, permission.title, permission.severity, permission.why, permission.fix, find)
 
 
-def holders(survey: Survey, power: Power, *, administrators: bool = False) -> dict[Place, Holding]:
-    """Who holds a power where, with the grants that give it.
+def holders(survey: Survey, permission: RiskyPermission, *, administrators: bool = False) -> dict[Scope, Holding]:
+    """Who holds a risky permission where, with the grants that give it.
 
-    Unless ``administrators`` are wanted too, grants of roles that allow everything, and of the server's edit and admin
-    roles in a namespace, do not count: they have findings of their own.
+    Parameters
+    ----------
+    administrators
+        Whether grants count that have findings of their own: of roles that allow everything, and of the roles edit and
+        admin in a namespace.
+
+    Returns
+    -------
+    dict
+        For each subject and namespace (empty: everywhere) the worst holding.
+
+    Notes
+    -----
+    O(grants that meet one of the requirements).
     """
-    found: dict[Place, Holding] = {}
-    for way in power.ways:
-        rights = [_rights(survey, right, administrators) for right in way]
-        for place in dict.fromkeys(place for granted in rights for place in granted):
-            grants = tuple(held for granted in rights if (held := _of(survey, place, granted)))
-            if len(grants) == len(way):
-                found[place] = _wider(found.get(place), Holding(way, grants))
-    return {place: holding for place, holding in found.items() if not _is_elsewhere(place, holding, found)}
+    found: dict[Scope, Holding] = {}
+    for risk in permission.grants:
+        requirements = requirements_of_grant(risk, survey.snapshot.release)
+        if risk.if_present and not any(_is_present(survey, one) for one in requirements):
+            continue
+        granted = [_granted(survey, one, administrators) for one in requirements]
+        for scope in dict.fromkeys(scope for some in granted for scope in some):
+            grants = tuple(held for some in granted if (held := _of(survey, scope, some)))
+            if len(grants) == len(requirements):
+                found[scope] = _worse(found.get(scope), Holding(risk, requirements, grants, permission.by_name), scope)
+    return {scope: holding for scope, holding in found.items() if not _is_elsewhere(scope, holding, found)}
 
 
-def _is_elsewhere(place: Place, holding: Holding, found: Mapping[Place, Holding]) -> bool:
-    """Whether the power in a namespace adds nothing, because the subject holds it in the whole cluster."""
+def _is_present(survey: Survey, requirement: Requirement) -> bool:
+    """Whether one of the objects that a requirement names is in the snapshot."""
+    wanted = {GroupResource(one.permission.group, one.permission.resource) for one in requirement.any_of}
+    return any(
+        survey.snapshot.get(resource, name, requirement.namespace) is not None
+        for resource in wanted & set(survey.snapshot.captured())
+        for name in requirement.names
+    )
+
+
+def _is_elsewhere(place: Scope, holding: Holding, found: Mapping[Scope, Holding]) -> bool:
+    """Whether the permission in a namespace adds nothing, because the subject holds it in the whole cluster."""
     subject, namespace = place
     everywhere = found.get((subject, "")) if namespace else None
     return everywhere is not None and (bool(holding.names) or not everywhere.names)
 
 
-def _rights(survey: Survey, right: Right, administrators: bool) -> dict[Place, Held]:
-    """Every place where the right is granted; of several grants there the one with the fewest limits."""
-    found: dict[Place, Held] = {}
-    for question in _questions(right):
+def _granted(survey: Survey, requirement: Requirement, administrators: bool) -> dict[Scope, GrantedRequirement]:
+    """Every scope where the requirement is met; of several grants there the one with the fewest limits."""
+    found: dict[Scope, GrantedRequirement] = {}
+    for question in map(partial(_question, requirement), requirement.any_of):
         for grant, first in survey.who(question):
             if not administrators and survey.administers(grant):
                 continue
-            held = Held(grant, *limits(grant.rules, first, question))
-            if held.names and right.names and not set(held.names) & set(right.names):
+            held = GrantedRequirement(grant, *limits(grant.rules, first, question))
+            if held.names and requirement.names and not set(held.names) & set(requirement.names):
                 continue
-            place = (normalize_subject(grant.subject), grant.namespace)
-            if place not in found or (found[place].names and not held.names):
-                found[place] = held
+            scope = (normalize_subject(grant.subject), grant.namespace)
+            if scope not in found or (found[scope].names and not held.names):
+                found[scope] = held
     return found
 
 
-def _questions(right: Right) -> Iterator[Question]:
-    for verb in right.verbs:
-        for resource in right.resources:
-            plural, _, subresource = resource.partition("/")
-            namespace = "" if right.wide else right.place or None
-            name = "" if right.nameless else None
-            yield Question(verb, right.group, plural, subresource, namespace, name)
+def _question(requirement: Requirement, one: Alternative) -> Question:
+    permission = one.permission
+    plural, _, subresource = permission.resource.partition("/")
+    namespace = "" if one.cluster else requirement.namespace or None
+    name = "" if permission.nameless else None
+    return Question(permission.verb, permission.group, plural, subresource, namespace, name)
 
 
-def _of(survey: Survey, place: Place, granted: Mapping[Place, Held]) -> Held | None:
-    """The grant of a right that counts in a place: the subject's own or a group's, there or in the whole cluster."""
-    subject, namespace = place
+def _of(survey: Survey, scope: Scope, granted: Mapping[Scope, GrantedRequirement]) -> GrantedRequirement | None:
+    """The grant that counts in a scope: the subject's own or a group's, there or in the whole cluster."""
+    subject, namespace = scope
     for principal in principals_of(subject, survey.members):
         for where in dict.fromkeys((namespace, "")):
             held = granted.get((principal, where))
@@ -125,25 +164,38 @@ def _of(survey: Survey, place: Place, granted: Mapping[Place, Held]) -> Held | N
     return None
 
 
-def _wider(known: Holding | None, new: Holding) -> Holding:
-    return known if known is not None and (new.names or not known.names) else new
+def _worse(known: Holding | None, new: Holding, scope: Scope) -> Holding:
+    """The holding with the higher severity; of two alike the one without limits, and then the first."""
+    if known is None:
+        return new
+    _, namespace = scope
+
+    def rank(one: Holding) -> tuple[int, bool]:
+        severity = one.severity(namespace)
+        return (-1 if severity is None else int(severity), not one.names)
+
+    return new if rank(new) > rank(known) else known
 
 
-def _findings(survey: Survey, check: Check, power: Power) -> Iterator[Finding]:
-    """One finding for each set of bindings that gives the power, with all subjects that have it by them."""
-    grouped: dict[tuple[tuple[Key, int], ...], list[tuple[Place, Holding]]] = defaultdict(list)
-    for place, holding in holders(survey, power).items():
+def _findings(survey: Survey, check: Check, permission: RiskyPermission) -> Iterator[Finding]:
+    """One finding for each set of bindings that gives the permission, with all subjects that have it by them."""
+    grouped: dict[tuple[tuple[Key, int], ...], list[tuple[Scope, Holding]]] = defaultdict(list)
+    for place, holding in holders(survey, permission).items():
         grouped[tuple((held.grant.binding, held.rule) for held in holding.grants)].append((place, holding))
     for found in grouped.values():
         (_, namespace), holding = found[0]
-        severity = None if _aims_at_nobody(survey, namespace, holding) else severity_of(power, namespace, holding)
+        severity = None if _aims_at_nobody(survey, namespace, holding) else holding.severity(namespace)
         if severity is not None:
             yield _finding(check, severity, [place for place, _ in found], holding)
 
 
 def _aims_at_nobody(survey: Survey, namespace: str, holding: Holding) -> bool:
     """Whether what can be acted as by name, alone, has no access that not everybody has."""
-    kinds = {BECOMING.get((verb, one)) for right in holding.way for verb in right.verbs for one in right.resources}
+    kinds = {
+        BECOMING.get((one.permission.verb, one.permission.resource))
+        for requirement in holding.requirements
+        for one in requirement.any_of
+    }
     if None in kinds or not all(held.names for held in holding.grants):
         return False
     places = [namespace] if namespace else [*survey.namespaces, ""]
@@ -154,17 +206,7 @@ def _aims_at_nobody(survey: Survey, namespace: str, holding: Holding) -> bool:
     )
 
 
-def severity_of(power: Power, namespace: str, holding: Holding) -> Severity | None:
-    """How bad it is to hold a power in this way; None: not worth a finding."""
-    usual = power.local if namespace else power.cluster
-    if usual is not None and namespace == SYSTEM_NAMESPACE:
-        usual = max(usual, min(power.cluster, Severity.HIGH))  # the controllers of the cluster run there
-    if usual is None or not holding.names:
-        return usual
-    return None if power.named is None else min(power.named, usual)
-
-
-def _finding(check: Check, severity: Severity, places: list[Place], holding: Holding) -> Finding:
+def _finding(check: Check, severity: Severity, places: list[Scope], holding: Holding) -> Finding:
     first = holding.grants[0]
     role, namespace = first.grant.role, places[0][1]
     subjects = tuple(subject for subject, _ in places)
@@ -181,7 +223,7 @@ def _finding(check: Check, severity: Severity, places: list[Place], holding: Hol
 
 def _sentence(namespace: str, holding: Holding) -> str:
     """What is held where and how, in words that follow the holder's name."""
-    what = " and ".join(_what(right, held) for right, held in zip(holding.way, holding.grants, strict=True))
+    what = " and ".join(_what(one, held) for one, held in zip(holding.requirements, holding.grants, strict=True))
     where = f"in namespace {namespace}" if namespace else "in the whole cluster"
     only = f", only for {listed(holding.names)}" if holding.names else ""
     ways = dict.fromkeys(
@@ -190,9 +232,12 @@ def _sentence(namespace: str, holding: Holding) -> str:
     return f"may {what} {where}{only}, by {' and '.join(ways)}"
 
 
-def _what(right: Right, held: Held) -> str:
-    """A right in words, reduced to what the rule gives of it."""
+def _what(requirement: Requirement, held: GrantedRequirement) -> str:
+    """A requirement in words, reduced to what the rule gives of it."""
     rule = held.grant.rules[held.rule]
-    verbs = [verb for verb in right.verbs if verb in rule.verbs or ALL in rule.verbs]
-    resources = [one for one in right.resources if resource_matches(rule, one, one.partition("/")[2])]
+    permissions = [one.permission for one in requirement.any_of]
+    verbs = dict.fromkeys(one.verb for one in permissions if one.verb in rule.verbs or ALL in rule.verbs)
+    resources = dict.fromkeys(
+        one.resource for one in permissions if resource_matches(rule, one.resource, one.subresource)
+    )
     return f"{'/'.join(verbs)} {', '.join(resources)}"

@@ -9,7 +9,8 @@ from typing import Final
 from simkit.analysis.access.permissions import is_effective
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.catalogue import DEFINITIONS
-from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.findings.evidence import binding_evidence, delete_command
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.graph import rule_text

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.findings.evidence import (
     DEFAULT_ACCOUNT,
     account_manifest,

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from simkit.analysis.findings.check import Check, Finding, Severity
+from simkit.analysis.escalation.table.risky_permission import risky_permission_table
+from simkit.analysis.escalation.table.severity import Severity
+from simkit.analysis.findings.check import Check, Finding
 from simkit.analysis.findings.evidence import DEFAULT_ACCOUNT, account_manifest, pods_run
-from simkit.analysis.findings.holders import holders, severity_of
-from simkit.analysis.findings.powers import POWERS
+from simkit.analysis.findings.holders import holders
 from simkit.analysis.findings.survey import Survey, listed
 from simkit.analysis.rbac.default_objects import control_plane
 from simkit.analysis.rbac.objects import PODS, RBAC, SERVICE_ACCOUNTS, display_name
@@ -33,18 +34,18 @@ _TEMPLATES: Final = {
 
 
 def dangerous_pods(survey: Survey, check: Check) -> Iterator[Finding]:
-    """Pods that run as an account with a power over the whole cluster, short of being an administrator."""
+    """Pods that run as an account with a risky permission in the whole cluster, short of being an administrator."""
     pods = _pods_by_account(survey)
     held: dict[Subject, dict[str, tuple[Severity, Any]]] = defaultdict(dict)
-    for power in POWERS if pods else ():
-        for (subject, namespace), holding in holders(survey, power).items():
-            severity = severity_of(power, namespace, holding)
+    for permission in risky_permission_table().permissions if pods else ():
+        for (subject, namespace), holding in holders(survey, permission).items():
+            severity = holding.severity(namespace)
             if subject in pods and not namespace and severity is not None and severity >= Severity.HIGH:
-                held[subject][power.title.lower()] = (severity, holding.grants[0].grant)
-    for subject, powers in held.items():
-        worst, grant = max(powers.values(), key=lambda each: each[0])
+                held[subject][permission.title.lower()] = (severity, holding.grants[0].grant)
+    for subject, permissions in held.items():
+        worst, grant = max(permissions.values(), key=lambda each: each[0])
         yield check.finding(
-            f"{pods_run(pods[subject])} as {text_of(subject)}, which {listed(list(powers), 3)}.",
+            f"{pods_run(pods[subject])} as {text_of(subject)}, which {listed(list(permissions), 3)}.",
             severity=min(worst, check.severity),
             namespace=subject.namespace,
             binding=grant.binding,

@@ -209,7 +209,9 @@ def test_an_end_that_is_only_impersonated_has_no_access_of_its_groups() -> None:
     group, user = binding("by-group", "reader", "group:devs"), binding("by-name", "reader", "user:ann")
     graph = EscalationGraph(world(readers, group, user), {"devs": ["ann"]})
     ends = GoalHolders(parse_goal("get secrets"), graph)
-    bound = {worn: ends.needs(subject_state(Subject("User", "ann"), worn=worn)) for worn in (False, True)}
+    bound = {
+        worn: ends.requirements(subject_state(Subject("User", "ann"), impersonated=worn)) for worn in (False, True)
+    }
     names = {
         worn: sorted(source.binding.name for _, known in needed for source in known) for worn, needed in bound.items()
     }

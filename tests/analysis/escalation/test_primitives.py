@@ -46,12 +46,12 @@ def test_a_row_is_executable_or_says_why_not(primitive: Primitive) -> None:
     assert primitive.references
     assert set(primitive.references) <= set(table.sources)
     assert primitive.mitigation
-    for way in primitive.ways:
-        assert way.needs or way.when or primitive.why_not
-        assert way.yields in OUTCOMES or primitive.kind in AROUND
-        assert way.when in CONDITIONS or primitive.kind in AROUND
+    for way in primitive.variants:
+        assert way.requires or way.condition or primitive.not_executable
+        assert way.outcome in OUTCOMES or primitive.kind in AROUND
+        assert way.condition in CONDITIONS or primitive.kind in AROUND
         for act in way.execute or ():
-            assert act.use in ("", "needs") or act.use in table.sequences
+            assert act.use in ("", "requirements") or act.use in table.sequences
             assert not isinstance(act.body, str) or act.body in ("", *MADE_BY_CODE) or act.body in table.bodies
             assert act.because or act.by == "attacker", "what others do is named"
 
@@ -60,7 +60,7 @@ def test_a_row_is_executable_or_says_why_not(primitive: Primitive) -> None:
 def test_needs_can_be_read_at_every_release(release: str) -> None:
     """Also where the release lacks a resource."""
     for primitive in EVERY:
-        for number in range(len(primitive.ways)):
+        for number in range(len(primitive.variants)):
             assert all(need.any_of for need in requirements_of(primitive.id, number, release))
 
 

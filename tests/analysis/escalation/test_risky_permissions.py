@@ -14,10 +14,10 @@ from tests.analysis.worlds import account, binding, role, rule
 EVERY = primitives().primitives
 
 
-@pytest.mark.parametrize("primitive", [one for one in EVERY if one.lend], ids=lambda one: one.id)
+@pytest.mark.parametrize("primitive", [one for one in EVERY if one.fixtures], ids=lambda one: one.id)
 def test_what_is_lent_is_in_the_table(primitive: Primitive) -> None:
     """Each word stands for something that an administrator can put there."""
-    assert set(primitive.lend) <= primitives().things.keys()
+    assert set(primitive.fixtures) <= primitives().fixtures.keys()
 
 
 @pytest.mark.parametrize(

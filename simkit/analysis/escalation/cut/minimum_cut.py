@@ -116,7 +116,7 @@ class _Cutter:
         chosen: frozenset[Removal] = frozenset()
         exact = True
         for _ in range(ROUNDS):
-            waiting = [place for place in starts if place not in self._left]
+            waiting = [state for state in starts if state not in self._left]
             paths = self._open(self.graph, waiting, chosen, direct=direct)
             paths = paths or self._still_open(waiting, chosen, direct=direct)
             if not paths:
@@ -138,7 +138,7 @@ class _Cutter:
             used=self._used,
             starts=starts,
             members=self.members,
-            ways=ways,
+            closed_by=ways,
         )
 
     def _starts(self, sources: Iterable[Subject | str] | None, *, direct: bool) -> tuple[AttackState, ...]:
@@ -146,10 +146,10 @@ class _Cutter:
             return tuple(subject_state(parse_subject(one)) for one in sources)
         is_trusted, found = trusted(self.snapshot), towards(self.graph, self.goal)
         return tuple(
-            place
-            for place in self.graph.sources()
-            if place.subject is not None and not is_trusted(place.subject) and place in found
-            if direct or path_towards(found, place, self.goal).hops
+            state
+            for state in self.graph.sources()
+            if state.subject is not None and not is_trusted(state.subject) and state in found
+            if direct or path_towards(found, state, self.goal).hops
         )
 
     def _open(
@@ -160,12 +160,12 @@ class _Cutter:
         listed = list(starts)
         holds = partial(self._holds, chosen=chosen) if chosen and self.goal.question else None
         found = towards(graph, self.goal, sources=listed, usable=usable, holds=holds)
-        paths = (path_towards(found, place, self.goal) for place in listed if place in found)
+        paths = (path_towards(found, state, self.goal) for state in listed if state in found)
         return [path for path in paths if direct or path.hops]
 
-    def _holds(self, place: AttackState, chosen: frozenset[Removal]) -> bool:
+    def _holds(self, state: AttackState, chosen: frozenset[Removal]) -> bool:
         """Whether somebody at a place has the goal after some removals."""
-        return self._ends.test(place) and not self._ways.stops(self._ends.needs(place), chosen)
+        return self._ends.test(state) and not self._ways.stops(self._ends.requirements(state), chosen)
 
     def _still_open(self, starts: Iterable[AttackState], chosen: frozenset[Removal], *, direct: bool) -> list[Path]:
         """The paths in the cluster as it would be, where objects may say more than steps that are left out."""
@@ -175,11 +175,11 @@ class _Cutter:
         return self._open(graph, starts, frozenset(), direct=direct)
 
     def _changes(self, removals: Iterable[Removal]) -> tuple[Change, ...]:
-        return changes_of(removals, self.snapshot, self.graph.world.index, self._in_use)
+        return changes_of(removals, self.snapshot, self.graph.facts.index, self._in_use)
 
     def _learn(self, path: Path, chosen: frozenset[Removal]) -> None:
         """Note what would close a path: at any need, what stops the first of its sources that is not stopped yet."""
-        ways = {*self._ways.of_path(path, chosen), *self._ways.of_needs(self._ends.needs(path.end), chosen)}
+        ways = {*self._ways.of_path(path, chosen), *self._ways.of_needs(self._ends.requirements(path.end), chosen)}
         options = frozenset(one for one in ways if one not in self._in_use.barred)
         if options - chosen:
             self._sets.setdefault(options - chosen, {})[path.start] = path
@@ -195,7 +195,7 @@ class _Cutter:
             wanted = {
                 some - self._in_use.barred
                 for some, paths in self._sets.items()
-                if any(place not in self._left for place in paths)
+                if any(state not in self._left for state in paths)
             }
             weights = {one: self._ways.cost(one) for some in wanted for one in some}
             chosen, exact = cheapest_hitting_set(wanted, weights)

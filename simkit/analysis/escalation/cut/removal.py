@@ -90,25 +90,25 @@ class GoalHolders:
             question = goal.question(graph)
             permission = Permission(question.verb, question.group, question.resource_path)
             self._need = Requirement((Alternative(permission),), names=(question.name,) if question.name else ())
-            for grant, rule in graph.world.index.who(question):
+            for grant, rule in graph.facts.index.who(question):
                 self._sources[normalize_subject(grant.subject)].append(
                     GrantSource(grant.binding, grant.role, rule, grant.subject)
                 )
 
-    def needs(self, place: AttackState) -> list[Needed]:
+    def requirements(self, state: AttackState) -> list[Needed]:
         """What somebody at a place needs to have the goal; nothing for goals that are places themselves."""
-        if self._need is None or place.subject is None:
+        if self._need is None or state.subject is None:
             return []
-        known = self._known.get(place)
+        known = self._known.get(state)
         if known is None:
-            principals = sorted(self._graph.principals(place, place.subject))
+            principals = sorted(self._graph.principals(state, state.subject))
             known = tuple(source for one in principals for source in self._sources.get(normalize_subject(one), ()))
-            self._known[place] = known
+            self._known[state] = known
         return [(self._need, known)]
 
 
-def _granted(rule: Rule, need: Requirement) -> tuple[Permission, ...]:
-    return tuple(option.permission for option in need.any_of if option.permission.granted_by(rule))
+def _granted(rule: Rule, requirement: Requirement) -> tuple[Permission, ...]:
+    return tuple(option.permission for option in requirement.any_of if option.permission.granted_by(rule))
 
 
 Use = tuple[Identity, Action]
@@ -144,13 +144,13 @@ class UsedAccess:
             by_place: dict[str, Counter[Action]] = defaultdict(Counter)
             for action, times in actions.items():
                 by_place[action.namespace][action] += times
-            found[user] = {place: minimal_rules(some) for place, some in sorted(by_place.items())}
+            found[user] = {state: minimal_rules(some) for state, some in sorted(by_place.items())}
         return found
 
     def kept(self, unbind: RemoveSubject) -> list[Rule]:
         """All rules that somebody uses of a binding to a subject."""
         by_user = self.rules(unbind).values()
-        return [rule for places in by_user for rules in places.values() for rule in rules]
+        return [rule for by_namespace in by_user for rules in by_namespace.values() for rule in rules]
 
     def bar(self, chosen: Iterable[Removal]) -> bool:
         """Bar what takes something in use, one removal for each thing; whether anything was barred."""
@@ -195,14 +195,14 @@ class PossibleRemovals:
         self._known: dict[tuple[GrantSource, Requirement], tuple[Removal, ...]] = {}
         self._costs: dict[Removal, float] = {}
 
-    def of(self, source: GrantSource, need: Requirement) -> tuple[Removal, ...]:
+    def of(self, source: GrantSource, requirement: Requirement) -> tuple[Removal, ...]:
         """What stops a source from meeting a need."""
-        known = self._known.get((source, need))
+        known = self._known.get((source, requirement))
         if known is None:
-            known = self._known[source, need] = tuple(self._found(source, need))
+            known = self._known[source, requirement] = tuple(self._found(source, requirement))
         return known
 
-    def _found(self, source: GrantSource, need: Requirement) -> Iterator[Removal]:
+    def _found(self, source: GrantSource, requirement: Requirement) -> Iterator[Removal]:
         subject = normalize_subject(source.subject)
         if source.binding not in self._roles:
             return  # made by a cut itself, of what is in use
@@ -210,13 +210,13 @@ class PossibleRemovals:
             unbind = RemoveSubject(source.binding, subject)
             yield unbind
             rest = self.in_use.kept(unbind)
-            if rest and (subject.kind == GROUP or not any(_granted(rule, need) for rule in rest)):
+            if rest and (subject.kind == GROUP or not any(_granted(rule, requirement) for rule in rest)):
                 yield ReduceToUsage(unbind.binding, unbind.subject)
         granting_parts = [
             (part, number, granted)
             for part in self._gathering.parts(source.role)
             for number, rule in enumerate(self._index.rules(part) or ())
-            for granted in (_granted(rule, need),)
+            for granted in (_granted(rule, requirement),)
             if granted
         ]
         if len(granting_parts) == 1:  # else one change is not enough
@@ -239,27 +239,32 @@ class PossibleRemovals:
 
     def usable(self, edge: Edge, chosen: frozenset[Removal]) -> bool:
         """Whether a step is still possible after some removals."""
-        return all(any(not self._stopped(source, need, chosen) for source in some) for need, some in self._needs(edge))
+        return all(
+            any(not self._stopped(source, requirement, chosen) for source in some)
+            for requirement, some in self._needs(edge)
+        )
 
     def _needs(self, edge: Edge) -> Iterator[Needed]:
         """The needs of a step that grants meet, each with its sources."""
-        if edge.needs:
-            needs = requirements_of(edge.primitive, edge.way, self._release)
-            yield from ((need, some) for need, some in zip(needs, edge.needs) if some)
+        if edge.granted_by:
+            needs = requirements_of(edge.primitive, edge.number, self._release)
+            yield from ((requirement, some) for requirement, some in zip(needs, edge.granted_by) if some)
 
-    def _stopped(self, source: GrantSource, need: Requirement, chosen: frozenset[Removal]) -> bool:
-        return any(one in chosen for one in self.of(source, need))
+    def _stopped(self, source: GrantSource, requirement: Requirement, chosen: frozenset[Removal]) -> bool:
+        return any(one in chosen for one in self.of(source, requirement))
 
     def stops(self, needs: Iterable[Needed], chosen: frozenset[Removal]) -> bool:
         """Whether removals stop all sources of some need."""
-        return any(all(self._stopped(source, need, chosen) for source in some) for need, some in needs if some)
+        return any(
+            all(self._stopped(source, requirement, chosen) for source in some) for requirement, some in needs if some
+        )
 
     def of_needs(self, needs: Iterable[Needed], chosen: frozenset[Removal]) -> Iterator[Removal]:
         """At each need what stops the first source that is not stopped yet."""
-        for need, some in needs:
+        for requirement, some in needs:
             if some:
-                source = next((one for one in some if not self._stopped(one, need, chosen)), some[0])
-                yield from self.of(source, need)
+                source = next((one for one in some if not self._stopped(one, requirement, chosen)), some[0])
+                yield from self.of(source, requirement)
 
     def of_path(self, path: Path, chosen: frozenset[Removal] = frozenset()) -> Iterator[Removal]:
         """What would close a path: at each need what stops the first source that is not stopped yet."""

@@ -45,7 +45,7 @@ class Cut:
     used: Mapping[tuple[Identity, Action], int] = field(repr=False, default_factory=dict)
     starts: tuple[AttackState, ...] = field(repr=False, default=())
     members: Members = field(repr=False, compare=False, default_factory=dict)
-    ways: Mapping[Path, frozenset[Removal]] = field(repr=False, compare=False, default_factory=dict)
+    closed_by: Mapping[Path, frozenset[Removal]] = field(repr=False, compare=False, default_factory=dict)
     """What would close each of the paths."""
     sandbox: Sandbox | None = field(repr=False, compare=False, default=None)
     """Where it is verified unless another place is said."""
@@ -60,7 +60,7 @@ class Cut:
         rows = []
         for one in self.removals:
             key = one.role if isinstance(one, RemovePermissions) else one.binding
-            paths = [path for path in self.closed if one in self.ways[path]]
+            paths = [path for path in self.closed if one in self.closed_by[path]]
             subjects = {path.subject for path in paths}
             rows.append((str(one), one.kind, key.name, key.namespace, self.costs[one], len(paths), len(subjects)))
         return table(rows, COLUMNS)

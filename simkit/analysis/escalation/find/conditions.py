@@ -30,38 +30,38 @@ POLICY_BINDINGS: Final = GroupResource(HOOKS, "validatingadmissionpolicybindings
 CLUSTER_ADMIN_ROLE: Final = "cluster-admin"
 
 
-def _always(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _always(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     yield {}
 
 
-def _never(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _never(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     yield from ()
 
 
-def _masters(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _masters(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     if any(one.kind == GROUP and one.name == MASTERS for one in holder.principals):
         yield {}
 
 
-def _everybody(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    if holder.place.name in (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, ALL_ACCOUNTS) and holder.held:
+def _everybody(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    if holder.state.name in (AUTHENTICATED, UNAUTHENTICATED, ANONYMOUS, ALL_ACCOUNTS) and holder.held:
         yield {}
 
 
-def _bound_to_cluster_admin(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _bound_to_cluster_admin(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     if any(key.name == CLUSTER_ADMIN_ROLE and not scope for key, scope in holder.bound):
         yield {}
 
 
-def _bound_to_role(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _bound_to_role(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """One role that the holder has and may rewrite; in the whole cluster if there is one."""
-    plural = solution.mets[0].need.any_of[0].permission.resource
+    plural = match.met[0].requirement.any_of[0].permission.resource
     fitting = [
         (key, scope)
         for key, scope in holder.bound
         if key.resource.resource == plural
-        and solution.allows("role", key.name)
-        and (not key.namespace or solution.namespace in (EVERYWHERE, key.namespace))
+        and match.allows("role", key.name)
+        and (not key.namespace or match.namespace in (EVERYWHERE, key.namespace))
     ]
     for key, scope in sorted(fitting, key=_width):
         yield {"role": key.name, "scope": scope, **({"namespace": key.namespace} if key.namespace else {})}
@@ -73,11 +73,11 @@ def _width(bound: tuple[Any, str]) -> tuple[bool, str, str]:
     return bool(bound[1]), bound[1], bound[0].name
 
 
-def _role_of_others(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _role_of_others(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """A role that others have and the holder has not; those of whole groups first."""
     own = {key for key, _ in holder.bound}
-    for binding, subject in world.bound_people:
-        if binding.role not in own and solution.allows("role", binding.role.name):
+    for binding, subject in facts.bound_people:
+        if binding.role not in own and match.allows("role", binding.role.name):
             yield {"role": binding.role.name, "beneficiary": text_of(subject), "scope": binding.namespace}
             return
 
@@ -93,14 +93,14 @@ class _Push(NamedTuple):
     widest: Subject
 
 
-def _may_label(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _may_label(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """A role whose rules the holder has, and a bound aggregated role by which others gain something that matters."""
     everywhere = {one for one, holds in holder.held.items() if any(not hold.namespace for hold in holds)}
-    creating = not any(met.need.label == "role" for met in solution.mets)
-    for one in world.once("pushes", lambda: tuple(_pushes(world))):
-        if not solution.allows("role", one.role) or one.widest == holder.place.subject:
+    creating = not any(met.requirement.label == "role" for met in match.met)
+    for one in facts.once("pushes", lambda: tuple(_pushes(facts))):
+        if not match.allows("role", one.role) or one.widest == holder.state.subject:
             continue
-        if creating and not enables_escalation(without_rbac_rules(one.rules), world.release):
+        if creating and not enables_escalation(without_rbac_rules(one.rules), facts.release):
             continue
         if one.needed <= everywhere and covers(holder.wide_rules, one.rules):
             where = {"aggregated": one.aggregated, "scope": one.scope}
@@ -108,69 +108,69 @@ def _may_label(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> I
             return
 
 
-def _pushes(world: ClusterFacts) -> Iterator[_Push]:
+def _pushes(facts: ClusterFacts) -> Iterator[_Push]:
     """All pairs of a role and an aggregated one that has subjects, does not have it yet, and would open something."""
-    bound = world.bound_roles
+    bound = facts.bound_roles
     targets = [
         (name, labels, bound[name], have)
-        for name, selectors in world.aggregated
+        for name, selectors in facts.aggregated
         for labels in (_labels(selectors),)
-        for have in (world.index.rules(bound[name].role) if name in bound else None,)
+        for have in (facts.index.rules(bound[name].role) if name in bound else None,)
         if labels and have is not None
     ]
-    for role in world.scan(CLUSTER_ROLES):
+    for role in facts.scan(CLUSTER_ROLES):
         name = name_of(role)
-        rules = world.index.rules(Key(CLUSTER_ROLES, "", name)) or ()
-        if not enables_escalation(rules, world.release):
+        rules = facts.index.rules(Key(CLUSTER_ROLES, "", name)) or ()
+        if not enables_escalation(rules, facts.release):
             continue
         for aggregated, labels, binding, have in targets:
             if (
                 aggregated != name
                 and not _has(labels_of(role), labels)
-                and enables_escalation(rules, world.release, have)
+                and enables_escalation(rules, facts.release, have)
             ):
                 widest = min(binding.subjects, key=lambda one: (one.kind != GROUP, one))
                 yield _Push(
-                    name, rules, escalating_permissions(rules, world.release), aggregated, binding.namespace, widest
+                    name, rules, escalating_permissions(rules, facts.release), aggregated, binding.namespace, widest
                 )
 
 
-def _gathered_for_oneself(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _gathered_for_oneself(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """An aggregated role that the holder has, and a role to be put into it: one that may be rewritten, or a new one."""
-    if solution.names("made") is not None:
+    if match.names("made") is not None:
         return  # a creation is not checked under its name
-    selectors = dict(world.aggregated)
+    selectors = dict(facts.aggregated)
     bound = [(key, scope) for key, scope in holder.bound if key.resource == CLUSTER_ROLES and key.name in selectors]
     for key, scope in sorted(bound, key=_width):
-        role = next(_rewritten(world, solution, key.name), None)
+        role = next(_rewritten(facts, match, key.name), None)
         if role is not None and _labels(selectors[key.name]):
             yield {"role": role, "aggregated": key.name, "scope": scope}
             return
 
 
-def _rewritten(world: ClusterFacts, solution: VariantMatch, aggregated: str) -> Iterator[str]:
+def _rewritten(facts: ClusterFacts, match: VariantMatch, aggregated: str) -> Iterator[str]:
     """The roles that may be rewritten and that no controller fills; the empty name stands for a new one."""
-    if not any(met.need.label == "role" for met in solution.mets):
+    if not any(met.requirement.label == "role" for met in match.met):
         yield ""
         return
-    filled = dict(world.aggregated)
-    names = solution.names("role")
-    for name in (name_of(role) for role in world.scan(CLUSTER_ROLES)) if names is None else names:
-        there = world.index.rules(Key(CLUSTER_ROLES, "", name)) is not None
+    filled = dict(facts.aggregated)
+    names = match.names("role")
+    for name in (name_of(role) for role in facts.scan(CLUSTER_ROLES)) if names is None else names:
+        there = facts.index.rules(Key(CLUSTER_ROLES, "", name)) is not None
         if there and name not in filled and name != aggregated:
             yield name
 
 
-def _free_name(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _free_name(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """A name under which something new can be made and then be read or approved; any, unless names are limited."""
-    names = solution.names("made")
+    names = match.names("made")
     if names is None:
         yield {}
         return
-    made = next(met for met in solution.mets if met.need.label == "made").need.any_of[0].permission
-    for namespace in _places(world, solution.namespace):
+    made = next(met for met in match.met if met.requirement.label == "made").requirement.any_of[0].permission
+    for namespace in _places(facts, match.namespace):
         for name in names:
-            if world.get(_resource(made), name, namespace) is None and world.get(_resource(made), name) is None:
+            if facts.get(_resource(made), name, namespace) is None and facts.get(_resource(made), name) is None:
                 yield {"namespace": namespace, "fresh": name}
                 return
 
@@ -190,15 +190,15 @@ def _has(labels: Mapping[str, str], wanted: Mapping[str, str]) -> bool:
 def _orphans(*, cluster: bool, by_name: bool) -> Condition:
     """Bindings whose role is gone and may be made: by creation, which carries no name, or by an update that does."""
 
-    def found(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-        if by_name == (solution.names("role") is None):
+    def found(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+        if by_name == (match.names("role") is None):
             return
-        for binding in world.orphans:
+        for binding in facts.orphans:
             role = binding.role
             wide = role.resource == CLUSTER_ROLES
-            if wide != cluster or not solution.allows("role", role.name) or not binding.subjects:
+            if wide != cluster or not match.allows("role", role.name) or not binding.subjects:
                 continue
-            if wide or solution.namespace in (EVERYWHERE, binding.namespace):
+            if wide or match.namespace in (EVERYWHERE, binding.namespace):
                 own = any(one in holder.principals for one in binding.subjects)
                 yield {
                     "role": role.name,
@@ -210,18 +210,18 @@ def _orphans(*, cluster: bool, by_name: bool) -> Condition:
     return found
 
 
-def _workload_exists(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _workload_exists(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """An object that the holder may rewrite, in the namespace; if it may in all, that there is one somewhere."""
-    if solution.namespace == EVERYWHERE:
+    if match.namespace == EVERYWHERE:
         yield {"workloads": EVERYWHERE}
     else:
-        yield from workloads(world, solution)
+        yield from workloads(facts, match)
 
 
-def workloads(world: ClusterFacts, solution: VariantMatch) -> Iterator[Variables]:
+def workloads(facts: ClusterFacts, match: VariantMatch) -> Iterator[Variables]:
     """A workload that may be rewritten, in each namespace where there is one."""
-    met = solution.mets[0]
-    for namespace in _places(world, solution.namespace):
+    met = match.met[0]
+    for namespace in _places(facts, match.namespace):
         found = next(
             (
                 {
@@ -231,7 +231,7 @@ def workloads(world: ClusterFacts, solution: VariantMatch) -> Iterator[Variables
                     "verb": permission.verb,
                 }
                 for permission, hold in met.holds(namespace)
-                for obj in world.scan(_resource(permission), namespace)
+                for obj in facts.scan(_resource(permission), namespace)
                 if hold.names is None or name_of(obj) in hold.names
             ),
             None,
@@ -240,114 +240,114 @@ def workloads(world: ClusterFacts, solution: VariantMatch) -> Iterator[Variables
             yield found
 
 
-def _operator(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _operator(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     """A namespace with a running pod whose service account has more than the namespace."""
-    places = world.once("operators", lambda: tuple(_with_operators(world)))
-    if solution.namespace == EVERYWHERE:
+    places = facts.once("operators", lambda: tuple(_with_operators(facts)))
+    if match.namespace == EVERYWHERE:
         yield from ({} for _ in places[:1])
-    elif solution.namespace in places:
-        yield {"namespace": solution.namespace}
+    elif match.namespace in places:
+        yield {"namespace": match.namespace}
 
 
-def _with_operators(world: ClusterFacts) -> Iterator[str]:
+def _with_operators(facts: ClusterFacts) -> Iterator[str]:
     """The namespaces where pods run as accounts whose rights in the whole cluster lead further."""
-    for namespace, pods in world.pods.items():
-        accounts = {account for pod in pods for account in (world.account_of(pod),) if account is not None}
-        if any(enables_escalation(_wide(world, account), world.release) for account in accounts):
+    for namespace, pods in facts.pods.items():
+        accounts = {account for pod in pods for account in (facts.account_of(pod),) if account is not None}
+        if any(enables_escalation(_wide(facts, account), facts.release) for account in accounts):
             yield namespace
 
 
-def _wide(world: ClusterFacts, account: Subject) -> tuple[Rule, ...]:
-    grants = world.index.grants_of_subject(account)
+def _wide(facts: ClusterFacts, account: Subject) -> tuple[Rule, ...]:
+    grants = facts.index.grants_of_subject(account)
     return tuple(rule for grant in grants if not grant.namespace for rule in grant.rules)
 
 
-def _operator_workload(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    places = {found.get("namespace", EVERYWHERE) for found in _operator(world, holder, solution)}
+def _operator_workload(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    places = {found.get("namespace", EVERYWHERE) for found in _operator(facts, holder, match)}
     if places:
-        yield from (one for one in workloads(world, solution) if places & {EVERYWHERE, one["namespace"]})
+        yield from (one for one in workloads(facts, match) if places & {EVERYWHERE, one["namespace"]})
 
 
 def _resource(permission: Any) -> GroupResource:
     return GroupResource(permission.group, permission.resource.partition("/")[0])
 
 
-def _places(world: ClusterFacts, namespace: str) -> tuple[str, ...]:
-    return tuple(world.enforced) if namespace == EVERYWHERE else (namespace,)
+def _places(facts: ClusterFacts, namespace: str) -> tuple[str, ...]:
+    return tuple(facts.enforced) if namespace == EVERYWHERE else (namespace,)
 
 
-def _unrestricted(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    yield from _one_namespace(world.unrestricted, solution)
+def _unrestricted(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    yield from _one_namespace(facts.unrestricted, match)
 
 
-def _one_namespace(places: Mapping[str, str], solution: VariantMatch) -> Iterator[Variables]:
+def _one_namespace(places: Mapping[str, str], match: VariantMatch) -> Iterator[Variables]:
     """The namespace of a solution if it is among some; the first of them where it is met in all."""
-    if solution.namespace == EVERYWHERE:
+    if match.namespace == EVERYWHERE:
         yield from ({"namespace": place} for place in list(places)[:1])
-    elif solution.namespace in places:
-        yield {"namespace": solution.namespace}
+    elif match.namespace in places:
+        yield {"namespace": match.namespace}
 
 
-def _restricted(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    names = solution.names("labelled")
-    allowed = world.restricted if names is None else {name: "" for name in names if name in world.restricted}
-    yield from _one_namespace(allowed, solution)
+def _restricted(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    names = match.names("labelled")
+    allowed = facts.restricted if names is None else {name: "" for name in names if name in facts.restricted}
+    yield from _one_namespace(allowed, match)
 
 
-def _restricted_with_accomplice(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    for found in _restricted(world, holder, solution):
+def _restricted_with_accomplice(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    for found in _restricted(facts, holder, match):
         asked = Question("create", resource="pods", namespace=found["namespace"])
-        others = sorted({answer.grant.subject for answer in world.index.who(asked)} - holder.principals)
+        others = sorted({answer.grant.subject for answer in facts.index.who(asked)} - holder.principals)
         if others:
             yield {**found, "accomplice": text_of(others[0])}
 
 
-def _control_plane(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    if holder.place.name in world.control_plane:
+def _control_plane(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    if holder.state.name in facts.control_plane:
         yield {}
 
 
-def _mutating_webhook(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    for obj in world.scan(MUTATING):
-        if solution.allows("configuration", name_of(obj)):
+def _mutating_webhook(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    for obj in facts.scan(MUTATING):
+        if match.allows("configuration", name_of(obj)):
             yield {"configuration": name_of(obj)}
             return
 
 
-def _policy_parameters(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    for binding in world.scan(POLICY_BINDINGS):
+def _policy_parameters(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    for binding in facts.scan(POLICY_BINDINGS):
         reference = at(binding, "spec", "paramRef") or {}
-        where = reference.get("namespace") or solution.namespace
-        if reference.get("name") and solution.namespace in (EVERYWHERE, where):
+        where = reference.get("namespace") or match.namespace
+        if reference.get("name") and match.namespace in (EVERYWHERE, where):
             yield {"namespace": where, "object": reference["name"]}
             return
 
 
-def _webhook_namespace(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
+def _webhook_namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
     for resource in (MUTATING, VALIDATING):
-        for configuration in world.scan(resource):
+        for configuration in facts.scan(resource):
             for webhook in configuration.get("webhooks") or ():
                 service = at(webhook, "clientConfig", "service") or {}
-                if service and solution.namespace in (EVERYWHERE, service.get("namespace")):
+                if service and match.namespace in (EVERYWHERE, service.get("namespace")):
                     yield {"namespace": service["namespace"], "object": service.get("name") or ""}
                     return
 
 
-def _aws_auth(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    if world.get(CONFIG_MAPS, "aws-auth", SYSTEM_NAMESPACE) is not None:
+def _aws_auth(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    if facts.get(CONFIG_MAPS, "aws-auth", SYSTEM_NAMESPACE) is not None:
         yield {"namespace": SYSTEM_NAMESPACE}
 
 
-def _released_volume(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    for volume in world.scan(PERSISTENT_VOLUMES):
+def _released_volume(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    for volume in facts.scan(PERSISTENT_VOLUMES):
         if at(volume, "status", "phase") in ("Available", "Released"):
             yield {"volume": name_of(volume)}
             return
 
 
-def _served(world: ClusterFacts, holder: Holder, solution: VariantMatch) -> Iterator[Variables]:
-    options = solution.mets[0].need.any_of
-    if any(world.served(option.permission.group, option.permission.resource) for option in options):
+def _served(facts: ClusterFacts, holder: Holder, match: VariantMatch) -> Iterator[Variables]:
+    options = match.met[0].requirement.any_of
+    if any(facts.served(option.permission.group, option.permission.resource) for option in options):
         yield {}
 
 

@@ -13,27 +13,27 @@ from simkit.analysis.escalation.table.requirement import Permission
 class Edge(NamedTuple):
     """From one place to another, by a way of a primitive; or by choice (an empty primitive), which costs nothing.
 
-    ``needs`` holds for each needed grant the sources that are each enough; ``permissions`` what is used of them.
+    ``granted_by`` holds for each needed grant the sources that are each enough; ``permissions`` what is used of them.
     """
 
     source: AttackState
     target: AttackState
     primitive: str = ""
-    way: int = 0
+    number: int = 0
     variables: tuple[tuple[str, str], ...] = ()
-    needs: tuple[tuple[GrantSource, ...], ...] = ()
+    granted_by: tuple[tuple[GrantSource, ...], ...] = ()
     permissions: tuple[Permission, ...] = ()
     cost: float = 0
 
     @property
-    def known(self) -> Primitive:
+    def definition(self) -> Primitive:
         """The primitive. Raises SimkitError for a choice."""
         return primitives().primitive(self.primitive)
 
     @property
-    def means(self) -> Variant:
+    def variant(self) -> Variant:
         """The way of the primitive."""
-        return self.known.ways[self.way]
+        return self.definition.variants[self.number]
 
     @property
     def hops(self) -> int:

@@ -32,8 +32,8 @@ def _escalations(rules: tuple[Rule, ...], release: str) -> frozenset[str]:
         one.id
         for one in primitives().primitives
         if one.kind == "escalation" and one.holds_in(release)
-        for number, way in enumerate(one.ways)
-        if way.needs and any(match_variant(one, number, held, release))
+        for number, variant in enumerate(one.variants)
+        if variant.requires and any(match_variant(one, number, held, release))
     )
 
 
@@ -50,7 +50,7 @@ def _escalating(release: str) -> frozenset[Permission]:
         option.permission
         for one in primitives().primitives
         if one.kind == "escalation"
-        for number in range(len(one.ways))
-        for need in requirements_of(one.id, number, release)
-        for option in need.any_of
+        for number in range(len(one.variants))
+        for requirement in requirements_of(one.id, number, release)
+        for option in requirement.any_of
     )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any, Final, NamedTuple
 
+from simkit.analysis.escalation.table.primitive import primitives
 from simkit.meta.objects import Object, at
 from simkit.meta.podspec import CONTAINER_LISTS
 
@@ -32,7 +34,13 @@ def escapes_of(pod: Object) -> tuple[Escape, ...]:
     (Escape(primitive='K1', because='container c is privileged'),)
     """
     spec = at(pod, "spec") or {}
-    return tuple(dict.fromkeys(Escape(name, because) for name, finder in _FINDERS.items() for because in finder(spec)))
+    found = ((condition, because) for condition, finder in _FINDERS.items() for because in finder(spec))
+    return tuple(dict.fromkeys(Escape(_primitive(condition), because) for condition, because in found))
+
+
+@cache
+def _primitive(condition: str) -> str:
+    return primitives().with_condition(condition).id
 
 
 def containers_of(spec: Specification) -> Iterator[Specification]:
@@ -107,11 +115,11 @@ def _git_repositories(spec: Specification) -> Iterator[str]:
 
 
 _FINDERS: Final[Mapping[str, Callable[[Specification], Iterator[str]]]] = {
-    "K1": _privileged,
-    "K2": _host_processes,
-    "K3": _leading_paths,
-    "K4": _capabilities,
-    "K11": _host_process,
-    "K12": _git_repositories,
-    "K14": _sockets,
+    "pod-privileged": _privileged,
+    "pod-host-processes": _host_processes,
+    "pod-host-path": _leading_paths,
+    "pod-capability": _capabilities,
+    "pod-host-process": _host_process,
+    "pod-git-repo": _git_repositories,
+    "pod-runtime-socket": _sockets,
 }

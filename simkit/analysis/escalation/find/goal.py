@@ -66,11 +66,11 @@ class Goal:
         return self.name
 
 
-def _is(*places: AttackState) -> Callable[[EscalationGraph], Test]:
-    wanted = frozenset(places)
+def _is(*wanted: AttackState) -> Callable[[EscalationGraph], Test]:
+    ends = frozenset(wanted)
 
     def test(graph: EscalationGraph) -> Test:
-        return wanted.__contains__
+        return ends.__contains__
 
     return test
 
@@ -86,7 +86,7 @@ ALL_SECRETS: Final = Goal(
 
 
 def _has_node(graph: EscalationGraph) -> Test:
-    return lambda place: place.kind in (states.NODE, states.EVERYTHING)
+    return lambda state: state.kind in (states.NODE, states.EVERYTHING)
 
 
 NODE: Final = Goal("a node", _has_node)
@@ -95,18 +95,18 @@ NODE: Final = Goal("a node", _has_node)
 
 def namespace_goal(namespace: str) -> Goal:
     """Everything in one namespace."""
-    places = (
+    ends = (
         AttackState(states.NAMESPACE, namespace=namespace),
         AttackState(states.NAMESPACE, namespace=ALL),
         CLUSTER_ADMIN,
     )
-    return Goal(f"namespace {namespace}", _is(*places), AccessQuestion("*", "*", "*", namespace))
+    return Goal(f"namespace {namespace}", _is(*ends), AccessQuestion("*", "*", "*", namespace))
 
 
 def subject_goal(subject: Subject | str) -> Goal:
     """Being somebody else."""
     wanted = parse_subject(subject)
-    return Goal(text_of(wanted), _is(subject_state(wanted), subject_state(wanted, worn=True)))
+    return Goal(text_of(wanted), _is(subject_state(wanted), subject_state(wanted, impersonated=True)))
 
 
 def impact_goal(primitive: str) -> Goal:
@@ -160,25 +160,25 @@ def access_of(question: Question) -> AccessQuestion:
 
 def _allowed(graph: EscalationGraph, question: Question) -> Test:
     """Whether somebody at a place may do what is asked."""
-    index = graph.world.index
+    index = graph.facts.index
     holders = {subject_state(answer.grant.subject) for answer in index.who(question)}
 
     @cache
-    def by_rules(place: AttackState) -> bool:
-        rules = index.rules(role_of(place)) or ()
-        return question.reaches(place.namespace) and any(question.allowed_by(rule) for rule in rules)
+    def by_rules(state: AttackState) -> bool:
+        rules = index.rules(role_of(state)) or ()
+        return question.reaches(state.namespace) and any(question.allowed_by(rule) for rule in rules)
 
-    def test(place: AttackState) -> bool:
-        if place.kind == states.EVERYTHING:
+    def test(state: AttackState) -> bool:
+        if state.kind == states.EVERYTHING:
             return True
-        if place.kind == states.RULES:
-            return place.namespace != ALL and by_rules(place)
-        if place.kind == states.NAMESPACE:
-            return place.namespace != ALL and question.reaches(place.namespace)
-        if place.kind == GROUP:
-            names = (place.name, *implied_groups(place.name))
+        if state.kind == states.RULES:
+            return state.namespace != ALL and by_rules(state)
+        if state.kind == states.NAMESPACE:
+            return state.namespace != ALL and question.reaches(state.namespace)
+        if state.kind == GROUP:
+            names = (state.name, *implied_groups(state.name))
             return any(AttackState(GROUP, name) in holders for name in names)
-        return place.subject is not None and place._replace(worn=False) in holders
+        return state.subject is not None and state._replace(impersonated=False) in holders
 
     return test
 

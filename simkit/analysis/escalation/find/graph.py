@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 from simkit.analysis.access.resolve import AUTHORIZATION_RESOURCES
 from simkit.analysis.escalation.find import states
@@ -13,6 +14,7 @@ from simkit.analysis.escalation.find.facts import ClusterFacts
 from simkit.analysis.escalation.find.held_permissions import GrantSource, WatchedRoles, add_grants, add_rules
 from simkit.analysis.escalation.find.inherent import inherent_edges
 from simkit.analysis.escalation.find.matching import Holder, VariantMatch, match_variant
+from simkit.analysis.escalation.find.networkx_graph import networkx_graph
 from simkit.analysis.escalation.find.outcomes import OUTCOMES
 from simkit.analysis.escalation.find.states import (
     ALL,
@@ -34,13 +36,15 @@ from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICA
 from simkit.meta.names import GroupResource, Key
 from simkit.snapshot.protocol import Snapshot
 
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    import networkx
+
 ALL_IN_NAMESPACE: Final = (Rule(("*",), ("*",), ("*",)),)
 EDGE_KINDS: Final = ("escalation", "sharing", "impact", "deputy", "composite")
 """Classes of primitives that lead somewhere. The others are only told of."""
-IMPERSONATION: Final = ("A14", "B1", "B2", "B3", "B4", "B5", "B6", "B7")
-"""What an identity that is only impersonated cannot do: requests carry one impersonation."""
-REPEATED: Final = ("A2", "A14", "J9", "J10")
-"""Primitives that name a special case of others; they are told of, but are no edges of their own."""
 
 
 class EscalationGraph:
@@ -54,57 +58,61 @@ class EscalationGraph:
 
     def __init__(self, snapshot: Snapshot, members: Members = NO_MEMBERS) -> None:
         self.snapshot, self.members = snapshot, members
-        self.world = ClusterFacts(snapshot)
+        self.facts = ClusterFacts(snapshot)
         self.release = snapshot.release
         self._matches = WatchedRoles(self.release)
         self._known_served: dict[tuple[str, int], bool] = {}
         self._edges: dict[AttackState, tuple[Edge, ...]] = {}
         self._by_permission = _watching(self.release)
 
-    def edges(self, place: AttackState) -> tuple[Edge, ...]:
+    def edges(self, state: AttackState) -> tuple[Edge, ...]:
         """The steps from a place."""
-        known = self._edges.get(place)
+        known = self._edges.get(state)
         if known is None:
-            known = self._edges[place] = tuple(self._found(place))
+            known = self._edges[state] = tuple(self._found(state))
         return known
 
-    def _found(self, place: AttackState) -> Iterator[Edge]:
-        yield from inherent_edges(self.world, place)
-        groups = self._groups(place)
+    def _found(self, state: AttackState) -> Iterator[Edge]:
+        yield from inherent_edges(self.facts, state)
+        groups = self._groups(state)
         for group in groups:
-            yield Edge(place, subject_state(Subject(GROUP, group), worn=place.worn))
-        holder = self.holder(place) if self._adds_something(place, groups) else None
+            yield Edge(state, subject_state(Subject(GROUP, group), impersonated=state.impersonated))
+        holder = self.holder(state) if self._adds_something(state, groups) else None
         if holder is not None:
             yield from self._own(holder, groups)
 
-    def _groups(self, place: AttackState) -> tuple[str, ...]:
+    def _groups(self, state: AttackState) -> tuple[str, ...]:
         """The groups of a user or service account, without those that another of them implies."""
-        if place.kind not in (USER, SERVICE_ACCOUNT) or place.subject is None:
+        if state.kind not in (USER, SERVICE_ACCOUNT) or state.subject is None:
             return ()
-        found = [one.name for one in self.principals(place, place.subject)[1:]]
+        found = [one.name for one in self.principals(state, state.subject)[1:]]
         implied = {name for group in found for name in implied_groups(group)}
         return tuple(name for name in found if name not in implied)
 
-    def principals(self, place: AttackState, subject: Subject) -> tuple[Subject, ...]:
+    def principals(self, state: AttackState, subject: Subject) -> tuple[Subject, ...]:
         """The subject and its groups; an identity that is only impersonated has those alone that the server adds."""
-        return principals_of(subject, NO_MEMBERS if place.worn else self.members)
+        return principals_of(subject, NO_MEMBERS if state.impersonated else self.members)
 
-    def _adds_something(self, place: AttackState, groups: tuple[str, ...]) -> bool:
+    def _adds_something(self, state: AttackState, groups: tuple[str, ...]) -> bool:
         """Whether somebody has more than the one group that it is in."""
-        if place.subject is None or place.kind == GROUP or len(groups) != 1:
+        if state.subject is None or state.kind == GROUP or len(groups) != 1:
             return True
-        return next(self.world.index.grants_of_subject(place.subject), None) is not None
+        return next(self.facts.index.grants_of_subject(state.subject), None) is not None
 
     def _own(self, holder: Holder, groups: tuple[str, ...]) -> Iterator[Edge]:
         """The steps of a holder, without those that one of its groups, or all it has in a namespace, is enough for."""
         closures = [frozenset(Subject(GROUP, name) for name in (group, *implied_groups(group))) for group in groups]
-        wide = self._wide(holder) if holder.place.kind != states.NAMESPACE else {}
+        wide = self._wide(holder) if holder.state.kind != states.NAMESPACE else {}
         for edge in self.steps(holder):
-            if edge.primitive not in OF_HOLDER and edge.needs:
+            if edge.granted_by and not edge.definition.judges_holder:
                 if any(_enough(edge, closure) for closure in closures):
                     continue
                 sources = wide.get(edge.value("namespace"))
-                if sources and edge.primitive != WIDE and all(sources & set(need) for need in edge.needs):
+                if (
+                    sources
+                    and not edge.definition.everything
+                    and all(sources & set(requirement) for requirement in edge.granted_by)
+                ):
                     continue
             yield edge
 
@@ -117,40 +125,40 @@ class EscalationGraph:
                 found.setdefault(one.namespace, set()).add(one.source)
         return found
 
-    def holder(self, place: AttackState) -> Holder | None:
+    def holder(self, state: AttackState) -> Holder | None:
         """What somebody at a place holds; None where a place is not somebody."""
-        subject = place.subject
+        subject = state.subject
         if subject is not None:
-            return self._subject(place, subject)
-        if place.namespace == ALL:
+            return self._subject(state, subject)
+        if state.namespace == ALL:
             return None
-        if place.kind == states.RULES:
-            role = role_of(place)
-            rules = self.world.index.rules(role) or ()
-            held = add_rules({}, rules, place.namespace, self._matches)
-            wide = () if place.namespace else rules
-            return Holder(place, held, bound=((role, place.namespace),), wide_rules=wide)
-        if place.kind == states.NAMESPACE:
-            return Holder(place, add_rules({}, ALL_IN_NAMESPACE, place.namespace, self._matches))
+        if state.kind == states.RULES:
+            role = role_of(state)
+            rules = self.facts.index.rules(role) or ()
+            held = add_rules({}, rules, state.namespace, self._matches)
+            wide = () if state.namespace else rules
+            return Holder(state, held, bound=((role, state.namespace),), wide_rules=wide)
+        if state.kind == states.NAMESPACE:
+            return Holder(state, add_rules({}, ALL_IN_NAMESPACE, state.namespace, self._matches))
         return None
 
-    def _subject(self, place: AttackState, subject: Subject) -> Holder:
-        principals = self.principals(place, subject)
-        grants = [grant for one in principals for grant in self.world.index.grants_of_subject(one)]
+    def _subject(self, state: AttackState, subject: Subject) -> Holder:
+        principals = self.principals(state, subject)
+        grants = [grant for one in principals for grant in self.facts.index.grants_of_subject(one)]
         bound: list[tuple[Key, str]] = [(grant.role, grant.namespace) for grant in grants if not grant.missing]
         wide = tuple(rule for grant in grants if not grant.namespace for rule in grant.rules)
         held = add_grants({}, grants, self._matches)
         own = None
-        if subject.kind != GROUP and len(self._groups(place)) == 1:
-            own = frozenset(add_grants({}, self.world.index.grants_of_subject(subject), self._matches))
-        return Holder(place, held, frozenset(principals), tuple(dict.fromkeys(bound)), own, wide)
+        if subject.kind != GROUP and len(self._groups(state)) == 1:
+            own = frozenset(add_grants({}, self.facts.index.grants_of_subject(subject), self._matches))
+        return Holder(state, held, frozenset(principals), tuple(dict.fromkeys(bound)), own, wide)
 
     def steps(self, holder: Holder, *, kinds: Iterable[str] = EDGE_KINDS) -> Iterator[Edge]:
         """What a holder can do with what it holds."""
         for primitive in self.candidates(holder):
-            if primitive.kind not in kinds or primitive.id in REPEATED:
+            if primitive.kind not in kinds or primitive.special_case:
                 continue
-            if holder.place.worn and primitive.id in IMPERSONATION:
+            if holder.state.impersonated and primitive.impersonates:
                 continue
             for edge in self.uses(holder, primitive):
                 yield edge
@@ -160,25 +168,28 @@ class EscalationGraph:
     def candidates(self, holder: Holder) -> Iterator[Primitive]:
         """The primitives of this release of which the holder may meet some need, in the order of the table."""
         held = holder.held if holder.own is None else holder.own
-        wanted = {AT_ONCE, *(one for permission in held for one in self._by_permission.get(permission, ()))}
+        wanted = {
+            *_without_requirements(),
+            *(one for permission in held for one in self._by_permission.get(permission, ())),
+        }
         if any(permission in holder.held for permission in ESCALATE):
-            wanted.update(OF_HOLDER)
+            wanted.update(one.id for one in primitives().primitives if one.judges_holder)
         for primitive in primitives().primitives:
             if primitive.id in wanted and primitive.holds_in(self.release):
                 yield primitive
 
     def uses(self, holder: Holder, primitive: Primitive) -> Iterator[Edge]:
         """How a holder can use one primitive."""
-        for number in range(len(primitive.ways)):
+        for number in range(len(primitive.variants)):
             if primitive.kind in ("impact", "deputy") and not self._served(primitive.id, number):
                 continue
             if not self._is_there(primitive.id, number):
                 continue
-            for solution, variables in self.found(holder, primitive, number):
-                reached = OUTCOMES[solution.way.yields](self.world, holder, solution, variables)
+            for match, variables in self.found(holder, primitive, number):
+                reached = OUTCOMES[match.variant.outcome](self.facts, holder, match, variables)
                 for target, more in reached:
-                    if target != holder.place:
-                        yield _edge(holder.place, target, solution, {**variables, **more})
+                    if target != holder.state:
+                        yield _edge(holder.state, target, match, {**variables, **more})
 
     def _served(self, identifier: str, number: int) -> bool:
         """Whether the cluster has something of what each need is about."""
@@ -190,36 +201,36 @@ class EscalationGraph:
     def _is_there(self, identifier: str, number: int) -> bool:
         """Whether of the objects that the table itself names by name some is there, where none can be made."""
         return all(
-            any(self._named_object(option.permission, need) for option in need.any_of)
-            for need in requirements_of(identifier, number, self.release)
-            if need.names and need.any_of[0].permission.resource not in AUTHORIZATION_RESOURCES
+            any(self._named_object(option.permission, requirement) for option in requirement.any_of)
+            for requirement in requirements_of(identifier, number, self.release)
+            if requirement.names and requirement.any_of[0].permission.resource not in AUTHORIZATION_RESOURCES
         )
 
-    def _named_object(self, permission: Permission, need: Requirement) -> bool:
+    def _named_object(self, permission: Permission, requirement: Requirement) -> bool:
         resource = GroupResource(permission.group, permission.resource)
         if permission.verb == "create" or resource not in self.snapshot.captured():
             return True
-        return any(self.snapshot.get(resource, name, need.namespace) is not None for name in need.names)
+        return any(self.snapshot.get(resource, name, requirement.namespace) is not None for name in requirement.names)
 
     def _all_served(self, identifier: str, number: int) -> bool:
         return all(
-            any(self.world.knows(option.permission.group, option.permission.resource) for option in need.any_of)
-            for need in requirements_of(identifier, number, self.release)
+            any(self.facts.knows(option.permission.group, option.permission.resource) for option in requirement.any_of)
+            for requirement in requirements_of(identifier, number, self.release)
         )
 
     def found(self, holder: Holder, primitive: Primitive, number: int) -> Iterator[tuple[VariantMatch, dict[str, str]]]:
         """How a holder meets one way of a primitive, with what its condition found."""
-        condition = CONDITIONS.get(primitive.ways[number].when)
+        condition = CONDITIONS.get(primitive.variants[number].condition)
         if condition is None:
             return
-        for solution in match_variant(primitive, number, holder.held, self.release):
-            for variables in condition(self.world, holder, solution):
-                yield solution, variables
+        for match in match_variant(primitive, number, holder.held, self.release):
+            for variables in condition(self.facts, holder, match):
+                yield match, variables
 
     def sources(self) -> tuple[AttackState, ...]:
         """Everybody known: users and service accounts, groups that bindings name, and anybody at all."""
         groups = [Subject(GROUP, AUTHENTICATED), Subject(GROUP, UNAUTHENTICATED), Subject(GROUP, MASTERS)]
-        groups += self.world.groups
+        groups += self.facts.groups
         every = (Subject(USER, ANONYMOUS), *known_subjects(self.snapshot), *groups)
         return tuple(dict.fromkeys(map(subject_state, every)))
 
@@ -229,40 +240,57 @@ class EscalationGraph:
         waiting = list(dict.fromkeys(sources))
         with collection_paused():
             while waiting:
-                place = waiting.pop()
-                if place in found:
+                state = waiting.pop()
+                if state in found:
                     continue
-                found[place] = self.edges(place)
-                waiting += [edge.target for edge in found[place] if edge.target not in found]
+                found[state] = self.edges(state)
+                waiting += [edge.target for edge in found[state] if edge.target not in found]
         return found
 
+    def to_networkx(self, sources: Iterable[AttackState] | None = None) -> networkx.MultiDiGraph[AttackState]:
+        """All that can be reached from some states (left out: from everybody known), as ``networkx_graph`` gives it.
 
-AT_ONCE: Final = "A3"
-"""The primitive that needs no grant."""
-WIDE: Final = "A1"
+        Notes
+        -----
+        O(grants + objects), as ``reachable``.
+        """
+        found = self.reachable(self.sources() if sources is None else sources)
+        return networkx_graph(edge for edges in found.values() for edge in edges)
+
+
 ANYTHING: Final = Permission("*", "*", "*")
 ESCALATE: Final = tuple(Permission(verb, RBAC_GROUP, "clusterroles") for verb in ("update", "patch", "create"))
-OF_HOLDER: Final = ("A5", "A8", "A9", "A10")
-"""Primitives that look at all that a holder has, and not only at what they need."""
+
+
+@cache
+def _without_requirements() -> frozenset[str]:
+    """The primitives that lead somewhere and require no grant, but only who the holder is."""
+    return frozenset(
+        one.id
+        for one in primitives().primitives
+        if one.kind in EDGE_KINDS and any(not variant.requires for variant in one.variants)
+    )
 
 
 def _enough(edge: Edge, closure: frozenset[Subject]) -> bool:
     """Whether grants to these groups meet all needs."""
-    return all(any(source.subject in closure for source in need) for need in edge.needs if need)
+    return all(
+        any(source.subject in closure for source in requirement) for requirement in edge.granted_by if requirement
+    )
 
 
-def _edge(source: AttackState, target: AttackState, solution: VariantMatch, variables: dict[str, str]) -> Edge:
-    variables.setdefault("namespace", solution.namespace)
-    variables.update(solution.unlabelled(variables["namespace"]))
+def _edge(source: AttackState, target: AttackState, match: VariantMatch, variables: dict[str, str]) -> Edge:
+    variables.setdefault("namespace", match.namespace)
+    variables.update(match.unlabelled(variables["namespace"]))
     return Edge(
         source,
         target,
-        solution.primitive.id,
-        solution.number,
+        match.primitive.id,
+        match.number,
         tuple(sorted(variables.items())),
-        solution.sources(variables),
-        solution.permissions(variables),
-        solution.way.cost,
+        match.sources(variables),
+        match.permissions(variables),
+        match.variant.cost,
     )
 
 
@@ -270,9 +298,9 @@ def _watching(release: str) -> dict[object, tuple[str, ...]]:
     """The primitives that need each permission."""
     found: dict[object, dict[str, None]] = {}
     for primitive in primitives().primitives:
-        for number in range(len(primitive.ways)):
-            for need in requirements_of(primitive.id, number, release):
-                for option in need.any_of:
+        for number in range(len(primitive.variants)):
+            for requirement in requirements_of(primitive.id, number, release):
+                for option in requirement.any_of:
                     found.setdefault(option.permission, {})[primitive.id] = None
     return {permission: tuple(names) for permission, names in found.items()}
 

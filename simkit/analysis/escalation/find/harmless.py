@@ -22,12 +22,8 @@ from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.identity import MASTERS
 from simkit.meta.names import GroupResource
 
-BINDING: Final = "A4"
-LABELLING: Final = "A8"
 THINGS: Final = ("operator", "operator-workload", "policy-parameters", "webhook-namespace", "released-volume")
 """Conditions on objects without which the grants mean nothing."""
-MAKING: Final = ("A10", "A11")
-"""Primitives that make what is not there."""
 NOT_HELD: Final = "no rules are held that an aggregated role would give to others"
 NOTHING_THERE: Final = "there is nothing in the cluster to use it on"
 NO_GAIN: Final = "whom one can become by it holds nothing that leads further"
@@ -40,36 +36,36 @@ NOT_FREE: Final = "nothing new can be made under the names that may be used"
 
 def why_harmless(graph: EscalationGraph, holder: Holder, primitive: Primitive, found: Iterable[VariantMatch]) -> str:
     """Why a primitive whose needs are met gives and harms nothing; empty where it does."""
-    solutions, edges = list(found), list(graph.uses(holder, primitive))
-    if primitive.id in MAKING:
-        return NOT_MISSED if not edges and all(_limited(one, "role", "account") for one in solutions) else ""
-    if not edges and all(_limited(one, "made") for one in solutions):
+    matches, edges = list(found), list(graph.uses(holder, primitive))
+    if primitive.harmless_where == "nothing-is-missing":
+        return NOT_MISSED if not edges and all(_limited(one, "role", "account") for one in matches) else ""
+    if not edges and all(_limited(one, "made") for one in matches):
         return NOT_FREE
-    if primitive.id == LABELLING:
+    if primitive.harmless_where == "nothing-to-share":
         return "" if edges or enables_escalation(without_rbac_rules(holder.wide_rules), graph.release) else NOT_HELD
-    if primitive.id == BINDING and edges and not any(_opens(graph, edge) for edge in edges):
+    if primitive.harmless_where == "roles-lead-nowhere" and edges and not any(_opens(graph, edge) for edge in edges):
         return "the roles that may be bound give nothing that leads further"
-    if not edges and _depends(primitive, solutions):
+    if not edges and _depends(primitive, matches):
         return NOTHING_THERE
-    if not edges and solutions and all(masks(one) == () for one in solutions):
+    if not edges and matches and all(masks(one) == () for one in matches):
         return NO_USERS
-    if edges and all(_limited(one, "user", "group", "account") for one in solutions):
-        targets = [target for edge in edges for target in _members(graph.world, edge.target)]
+    if edges and all(_limited(one, "user", "group", "account") for one in matches):
+        targets = [target for edge in edges for target in _members(graph.facts, edge.target)]
         if not any(_gains(graph, holder, target) for target in targets):
             return NO_GAIN
     if any(edge.target.kind not in HARM for edge in edges):
         return ""
-    reasons = [_missing(graph.world, one) or _empty(graph.world, one) for one in solutions]
+    reasons = [_missing(graph.facts, one) or _empty(graph.facts, one) for one in matches]
     return reasons[0] if reasons and all(reasons) else ""
 
 
-def _depends(primitive: Primitive, solutions: Iterable[VariantMatch]) -> bool:
+def _depends(primitive: Primitive, matches: Iterable[VariantMatch]) -> bool:
     """Whether what is granted is no danger by itself, but only where something certain is there."""
-    return primitive.kind in ("impact", "composite") and all(one.way.when in THINGS for one in solutions)
+    return primitive.kind in ("impact", "composite") and all(one.variant.condition in THINGS for one in matches)
 
 
-def _members(world: ClusterFacts, place: AttackState) -> Iterable[AttackState]:
-    return [target for target, _ in world.members(place)] if place.kind == states.SET else (place,)
+def _members(facts: ClusterFacts, place: AttackState) -> Iterable[AttackState]:
+    return [target for target, _ in facts.members(place)] if place.kind == states.SET else (place,)
 
 
 def _gains(graph: EscalationGraph, holder: Holder, place: AttackState) -> bool:
@@ -78,15 +74,15 @@ def _gains(graph: EscalationGraph, holder: Holder, place: AttackState) -> bool:
         return True
     other = graph.holder(place)
     assert other is not None
-    grants = (one for who in other.principals - holder.principals for one in graph.world.index.grants_of_subject(who))
+    grants = (one for who in other.principals - holder.principals for one in graph.facts.index.grants_of_subject(who))
     return place.subject.name == MASTERS or enables_escalation(
         tuple(rule for one in grants for rule in one.rules), graph.release
     )
 
 
-def _limited(solution: VariantMatch, *labels: str) -> bool:
+def _limited(match: VariantMatch, *labels: str) -> bool:
     """Whether the needs of one of some labels are met for single names only."""
-    return any(solution.names(label) is not None for label in labels)
+    return any(match.names(label) is not None for label in labels)
 
 
 def _opens(graph: EscalationGraph, edge: Edge) -> bool:
@@ -94,45 +90,45 @@ def _opens(graph: EscalationGraph, edge: Edge) -> bool:
     place = edge.target
     if place.kind != states.RULES or place.namespace == ALL:
         return True
-    return enables_escalation(graph.world.index.rules(role_of(place)) or (), graph.release)
+    return enables_escalation(graph.facts.index.rules(role_of(place)) or (), graph.release)
 
 
-def _missing(world: ClusterFacts, solution: VariantMatch) -> str:
+def _missing(facts: ClusterFacts, match: VariantMatch) -> str:
     """The objects that a need is limited to by the rules that meet it, if none of them is there."""
-    for met in solution.mets:
-        names = None if met.need.names else met.names(solution.namespace)
-        if names is not None and not any(_is_there(world, met, solution.namespace, name) for name in names):
-            what = met.need.any_of[0].permission.resource.partition("/")[0]
+    for met in match.met:
+        names = None if met.requirement.names else met.names(match.namespace)
+        if names is not None and not any(_is_there(facts, met, match.namespace, name) for name in names):
+            what = met.requirement.any_of[0].permission.resource.partition("/")[0]
             return f"the grant is for {what} by name, and none of these is there: {', '.join(names)}"
     return ""
 
 
-def _empty(world: ClusterFacts, solution: VariantMatch) -> str:
+def _empty(facts: ClusterFacts, match: VariantMatch) -> str:
     """The namespace, if what is granted is about objects that are there, and nothing is there."""
-    namespace = solution.namespace
-    makes = (one.permission.nameless for met in solution.mets for one in met.need.any_of)
-    if namespace == EVERYWHERE or any(makes) or not world.is_empty(namespace):
+    namespace = match.namespace
+    makes = (one.permission.nameless for met in match.met for one in met.requirement.any_of)
+    if namespace == EVERYWHERE or any(makes) or not facts.is_empty(namespace):
         return ""
     return f"namespace {namespace} is empty"
 
 
-def _is_there(world: ClusterFacts, met: MetRequirement, namespace: str, name: str) -> bool:
+def _is_there(facts: ClusterFacts, met: MetRequirement, namespace: str, name: str) -> bool:
     """Whether some object of the name is there, or could be and is not in the snapshot."""
     return any(
-        _has(world, permission, namespace, name)
+        _has(facts, permission, namespace, name)
         for permission, hold in met.holds(namespace)
         if hold.names is not None and name in hold.names
     )
 
 
-def _has(world: ClusterFacts, permission: Permission, namespace: str, name: str) -> bool:
+def _has(facts: ClusterFacts, permission: Permission, namespace: str, name: str) -> bool:
     plural = permission.resource.partition("/")[0]
     resource = GroupResource(permission.group, plural)
-    if plural in AUTHORIZATION_RESOURCES or resource not in world.snapshot.captured():
+    if plural in AUTHORIZATION_RESOURCES or resource not in facts.snapshot.captured():
         return True
-    if namespace == SYSTEM_NAMESPACE and not world.pods.get(namespace):
+    if namespace == SYSTEM_NAMESPACE and not facts.pods.get(namespace):
         return True  # no cluster is without pods there: what is missing was not made by whoever would
-    places = ("", *world.enforced) if namespace in ("", EVERYWHERE) else ("", namespace)
-    if resource == SERVICE_ACCOUNTS and any(one.name == name for place in places for one in world.named(place)):
+    places = ("", *facts.enforced) if namespace in ("", EVERYWHERE) else ("", namespace)
+    if resource == SERVICE_ACCOUNTS and any(one.name == name for place in places for one in facts.named(place)):
         return True  # somebody has bound it already, and will make it
-    return any(world.get(resource, name, place) is not None for place in places)
+    return any(facts.get(resource, name, place) is not None for place in places)

@@ -48,9 +48,9 @@ def _watched(release: str) -> tuple[dict[str, tuple[Permission, ...]], tuple[Per
     """All permissions that some primitive needs, by resource, and as one list."""
     every: dict[Permission, None] = {}
     for primitive in primitives().primitives:
-        for way in range(len(primitive.ways)):
-            for need in requirements_of(primitive.id, way, release):
-                every.update(dict.fromkeys(option.permission for option in need.any_of))
+        for variant in range(len(primitive.variants)):
+            for requirement in requirements_of(primitive.id, variant, release):
+                every.update(dict.fromkeys(option.permission for option in requirement.any_of))
     by_resource: dict[str, list[Permission]] = {}
     for permission in every:
         by_resource.setdefault(permission.resource, []).append(permission)
@@ -117,7 +117,7 @@ def add_rules(held: HeldPermissions, rules: tuple[Rule, ...], namespace: str, ma
 class MetRequirement(NamedTuple):
     """How one need is met: by which permissions and holds in each namespace (``*`` for all)."""
 
-    need: Requirement
+    requirement: Requirement
     by_namespace: dict[str, list[tuple[Permission, HeldPermission]]]
 
     def holds(self, namespace: str) -> list[tuple[Permission, HeldPermission]]:
@@ -130,9 +130,9 @@ class MetRequirement(NamedTuple):
         found: dict[str, None] = {}
         for _, one in self.holds(namespace):
             if one.names is None:
-                return None if not self.need.names else self.need.names
+                return None if not self.requirement.names else self.requirement.names
             found.update(dict.fromkeys(one.names))
-        return tuple(name for name in found if not self.need.names or name in self.need.names)
+        return tuple(name for name in found if not self.requirement.names or name in self.requirement.names)
 
     def sources(self, namespace: str, name: str = "") -> tuple[GrantSource, ...]:
         """The grants that meet it in a namespace for a name (empty: for any), each alone enough."""
@@ -152,24 +152,24 @@ class MetRequirement(NamedTuple):
         )
 
 
-def meet_requirement(need: Requirement, held: HeldPermissions) -> MetRequirement | None:
+def meet_requirement(requirement: Requirement, held: HeldPermissions) -> MetRequirement | None:
     """How what is held meets a need, or None."""
     found: dict[str, list[tuple[Permission, HeldPermission]]] = {}
-    for option in need.any_of:
+    for option in requirement.any_of:
         for one in held.get(option.permission, ()):
-            if one.namespace and (option.cluster or (need.namespace and one.namespace != need.namespace)):
+            if one.namespace and (option.cluster or (requirement.namespace and one.namespace != requirement.namespace)):
                 continue
-            if need.names and one.names is not None and not set(need.names) & set(one.names):
+            if requirement.names and one.names is not None and not set(requirement.names) & set(one.names):
                 continue
             place = EVERYWHERE if not one.namespace else one.namespace
             found.setdefault(place, []).append((option.permission, one))
-    return MetRequirement(need, found) if found else None
+    return MetRequirement(requirement, found) if found else None
 
 
-def common_namespaces(mets: Iterable[MetRequirement]) -> Iterator[str]:
+def common_namespaces(met: Iterable[MetRequirement]) -> Iterator[str]:
     """The namespaces where all needs are met together: ``*`` alone where they are met in all, else each."""
-    listed = list(mets)
-    fixed = {met.need.namespace for met in listed if met.need.namespace}
+    listed = list(met)
+    fixed = {met.requirement.namespace for met in listed if met.requirement.namespace}
     if len(fixed) > 1:
         return
     if fixed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Final
 
 from simkit.analysis.escalation.find import states
@@ -19,56 +20,63 @@ from simkit.meta.objects import Object, at, name_of, namespace_of
 Surrounding = Callable[[ClusterFacts, AttackState], Iterator[Edge]]
 
 
-def inherent_edges(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
+def inherent_edges(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     """The edges that a place has by itself, whoever is there.
 
     Set-valued places spread their members here, so that a grant for many costs one edge for each holder.
     """
-    found = _SURROUNDINGS.get(place.kind)
-    return found(world, place) if found else iter(())
+    found = _SURROUNDINGS.get(state.kind)
+    return found(facts, state) if found else iter(())
 
 
-def _choice(place: AttackState, target: AttackState, **variables: str) -> Edge:
-    return Edge(place, target, variables=tuple(variables.items()))
+def _choice(state: AttackState, target: AttackState, **variables: str) -> Edge:
+    return Edge(state, target, variables=tuple(variables.items()))
 
 
-def _step(place: AttackState, target: AttackState, primitive: str, **variables: str) -> Edge:
-    cost = primitives().primitive(primitive).ways[0].cost
-    return Edge(place, target, primitive, 0, tuple(variables.items()), cost=cost)
+@cache
+def _known(condition: str, outcome: str) -> tuple[str, float]:
+    """The primitive of the table that has a condition and an outcome, and its cost."""
+    found = primitives().with_condition(condition, outcome)
+    return found.id, found.variants[0].cost
 
 
-def _everywhere(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
+def _step(state: AttackState, target: AttackState, condition: str, outcome: str = "", **variables: str) -> Edge:
+    primitive, cost = _known(condition, outcome)
+    return Edge(state, target, primitive, 0, tuple(variables.items()), cost=cost)
+
+
+def _everywhere(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
     """From a thing in all namespaces to the thing in each."""
-    for namespace in world.enforced:
-        yield _choice(place, place._replace(namespace=namespace), namespace=namespace)
+    for namespace in facts.enforced:
+        yield _choice(state, state._replace(namespace=namespace), namespace=namespace)
 
 
-def _accounts(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    if place.namespace == ALL:
-        yield from _everywhere(world, place)
-    for account in world.accounts.get(place.namespace, ()):
-        target = subject_state(account, worn=place.worn)
-        yield _choice(place, target, namespace=account.namespace, account=account.name)
+def _accounts(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    if state.namespace == ALL:
+        yield from _everywhere(facts, state)
+    for account in facts.accounts.get(state.namespace, ()):
+        target = subject_state(account, impersonated=state.impersonated)
+        yield _choice(state, target, namespace=account.namespace, account=account.name)
 
 
-def _roles(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    if place.namespace == ALL:
-        yield from _everywhere(world, place)
+def _roles(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    if state.namespace == ALL:
+        yield from _everywhere(facts, state)
         return
-    for role in world.scan(ROLES, place.namespace):
-        target = rules_state(_key(role), place.namespace)
-        yield _choice(place, target, namespace=place.namespace, role=name_of(role))
+    for role in facts.scan(ROLES, state.namespace):
+        target = rules_state(_key(role), state.namespace)
+        yield _choice(state, target, namespace=state.namespace, role=name_of(role))
 
 
 def _key(role: Object) -> Key:
     return Key(ROLES, namespace_of(role), name_of(role))
 
 
-def _pods(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    if place.namespace == ALL:
-        yield from _everywhere(world, place)
-    for pod in world.pods.get(place.namespace, ()):
-        yield _choice(place, _at_pod(pod), **_pod_variables(pod))
+def _pods(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    if state.namespace == ALL:
+        yield from _everywhere(facts, state)
+    for pod in facts.pods.get(state.namespace, ()):
+        yield _choice(state, _at_pod(pod), **_pod_variables(pod))
 
 
 def _at_pod(pod: Object) -> AttackState:
@@ -80,78 +88,85 @@ def _pod_variables(pod: Object) -> dict[str, str]:
     return {"namespace": namespace_of(pod), "pod": name_of(pod), **({"node": node} if node else {})}
 
 
-def _pod(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    pod = world.pod(place.namespace, place.name)
+def _pod(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    pod = facts.pod(state.namespace, state.name)
     if pod is None:
         return
     variables = _pod_variables(pod)
-    account = world.account_of(pod)
+    account = facts.account_of(pod)
     if account is not None:
-        yield _step(place, subject_state(account), "K0", **variables, account=account.name)
+        yield _step(state, subject_state(account), "pod-token", **variables, account=account.name)
     if "node" in variables:
-        for escape in world.escapes(pod):
+        for escape in facts.escapes(pod):
             target = AttackState(states.NODE, variables["node"])
-            yield _step(place, target, escape.primitive, **variables, detail=escape.because)
+            yield Edge(
+                state,
+                target,
+                escape.primitive,
+                0,
+                (*variables.items(), ("detail", escape.because)),
+                cost=primitives().primitive(escape.primitive).variants[0].cost,
+            )
 
 
-def _nodes(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    for node in world.nodes:
-        yield _choice(place, AttackState(states.NODE, node), node=node)
+def _nodes(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    for node in facts.nodes:
+        yield _choice(state, AttackState(states.NODE, node), node=node)
 
 
-def _node(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    if place.name in world.control_plane:
-        yield _step(place, CLUSTER_ADMIN, "E7", node=place.name)
-    for pod in world.pods_on.get(place.name, ()):
-        yield _step(place, _at_pod(pod), "K5", **_pod_variables(pod))
-    yield _step(place, AttackState(states.NODE_IDENTITY, place.name), "K18", node=place.name)
+def _node(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    if state.name in facts.control_plane:
+        yield _step(state, CLUSTER_ADMIN, "control-plane-node", node=state.name)
+    for pod in facts.pods_on.get(state.name, ()):
+        yield _step(state, _at_pod(pod), "node-root", "pods-of-node", **_pod_variables(pod))
+    yield _step(state, AttackState(states.NODE_IDENTITY, state.name), "node-root", "node-identity", node=state.name)
 
 
-def _node_identity(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    for pod in world.pods_on.get(place.name, ()):
-        account = world.account_of(pod)
+def _node_identity(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    for pod in facts.pods_on.get(state.name, ()):
+        account = facts.account_of(pod)
         if account is not None:
-            yield _step(place, subject_state(account), "E6", **_pod_variables(pod), account=account.name)
+            yield _step(state, subject_state(account), "node-identity", **_pod_variables(pod), account=account.name)
 
 
-def _users(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    for subject in world.index.subjects():
+def _users(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    for subject in facts.index.subjects():
         if subject.kind == USER:
-            yield _choice(place, subject_state(subject, worn=place.worn), user=subject.name)
+            yield _choice(state, subject_state(subject, impersonated=state.impersonated), user=subject.name)
 
 
-def _groups(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    found = dict.fromkeys(subject.name for subject in world.groups)
-    if place.name != WITHOUT_MASTERS:
+def _groups(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    found = dict.fromkeys(subject.name for subject in facts.groups)
+    if state.name != WITHOUT_MASTERS:
         found[MASTERS] = None
     else:
         found.pop(MASTERS, None)
     for name in found:
-        yield _choice(place, AttackState(GROUP, name, worn=place.worn), group=name)
+        yield _choice(state, AttackState(GROUP, name, impersonated=state.impersonated), group=name)
 
 
-def _secrets(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    if place.namespace == ALL:
-        yield from _everywhere(world, place)
-    elif place.name:
-        account = world.token_secrets.get((place.namespace, place.name))
+def _secrets(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    if state.namespace == ALL:
+        yield from _everywhere(facts, state)
+    elif state.name:
+        account = facts.token_secrets.get((state.namespace, state.name))
         if account is not None:
-            yield _choice(place, subject_state(account), namespace=place.namespace, account=account.name)
+            yield _choice(state, subject_state(account), namespace=state.namespace, account=account.name)
     else:
-        for name in world.secrets.get(place.namespace, ()):
-            if (place.namespace, name) in world.token_secrets:
-                target = AttackState(states.SECRETS, name, place.namespace)
-                yield _choice(place, target, namespace=place.namespace, secret=name)
+        for name in facts.secrets.get(state.namespace, ()):
+            if (state.namespace, name) in facts.token_secrets:
+                target = AttackState(states.SECRETS, name, state.namespace)
+                yield _choice(state, target, namespace=state.namespace, secret=name)
 
 
-def _set(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    for target, variables in world.members(place):
-        yield _choice(place, target, **variables)
+def _set(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    for target, variables in facts.members(state):
+        yield _choice(state, target, **variables)
 
 
-def _widened(world: ClusterFacts, place: AttackState) -> Iterator[Edge]:
-    if place.namespace == ALL:
-        yield from _everywhere(world, place)
+def _widened(facts: ClusterFacts, state: AttackState) -> Iterator[Edge]:
+    if state.namespace == ALL:
+        yield from _everywhere(facts, state)
 
 
 _SURROUNDINGS: Final[Mapping[str, Surrounding]] = {

@@ -28,7 +28,7 @@ ONLY: Final = "only-"
 class Holder:
     """Somebody at a place: what they hold of what primitives need, and the roles that they are bound to."""
 
-    place: AttackState
+    state: AttackState
     held: HeldPermissions
     principals: frozenset[Subject] = frozenset()
     bound: tuple[tuple[Key, str], ...] = ()
@@ -46,17 +46,17 @@ class VariantMatch:
     primitive: Primitive
     number: int
     namespace: str
-    mets: tuple[MetRequirement, ...]
+    met: tuple[MetRequirement, ...]
 
     @property
-    def way(self) -> Variant:
-        return self.primitive.ways[self.number]
+    def variant(self) -> Variant:
+        return self.primitive.variants[self.number]
 
     def names(self, label: str) -> tuple[str, ...] | None:
         """The names that all needs of this label allow; None for all."""
         found: tuple[str, ...] | None = None
-        for met in self.mets:
-            if met.need.label == label:
+        for met in self.met:
+            if met.requirement.label == label:
                 names = met.names(self.namespace)
                 if found is None:
                     found = names
@@ -64,19 +64,24 @@ class VariantMatch:
                     found = tuple(name for name in found if name in names)
         return found
 
+    @property
+    def by_name(self) -> bool:
+        """Whether some requirement is met for single names only, which the primitive itself does not ask for."""
+        return any(one.names(self.namespace) is not None for one in self.met if not one.requirement.names)
+
     def alike(self, *labels: str) -> bool:
         """Whether all grants that meet the needs of some labels are for the same names, so that each gives the same."""
         return all(
             len({hold.names for _, hold in met.holds(self.namespace)}) == 1
-            for met in self.mets
-            if met.need.label in labels
+            for met in self.met
+            if met.requirement.label in labels
         )
 
     def unlabelled(self, namespace: str) -> dict[str, str]:
         """The names that needs without a label are met for, by the number of the need; only where they are limited."""
         found = {}
-        for number, met in enumerate(self.mets):
-            if not met.need.label:
+        for number, met in enumerate(self.met):
+            if not met.requirement.label:
                 names = met.names(namespace)
                 if names is not None:
                     found[f"{ONLY}{number}"] = ",".join(names)
@@ -93,8 +98,8 @@ class VariantMatch:
         None are said for a need that something reached on the way meets.
         """
         found = []
-        for met in self.mets:
-            name = variables.get(met.need.label, "") if met.need.label else ""
+        for met in self.met:
+            name = variables.get(met.requirement.label, "") if met.requirement.label else ""
             where = variables.get("namespace", self.namespace)
             found.append(() if met.free(where, name) else met.sources(where, name))
         return tuple(found)
@@ -102,23 +107,22 @@ class VariantMatch:
     def permissions(self, variables: dict[str, str]) -> tuple[Permission, ...]:
         """The permission that meets each need, the first of several."""
         found = []
-        for met in self.mets:
-            name = variables.get(met.need.label, "") if met.need.label else ""
+        for met in self.met:
+            name = variables.get(met.requirement.label, "") if met.requirement.label else ""
             holds = met.holds(variables.get("namespace", self.namespace))
             fitting = [one for one, hold in holds if not name or hold.names is None or name in hold.names]
-            order = [option.permission for option in met.need.any_of]
+            order = [option.permission for option in met.requirement.any_of]
             found.append(min(fitting or [one for one, _ in holds], key=order.index))
         return tuple(found)
 
 
 def match_variant(primitive: Primitive, number: int, held: HeldPermissions, release: str) -> Iterator[VariantMatch]:
-    """How the needs of one way are met, once per namespace."""
-    needs = requirements_of(primitive.id, number, release)
-    mets: list[MetRequirement] = []
-    for need in needs:
-        met = meet_requirement(need, held)
+    """How the requirements of one variant are met, once per namespace."""
+    every: list[MetRequirement] = []
+    for requirement in requirements_of(primitive.id, number, release):
+        met = meet_requirement(requirement, held)
         if met is None:
             return
-        mets.append(met)
-    for namespace in common_namespaces(mets):
-        yield VariantMatch(primitive, number, namespace, tuple(mets))
+        every.append(met)
+    for namespace in common_namespaces(every):
+        yield VariantMatch(primitive, number, namespace, tuple(every))

@@ -32,93 +32,91 @@ def is_everything(rules: tuple[Rule, ...]) -> bool:
     return covers(rules, EVERYTHING[:1])
 
 
-def _everything(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
+def _everything(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
     yield CLUSTER_ADMIN, {}
 
 
-def _namespace(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    if solution.namespace != EVERYWHERE:
-        yield AttackState(states.NAMESPACE, namespace=solution.namespace), {}
+def _namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    if match.namespace != EVERYWHERE:
+        yield AttackState(states.NAMESPACE, namespace=match.namespace), {}
 
 
-def _role_names(solution: VariantMatch, world: ClusterFacts, every: str) -> tuple[str, ...]:
-    names = solution.names("role")
+def _role_names(match: VariantMatch, facts: ClusterFacts, every: str) -> tuple[str, ...]:
+    names = match.names("role")
     if names is None:
         return (every,)
-    return tuple(name for name in names if world.index.rules(Key(CLUSTER_ROLES, "", name)) is not None)
+    return tuple(name for name in names if facts.index.rules(Key(CLUSTER_ROLES, "", name)) is not None)
 
 
-def _cluster_role(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    for name in _role_names(solution, world, "cluster-admin"):
-        yield _with_role(world, Key(CLUSTER_ROLES, "", name), ""), {"role": name, "role_kind": "ClusterRole"}
+def _cluster_role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    for name in _role_names(match, facts, "cluster-admin"):
+        yield _with_role(facts, Key(CLUSTER_ROLES, "", name), ""), {"role": name, "role_kind": "ClusterRole"}
 
 
-def _cluster_role_in_namespace(
-    world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables
-) -> Reached:
-    for name in _role_names(solution, world, "cluster-admin"):
-        target = _with_role(world, Key(CLUSTER_ROLES, "", name), solution.namespace)
+def _cluster_role_in_namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    for name in _role_names(match, facts, "cluster-admin"):
+        target = _with_role(facts, Key(CLUSTER_ROLES, "", name), match.namespace)
         yield target, {"role": name, "role_kind": "ClusterRole"}
 
 
-def _with_role(world: ClusterFacts, role: Key, scope: str) -> AttackState:
+def _with_role(facts: ClusterFacts, role: Key, scope: str) -> AttackState:
     """The place of having a role somewhere: everything there, if the role is that wide."""
-    rules = world.index.rules(role) or ()
+    rules = facts.index.rules(role) or ()
     if not is_everything(rules):
         return rules_state(role, scope)
     return AttackState(states.NAMESPACE, namespace=scope) if scope else CLUSTER_ADMIN
 
 
-def _role(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    names = solution.names("role")
+def _role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    names = match.names("role")
     if names is None:
-        yield AttackState(states.ROLES_OF, namespace=solution.namespace), {"role_kind": "Role"}
+        yield AttackState(states.ROLES_OF, namespace=match.namespace), {"role_kind": "Role"}
         return
 
     def members() -> Reached:
-        for namespace in _places(world, solution):
+        for namespace in _places(facts, match):
             for name in names:
                 role = Key(ROLES, namespace, name)
-                if world.index.rules(role) is not None:
+                if facts.index.rules(role) is not None:
                     variables = {"role": name, "role_kind": "Role", "namespace": namespace}
-                    yield _with_role(world, role, namespace), variables
+                    yield _with_role(facts, role, namespace), variables
 
-    yield from _any_of(world, solution, f"the rules of a role{_named(solution, 'role')}", members, "role")
+    yield from _any_of(facts, match, f"the rules of a role{_named(match, 'role')}", members, "role")
 
 
-def _bindings(world: ClusterFacts, solution: VariantMatch, *, cluster: bool) -> Iterator[Binding]:
+def _bindings(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> Iterator[Binding]:
     """Existing bindings that may be rewritten, and whose role may be bound."""
-    plural = solution.mets[1].need.any_of[0].permission.resource
-    where = [""] if cluster else [place for place in world.bindings if place]
-    if not cluster and solution.namespace != EVERYWHERE:
-        where = [solution.namespace]
-    for binding in (one for place in where for one in world.bindings.get(place, ())):
+    plural = match.met[1].requirement.any_of[0].permission.resource
+    where = [""] if cluster else [place for place in facts.bindings if place]
+    if not cluster and match.namespace != EVERYWHERE:
+        where = [match.namespace]
+    for binding in (one for place in where for one in facts.bindings.get(place, ())):
         if binding.role.resource.resource != plural:
             continue
-        if solution.allows("binding", binding.key.name) and solution.allows("role", binding.role.name):
+        if match.allows("binding", binding.key.name) and match.allows("role", binding.role.name):
             yield binding
 
 
 def _bound(*, cluster: bool) -> Outcome:
-    def found(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
+    def found(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
         def members() -> Reached:
-            yield from _bound_roles(world, solution, cluster=cluster)
+            yield from _bound_roles(facts, match, cluster=cluster)
 
-        plural = solution.mets[1].need.any_of[0].permission.resource
+        plural = match.met[1].requirement.any_of[0].permission.resource
         where = "of the cluster" if cluster else "of any namespace"
-        bindings, roles = _named(solution, "binding"), _named(solution, "role")
+        bindings, roles = _named(match, "binding"), _named(match, "role")
         title = f"what a binding{bindings} {where} gives by {plural}{roles}"
-        yield from _any_of(world, solution, title, members, "binding", "role")
+        yield from _any_of(facts, match, title, members, "binding", "role")
 
     return found
 
 
-def _bound_roles(world: ClusterFacts, solution: VariantMatch, *, cluster: bool) -> Reached:
+def _bound_roles(facts: ClusterFacts, match: VariantMatch, *, cluster: bool) -> Reached:
     """What the bindings give that may be rewritten, each once; everything alone where it is among that."""
     best: dict[AttackState, Binding] = {}
-    for binding in _bindings(world, solution, cluster=cluster):
-        if world.index.rules(binding.role):
-            best.setdefault(_with_role(world, binding.role, binding.namespace), binding)
+    for binding in _bindings(facts, match, cluster=cluster):
+        if facts.index.rules(binding.role):
+            best.setdefault(_with_role(facts, binding.role, binding.namespace), binding)
     chosen = {CLUSTER_ADMIN: best[CLUSTER_ADMIN]} if CLUSTER_ADMIN in best else best
     for target, binding in chosen.items():
         kind = "ClusterRole" if binding.role.resource == CLUSTER_ROLES else "Role"
@@ -127,251 +125,255 @@ def _bound_roles(world: ClusterFacts, solution: VariantMatch, *, cluster: bool) 
 
 
 def _any_of(
-    world: ClusterFacts, solution: VariantMatch, title: str, members: Callable[[], Reached], *labels: str
+    facts: ClusterFacts, match: VariantMatch, title: str, members: Callable[[], Reached], *labels: str
 ) -> Reached:
     """One set for all who may choose among the same things in all namespaces; else each thing by itself.
 
     So the graph stays linear in grants: a holder has one edge, however many things there are.
     """
-    if solution.namespace != EVERYWHERE or not solution.alike(*labels):
+    if match.namespace != EVERYWHERE or not match.alike(*labels):
         yield from members()
         return
-    place = world.gathered(title, members)
+    place = facts.gathered(title, members)
     if place is not None:
         yield place, {}
 
 
-def _named(solution: VariantMatch, label: str) -> str:
+def _named(match: VariantMatch, label: str) -> str:
     """The names that needs are met for, as a part of a title."""
-    names = solution.names(label)
+    names = match.names(label)
     return "" if names is None else f" named {', '.join(names)}"
 
 
-def _own_role(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
+def _own_role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
     scope = known.get("scope", "")
     yield (AttackState(states.NAMESPACE, namespace=scope) if scope else CLUSTER_ADMIN), {}
 
 
-def _orphan_role(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
+def _orphan_role(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
     if known.get("beneficiary"):
-        yield AttackState(states.IMPACT, solution.primitive.id), {}
+        yield AttackState(states.IMPACT, match.primitive.id), {}
     else:
-        yield from _own_role(world, holder, solution, known)
+        yield from _own_role(facts, holder, match, known)
 
 
-def _places(world: ClusterFacts, solution: VariantMatch) -> tuple[str, ...]:
-    return tuple(world.enforced) if solution.namespace == EVERYWHERE else (solution.namespace,)
+def _places(facts: ClusterFacts, match: VariantMatch) -> tuple[str, ...]:
+    return tuple(facts.enforced) if match.namespace == EVERYWHERE else (match.namespace,)
 
 
-def _accounts(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    yield from _service_accounts(world, solution, known, worn=False)
+def _accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    yield from _service_accounts(facts, match, known, impersonated=False)
 
 
-def _impersonated_accounts(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    yield from _service_accounts(world, solution, known, worn=True)
+def _impersonated_accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    yield from _service_accounts(facts, match, known, impersonated=True)
 
 
-def _service_accounts(world: ClusterFacts, solution: VariantMatch, known: Variables, *, worn: bool) -> Reached:
-    names, where = solution.names("account"), known.get("namespace", solution.namespace)
+def _service_accounts(facts: ClusterFacts, match: VariantMatch, known: Variables, *, impersonated: bool) -> Reached:
+    names, where = match.names("account"), known.get("namespace", match.namespace)
     if "workloads" in known:
-        yield from _accounts_of_workloads(world, solution)
+        yield from _accounts_of_workloads(facts, match)
         return
     if names is None:
-        yield AttackState(states.ACCOUNTS, namespace=where, worn=worn), {}
+        yield AttackState(states.ACCOUNTS, namespace=where, impersonated=impersonated), {}
         return
 
     def members() -> Reached:
-        for namespace in tuple(world.accounts) if where == EVERYWHERE else (where,):
-            for account in world.accounts.get(namespace, ()):
+        for namespace in tuple(facts.accounts) if where == EVERYWHERE else (where,):
+            for account in facts.accounts.get(namespace, ()):
                 if account.name in names:
-                    yield subject_state(account, worn=worn), {"namespace": namespace, "account": account.name}
+                    yield (
+                        subject_state(account, impersonated=impersonated),
+                        {"namespace": namespace, "account": account.name},
+                    )
 
-    title = f"a service account{_named(solution, 'account')}" + (" (impersonated)" if worn else "")
-    yield from _any_of(world, solution, title, members, "account")
+    title = f"a service account{_named(match, 'account')}" + (" (impersonated)" if impersonated else "")
+    yield from _any_of(facts, match, title, members, "account")
 
 
-def _accounts_of_workloads(world: ClusterFacts, solution: VariantMatch) -> Reached:
+def _accounts_of_workloads(facts: ClusterFacts, match: VariantMatch) -> Reached:
     """The accounts of all namespaces where there is a workload that may be rewritten."""
 
     def members() -> Reached:
-        for found in workloads(world, solution):
+        for found in workloads(facts, match):
             yield AttackState(states.ACCOUNTS, namespace=found["namespace"]), found
 
-    holds = solution.mets[0].holds(EVERYWHERE)
+    holds = match.met[0].holds(EVERYWHERE)
     by = sorted({f"{permission}" + (f" [{', '.join(hold.names)}]" if hold.names else "") for permission, hold in holds})
-    place = world.gathered(f"the service accounts where there is a workload, by {', '.join(by)}", members)
+    place = facts.gathered(f"the service accounts where there is a workload, by {', '.join(by)}", members)
     if place is not None:
         yield place, {}
 
 
-def _missing_accounts(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
+def _missing_accounts(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
     def members() -> Reached:
-        for namespace, accounts in world.missing_accounts.items():
-            if solution.namespace in (EVERYWHERE, namespace) and namespace not in world.missing_namespaces:
+        for namespace, accounts in facts.missing_accounts.items():
+            if match.namespace in (EVERYWHERE, namespace) and namespace not in facts.missing_namespaces:
                 for account in accounts:
-                    if solution.allows("account", account.name):
+                    if match.allows("account", account.name):
                         yield subject_state(account), {"namespace": namespace, "account": account.name}
 
-    title = f"a service account{_named(solution, 'account')} that bindings name and that is not there"
-    yield from _any_of(world, solution, title, members, "account")
+    title = f"a service account{_named(match, 'account')} that bindings name and that is not there"
+    yield from _any_of(facts, match, title, members, "account")
 
 
-def _missing_namespaces(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
+def _missing_namespaces(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
     def members() -> Reached:
-        for namespace in world.missing_namespaces:
-            for account in world.missing_accounts[namespace]:
-                if solution.allows("account", account.name):
+        for namespace in facts.missing_namespaces:
+            for account in facts.missing_accounts[namespace]:
+                if match.allows("account", account.name):
                     yield subject_state(account), {"namespace": namespace, "account": account.name}
 
-    title = f"a service account{_named(solution, 'account')} that bindings name in a missing namespace"
-    yield from _any_of(world, solution, title, members, "account")
+    title = f"a service account{_named(match, 'account')} that bindings name in a missing namespace"
+    yield from _any_of(facts, match, title, members, "account")
 
 
-def _users(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    if solution.names("user") is None:
-        yield AttackState(states.USERS, worn=True), {}
-    for name in masks(solution) or ():
-        yield AttackState(USER, name, worn=True), {"user": name}
+def _users(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    if match.names("user") is None:
+        yield AttackState(states.USERS, impersonated=True), {}
+    for name in masks(match) or ():
+        yield AttackState(USER, name, impersonated=True), {"user": name}
 
 
-def masks(solution: VariantMatch) -> tuple[str, ...] | None:
+def masks(match: VariantMatch) -> tuple[str, ...] | None:
     """The users whom one may act as, None for all; whether one may act as a service account is asked of those."""
-    names = solution.names("user")
+    names = match.names("user")
     return None if names is None else tuple(one for one in names if split_service_account(one) is None)
 
 
-def _groups(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    names = solution.names("group")
-    users = masks(solution)
-    if users == () and not any(met.need.label == "account" for met in solution.mets):
+def _groups(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    names = match.names("group")
+    users = masks(match)
+    if users == () and not any(met.requirement.label == "account" for met in match.met):
         return
     mask = {"user": (users or ("somebody",))[0]}
-    if any(met.need.label == "account" for met in solution.mets):
-        accounts = solution.names("account") or ("default",)
-        where = "default" if solution.namespace == EVERYWHERE else solution.namespace
+    if any(met.requirement.label == "account" for met in match.met):
+        accounts = match.names("account") or ("default",)
+        where = "default" if match.namespace == EVERYWHERE else match.namespace
         mask = {"user": f"system:serviceaccount:{where}:{accounts[0]}", "account": accounts[0], "namespace": where}
     if names is None:
-        yield AttackState(states.GROUPS, worn=True), mask
+        yield AttackState(states.GROUPS, impersonated=True), mask
     for name in names or ():
-        yield AttackState(GROUP, name, worn=True), {**mask, "group": name}
+        yield AttackState(GROUP, name, impersonated=True), {**mask, "group": name}
 
 
-def _node_identities(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    names = solution.names("user")
+def _node_identities(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    names = match.names("user")
 
     def members() -> Reached:
-        for node in world.nodes:
+        for node in facts.nodes:
             if names is None or NODE_PREFIX + node in names:
-                place = AttackState(states.NODE_IDENTITY, node, worn=True)
+                place = AttackState(states.NODE_IDENTITY, node, impersonated=True)
                 yield place, {"user": NODE_PREFIX + node, "group": "system:nodes", "node": node}
 
-    title = f"the identity of a node{_named(solution, 'user')} (impersonated)"
-    yield from _any_of(world, solution, title, members, "user")
+    title = f"the identity of a node{_named(match, 'user')} (impersonated)"
+    yield from _any_of(facts, match, title, members, "user")
 
 
-def _secrets(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    names = solution.names("secret")
+def _secrets(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    names = match.names("secret")
     if names is None:
-        if solution.namespace == EVERYWHERE or world.may_have_secret(solution.namespace):
-            yield AttackState(states.SECRETS, namespace=solution.namespace), {}
+        if match.namespace == EVERYWHERE or facts.may_have_secret(match.namespace):
+            yield AttackState(states.SECRETS, namespace=match.namespace), {}
         return
 
     def members() -> Reached:
-        for namespace in _places(world, solution):
+        for namespace in _places(facts, match):
             for name in names:
-                if world.may_have_secret(namespace, name):
+                if facts.may_have_secret(namespace, name):
                     yield AttackState(states.SECRETS, name, namespace), {"namespace": namespace, "secret": name}
 
-    yield from _any_of(world, solution, f"a secret{_named(solution, 'secret')}", members, "secret")
+    yield from _any_of(facts, match, f"a secret{_named(match, 'secret')}", members, "secret")
 
 
-def _bootstrappers(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    for subject in world.groups:
+def _bootstrappers(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    for subject in facts.groups:
         if subject.name.startswith(BOOTSTRAPPERS):
             yield subject_state(subject), {"group": subject.name}
 
 
-def _running_pods(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    names = solution.names("pod")
+def _running_pods(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    names = match.names("pod")
     if names is None:
-        yield AttackState(states.PODS, namespace=solution.namespace), {}
+        yield AttackState(states.PODS, namespace=match.namespace), {}
         return
 
     def members() -> Reached:
-        for namespace in _places(world, solution):
+        for namespace in _places(facts, match):
             for name in names:
-                if world.pod(namespace, name) is not None:
+                if facts.pod(namespace, name) is not None:
                     yield AttackState(states.POD, name, namespace), {"namespace": namespace, "pod": name}
 
-    yield from _any_of(world, solution, f"a running pod{_named(solution, 'pod')}", members, "pod")
+    yield from _any_of(facts, match, f"a running pod{_named(match, 'pod')}", members, "pod")
 
 
-def _nodes(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    if world.nodes:
+def _nodes(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    if facts.nodes:
         yield AttackState(states.NODES), {}
 
 
-def _nodes_from_fresh_namespace(
-    world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables
-) -> Reached:
-    if world.nodes:
+def _nodes_from_fresh_namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    if facts.nodes:
         yield AttackState(states.NODES), {"namespace": FRESH_NAMESPACE}
 
 
-def _nodes_in_namespace(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    if world.nodes:
-        namespace = next(iter(world.enforced), "default") if solution.namespace == EVERYWHERE else solution.namespace
+def _nodes_in_namespace(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    if facts.nodes:
+        namespace = next(iter(facts.enforced), "default") if match.namespace == EVERYWHERE else match.namespace
         yield AttackState(states.NODES), {"namespace": namespace}
 
 
-def _pods_of_nodes(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    names = solution.names("node")
+def _pods_of_nodes(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    names = match.names("node")
     if names is None:
         yield AttackState(states.PODS, namespace=EVERYWHERE), {}
         return
 
     def members() -> Reached:
         for node in names:
-            for pod in world.pods_on.get(node, ()):
+            for pod in facts.pods_on.get(node, ()):
                 namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
                 yield AttackState(states.POD, name, namespace), {"node": node, "namespace": namespace, "pod": name}
 
-    yield from _any_of(world, solution, f"a pod of a node{_named(solution, 'node')}", members, "node")
+    yield from _any_of(facts, match, f"a pod of a node{_named(match, 'node')}", members, "node")
 
 
-def _anybody(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
+def _anybody(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
     yield AttackState(states.USERS), {}
     yield AttackState(states.GROUPS, WITHOUT_MASTERS), {}
     yield AttackState(states.ACCOUNTS, namespace=EVERYWHERE), {}
 
 
-def _node_certificates(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
+def _node_certificates(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
     def members() -> Reached:
-        for node in world.nodes:
+        for node in facts.nodes:
             yield AttackState(states.NODE_IDENTITY, node), {"node": node}
 
-    yield from _any_of(world, solution, "the identity of a node", members)
+    yield from _any_of(facts, match, "the identity of a node", members)
 
 
-def _deputy(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    if any(_can_write(world, permission) for permission, _ in solution.mets[0].holds(solution.namespace)):
-        for account in world.deputies(solution.way.deputy):
-            yield subject_state(account, worn=True), {"deputy": account.name, "deputy_namespace": account.namespace}
+def _deputy(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    if any(_can_write(facts, permission) for permission, _ in match.met[0].holds(match.namespace)):
+        for account in facts.deputies(match.variant.deputy):
+            yield (
+                subject_state(account, impersonated=True),
+                {"deputy": account.name, "deputy_namespace": account.namespace},
+            )
 
 
-def _can_write(world: ClusterFacts, permission: Permission) -> bool:
+def _can_write(facts: ClusterFacts, permission: Permission) -> bool:
     """Whether there is something to write: a new object, or one that is there."""
-    if not world.served(permission.group, permission.resource):
+    if not facts.served(permission.group, permission.resource):
         return False
     resource = GroupResource(permission.group, permission.resource)
-    return permission.verb == "create" or next(iter(world.scan(resource)), None) is not None
+    return permission.verb == "create" or next(iter(facts.scan(resource)), None) is not None
 
 
-def _impact(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
-    yield AttackState(states.IMPACT, solution.primitive.id), {}
+def _impact(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
+    yield AttackState(states.IMPACT, match.primitive.id), {}
 
 
-def _nothing(world: ClusterFacts, holder: Holder, solution: VariantMatch, known: Variables) -> Reached:
+def _nothing(facts: ClusterFacts, holder: Holder, match: VariantMatch, known: Variables) -> Reached:
     yield from ()
 
 

@@ -39,11 +39,11 @@ class Step:
 
     @property
     def primitive(self) -> Primitive:
-        return self.edge.known
+        return self.edge.definition
 
     @property
-    def way(self) -> Variant:
-        return self.edge.means
+    def variant(self) -> Variant:
+        return self.edge.variant
 
     @property
     def source(self) -> AttackState:
@@ -127,7 +127,7 @@ class Path:
     @property
     def grants(self) -> tuple[tuple[GrantSource, ...], ...]:
         """What has to be granted, in order: for each need the sources that are each enough."""
-        return tuple(need for edge in self.edges for need in edge.needs if need)
+        return tuple(requirement for edge in self.edges for requirement in edge.granted_by if requirement)
 
     def prove(self, sandbox: Sandbox | None = None, *, members: Members = NO_MEMBERS) -> Proof:
         """Execute the path on a fork of a cluster: see ``prove``. SimkitError where no cluster is known."""
@@ -143,7 +143,7 @@ class Path:
         rows = [
             (
                 *(number, step.primitive.id, step.primitive.title, str(step.target), step.cost),
-                tuple(source_text(need[0]) for need in step.edge.needs if need),
+                tuple(source_text(requirement[0]) for requirement in step.edge.granted_by if requirement),
             )
             for number, step in enumerate(self.steps, 1)
         ]
@@ -160,9 +160,11 @@ class Path:
         yield f"{self.subject} -> {self.goal}: {counted(self.hops, 'hop')}, cost {self.cost:g}"
         for number, step in enumerate(self.steps, 1):
             yield f"{number}. {step}"
-            for need in step.edge.needs:
-                for source in need[:1]:
-                    yield f"     by {source_text(source)}" + (f" and {len(need) - 1} more" if len(need) > 1 else "")
+            for requirement in step.edge.granted_by:
+                for source in requirement[:1]:
+                    yield f"     by {source_text(source)}" + (
+                        f" and {len(requirement) - 1} more" if len(requirement) > 1 else ""
+                    )
 
     def __str__(self) -> str:
         return "\n".join(self.lines())

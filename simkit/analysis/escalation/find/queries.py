@@ -12,6 +12,7 @@ import pandas as pd
 from simkit.analysis.escalation.find import states
 from simkit.analysis.escalation.find.goal import ALL_SECRETS, CLUSTER, NODE, Goal, parse_goal, permission_goal
 from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
+from simkit.analysis.escalation.find.networkx_graph import networkx_graph
 from simkit.analysis.escalation.find.path import Path, shortest_first
 from simkit.analysis.escalation.find.search import (
     By,
@@ -35,6 +36,7 @@ from simkit.meta.identity import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICA
 from simkit.snapshot.protocol import Sandbox, Snapshot
 
 if TYPE_CHECKING:
+    import networkx
     from matplotlib.figure import Figure
 
     from simkit.analysis.escalation.prove.proof import Proofs
@@ -83,6 +85,10 @@ class Escalations(Sequence[Path]):
         from simkit.analysis.escalation.prove.proof import Proofs
 
         return Proofs(tuple(path.prove(sandbox, members=self.members) for path in self.paths))
+
+    def to_networkx(self) -> networkx.MultiDiGraph[AttackState]:
+        """The steps of all paths as one graph, each once: see ``networkx_graph``."""
+        return networkx_graph(dict.fromkeys(edge for path in self.paths for edge in path.edges))
 
     def plot(self) -> Figure:
         """The paths as one picture."""
@@ -165,17 +171,17 @@ def escalations(
     for one in goals:
         within = within_hops if by == "hops" else None
         found = towards(graph, one, sources=None if every else sources, by=by, within=within)
-        for place in sources:
-            if place in found and _counts(place, every):
-                best = path_towards(found, place, one)
-                some = [best] if ways == "best" else each_way(graph, found, place, one)
+        for state in sources:
+            if state in found and _counts(state, every):
+                best = path_towards(found, state, one)
+                some = [best] if ways == "best" else each_way(graph, found, state, one)
                 paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, within_hops)]
     return _found(graph, shortest_first(paths), members, sandbox)
 
 
 def _found(graph: EscalationGraph, paths: Iterable[Path], members: Members, sandbox: Sandbox | None) -> Escalations:
     placed = tuple(paths) if sandbox is None else tuple(replace(path, sandbox=sandbox) for path in paths)
-    return Escalations(placed, tuple(map(str, graph.world.unknown)), members)
+    return Escalations(placed, tuple(map(str, graph.facts.unknown)), members)
 
 
 def _listed(path: Path, direct: bool, within: int | None) -> bool:
@@ -207,9 +213,9 @@ def nowhere(graph: EscalationGraph) -> Callable[[AttackState], bool]:
     return frozenset[AttackState]().__contains__
 
 
-def _counts(place: AttackState, every: bool) -> bool:
+def _counts(state: AttackState, every: bool) -> bool:
     """Whether somebody is listed; members of system:masters are not, unless asked for."""
-    return not every or not (place.kind == GROUP and place.name == MASTERS)
+    return not every or not (state.kind == GROUP and state.name == MASTERS)
 
 
 def _places(graph: EscalationGraph, subject: Subject | str | Iterable[Subject | str]) -> tuple[AttackState, ...]:
@@ -222,7 +228,7 @@ def place_of(graph: EscalationGraph, subject: Subject | str) -> AttackState:
     """Where somebody starts. Raises SimkitError for a pod that is not there."""
     if isinstance(subject, str) and subject.startswith("pod:"):
         namespace, _, name = subject[4:].partition("/")
-        if graph.world.pod(namespace, name) is None:
+        if graph.facts.pod(namespace, name) is None:
             raise SimkitError(f"there is no running pod {name!r} in namespace {namespace!r}; write pod:namespace/name")
         return AttackState(states.POD, name, namespace)
     return subject_state(parse_subject(subject))
@@ -291,8 +297,8 @@ class BlastRadius:
             ", cluster-admin among them" if self.cluster_admin else ""
         )
         nearest = self.reached.head(20)
-        for hops, place in zip(nearest["hops"].tolist(), nearest["place"]):
-            yield f"{counted(hops, 'hop')}: {place}"
+        for hops, state in zip(nearest["hops"].tolist(), nearest["place"]):
+            yield f"{counted(hops, 'hop')}: {state}"
         if len(self.reached) > 20:
             yield f"... and {len(self.reached) - 20} more"
 
@@ -325,11 +331,11 @@ def blast_radius(
     found = from_places(graph, [start], by=by, within=within_hops)
     goal = Goal("", nowhere)
     rows = []
-    for place, reached in found.items():
-        if place != start:
-            path = path_from(found, start, goal, place)
+    for state, reached in found.items():
+        if state != start:
+            path = path_from(found, start, goal, state)
             rows.append(
-                (str(place), place.kind, place.name, place.namespace, hops_of(reached, by), path.cost, path.primitives)
+                (str(state), state.kind, state.name, state.namespace, hops_of(reached, by), path.cost, path.primitives)
             )
     rows.sort(key=lambda row: (row[4], row[1], row[0]))
     return BlastRadius(str(start), table(rows, REACH_COLUMNS), graph)

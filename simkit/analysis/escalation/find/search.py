@@ -73,8 +73,8 @@ def towards(
         for edge in edges:
             backward[edge.target].append(edge)
     test = holds or goal.test(graph)
-    ends = [place for place in forward if test(place)]
-    return _spread(ends, lambda place: backward.get(place, ()), lambda edge: edge.source, by, within, usable)
+    ends = [state for state in forward if test(state)]
+    return _spread(ends, lambda state: backward.get(state, ()), lambda edge: edge.source, by, within, usable)
 
 
 def _spread(
@@ -86,16 +86,16 @@ def _spread(
     usable: Callable[[Edge], bool],
 ) -> dict[AttackState, Reached]:
     """Dijkstra's search from some places over edges to what ``other`` says is on their other side."""
-    best: dict[AttackState, Reached] = {place: Reached(START, None) for place in starts}
+    best: dict[AttackState, Reached] = {state: Reached(START, None) for state in starts}
     done: set[AttackState] = set()
-    queue = [(START, number, place) for number, place in enumerate(best)]
+    queue = [(START, number, state) for number, state in enumerate(best)]
     counter = len(queue)
     while queue:
-        distance, _, place = heapq.heappop(queue)
-        if place in done:
+        distance, _, state = heapq.heappop(queue)
+        if state in done:
             continue
-        done.add(place)
-        for edge in edges(place):
+        done.add(state)
+        for edge in edges(state):
             target = other(edge)
             if target in done or not usable(edge):
                 continue
@@ -125,8 +125,8 @@ def path_towards(found: Mapping[AttackState, Reached], start: AttackState, goal:
     return Path(goal, tuple(_onwards(found, start)), start)
 
 
-def _onwards(found: Mapping[AttackState, Reached], place: AttackState) -> Iterator[Edge]:
-    edge = found[place].edge
+def _onwards(found: Mapping[AttackState, Reached], state: AttackState) -> Iterator[Edge]:
+    edge = found[state].edge
     while edge is not None:
         yield edge
         edge = found[edge.target].edge
@@ -137,12 +137,12 @@ def first_steps(graph: EscalationGraph, start: AttackState) -> Iterator[tuple[Ed
     before: dict[AttackState, tuple[Edge, ...]] = {start: ()}
     waiting = [start]
     while waiting:
-        place = waiting.pop(0)
-        for edge in graph.edges(place):
+        state = waiting.pop(0)
+        for edge in graph.edges(state):
             if edge.cost:
-                yield (*before[place], edge)
+                yield (*before[state], edge)
             elif edge.target not in before:
-                before[edge.target] = (*before[place], edge)
+                before[edge.target] = (*before[state], edge)
                 waiting.append(edge.target)
 
 
@@ -159,29 +159,29 @@ def each_way(
                 yield path
 
 
-def one_of(graph: EscalationGraph, place: AttackState, start: AttackState | None = None) -> Iterator[Edge]:
+def one_of(graph: EscalationGraph, state: AttackState, start: AttackState | None = None) -> Iterator[Edge]:
     """The choices that lead from a set to one of its members, rather not to where one started; nothing for what is
     no set.
     """
-    seen = {place}
+    seen = {state}
     while True:
-        choices = [edge for edge in graph.edges(place) if not edge.primitive and edge.target not in seen]
-        if not choices or place.kind in SUBJECTS:
+        choices = [edge for edge in graph.edges(state) if not edge.primitive and edge.target not in seen]
+        if not choices or state.kind in SUBJECTS:
             return
         # A namespace without members leads nowhere; an account of its own says more than the default one.
         best = max(
             choices, key=lambda edge: (_goes_on(graph, edge.target), edge.target != start, _plain(graph, edge.target))
         )
         yield best
-        place = best.target
-        seen.add(place)
+        state = best.target
+        seen.add(state)
 
 
-def _goes_on(graph: EscalationGraph, place: AttackState) -> bool:
-    return place.kind in SUBJECTS or place.kind == POD or any(not edge.primitive for edge in graph.edges(place))
+def _goes_on(graph: EscalationGraph, state: AttackState) -> bool:
+    return state.kind in SUBJECTS or state.kind == POD or any(not edge.primitive for edge in graph.edges(state))
 
 
-def _plain(graph: EscalationGraph, place: AttackState) -> bool:
+def _plain(graph: EscalationGraph, state: AttackState) -> bool:
     """Whether a member is no special case: not the default account, not a pod with rights of its own on the node."""
-    pod = graph.world.pod(place.namespace, place.name) if place.kind == POD else None
-    return place.name != "default" and (pod is None or not graph.world.escapes(pod))
+    pod = graph.facts.pod(state.namespace, state.name) if state.kind == POD else None
+    return state.name != "default" and (pod is None or not graph.facts.escapes(pod))

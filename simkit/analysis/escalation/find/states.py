@@ -42,7 +42,7 @@ class AttackState(NamedTuple):
     kind: str
     name: str = ""
     namespace: str = ""
-    worn: bool = False
+    impersonated: bool = False
 
     @property
     def subject(self) -> Subject | None:
@@ -56,9 +56,9 @@ class AttackState(NamedTuple):
 CLUSTER_ADMIN: Final = AttackState(EVERYTHING)
 
 
-def subject_state(subject: Subject, *, worn: bool = False) -> AttackState:
+def subject_state(subject: Subject, *, impersonated: bool = False) -> AttackState:
     """The place of being a subject."""
-    return AttackState(subject.kind, subject.name, subject.namespace, worn)
+    return AttackState(subject.kind, subject.name, subject.namespace, impersonated)
 
 
 def rules_state(role: Key, scope: str) -> AttackState:
@@ -66,13 +66,13 @@ def rules_state(role: Key, scope: str) -> AttackState:
     return AttackState(RULES, f"{role.resource.resource}/{role.namespace}/{role.name}", scope)
 
 
-def role_of(place: AttackState) -> Key:
+def role_of(state: AttackState) -> Key:
     """The role whose rules a place of rules has."""
-    plural, namespace, name = place.name.split("/", 2)
+    plural, namespace, name = state.name.split("/", 2)
     return Key(CLUSTER_ROLES if plural == CLUSTER_ROLES.resource else ROLES, namespace, name)
 
 
-def state_text(place: AttackState) -> str:
+def state_text(state: AttackState) -> str:
     """The place as a person reads it.
 
     Examples
@@ -80,25 +80,25 @@ def state_text(place: AttackState) -> str:
     >>> str(AttackState(ACCOUNTS, namespace="ci")), str(AttackState(SERVICE_ACCOUNT, "runner", "ci", worn=True))
     ('any service account of ci', 'sa:ci/runner (impersonated)')
     """
-    if place.subject is not None:
-        return text_of(place.subject) + (" (impersonated)" if place.worn else "")
-    where = "any namespace" if place.namespace == ALL else place.namespace
-    if place.kind == RULES:
-        return f"the rules of {display_name(role_of(place))}" + (f" in {where}" if where else " in the cluster")
-    if place.kind == SECRETS:
-        return f"secret {where}/{place.name}" if place.name else f"the secrets of {where}"
+    if state.subject is not None:
+        return text_of(state.subject) + (" (impersonated)" if state.impersonated else "")
+    where = "any namespace" if state.namespace == ALL else state.namespace
+    if state.kind == RULES:
+        return f"the rules of {display_name(role_of(state))}" + (f" in {where}" if where else " in the cluster")
+    if state.kind == SECRETS:
+        return f"secret {where}/{state.name}" if state.name else f"the secrets of {where}"
     return {
         EVERYTHING: "cluster-admin",
         NAMESPACE: f"everything in {where}",
         ROLES_OF: f"the rules of any role of {where}",
         ACCOUNTS: f"any service account of {where}",
         PODS: f"the running pods of {where}",
-        POD: f"pod {where}/{place.name}",
+        POD: f"pod {where}/{state.name}",
         NODES: "any node",
-        NODE: f"node {place.name}",
-        NODE_IDENTITY: f"identity of node {place.name or 'of any name'}",
+        NODE: f"node {state.name}",
+        NODE_IDENTITY: f"identity of node {state.name or 'of any name'}",
         USERS: "any user",
         GROUPS: "any group",
-        SET: place.name,
-        IMPACT: f"impact {place.name}" + (f" in {where}" if where else ""),
-    }.get(place.kind, place.kind)
+        SET: state.name,
+        IMPACT: f"impact {state.name}" + (f" in {where}" if where else ""),
+    }.get(state.kind, state.kind)

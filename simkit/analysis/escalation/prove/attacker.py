@@ -36,10 +36,8 @@ from simkit.meta.objects import Object, at, name_of
 from simkit.snapshot.protocol import Sandbox
 
 MERGE: Final = "application/merge-patch+json"
-HELD: Final = "A1"
-"""The primitive that is no doing, but a right that one has: whether one has it is asked."""
 EXEC: Final = Permission("create", "", "pods/exec")
-NEEDED: Final = Operation.model_validate({"use": "needs"})
+NEEDED: Final = Operation.model_validate({"use": "requirements"})
 DEBUGGER: Final = {
     "image": "registry.example/tools:1",
     "securityContext": {
@@ -69,8 +67,8 @@ class Attacker:
     def __init__(self, sandbox: Sandbox, path: Path, groups: Sequence[str] = ()) -> None:
         self.path = path
         self.session = Session(sandbox, initial_credential(path.start, tuple(groups)))
-        self.finding = StepVariables(sandbox)
-        self.words: dict[str, Any] = {}
+        self.step_variables = StepVariables(sandbox)
+        self.values: dict[str, Any] = {}
         self.step: Step | None = None
 
     # Steps
@@ -80,22 +78,22 @@ class Attacker:
         self.step = step
         self.session.number, self.session.primitive = number, step.primitive.id
         if not step.primitive.executable:
-            raise NotExecutable(step.primitive.why_not)
-        self.words = self.finding.of(step, number, self.session.credential)
-        acts = step.way.execute
-        if acts is None:
-            acts = (NEEDED,) if step.way.needs and step.cost else ()
-        if not acts and step.cost and not step.way.needs:
+            raise NotExecutable(step.primitive.not_executable)
+        self.values = self.step_variables.of(step, number, self.session.credential)
+        operations = step.variant.execute
+        if operations is None:
+            operations = (NEEDED,) if step.variant.requires and step.cost else ()
+        if not operations and step.cost and not step.variant.requires:
             self.session.note(f"at {step.target}", step.edge.value("detail") or step.primitive.title)
-        for act in acts:
-            self._act(act)
-        if step.primitive.id == HELD:
+        for operation in operations:
+            self._perform(operation)
+        if step.primitive.everything:
             self.review(
                 AccessQuestion("*", "*", "*", "" if step.target.namespace == states.ALL else step.target.namespace)
             )
         self.session.end_step()
         kept = ("pod", "node", "namespace")
-        self.finding.inside.update({name: step.variables[name] for name in kept if name in step.variables})
+        self.step_variables.inside.update({name: step.variables[name] for name in kept if name in step.variables})
 
     def finish(self, question: Question | None) -> None:
         """Ask whether the goal is granted; nothing where the last answer shows it already."""
@@ -119,110 +117,110 @@ class Attacker:
         if not status.get("allowed"):
             raise Refused(f"the authorizer does not grant {access}")
 
-    def world_rules(self, role: Key) -> tuple[Rule, ...]:
+    def rules_of_role(self, role: Key) -> tuple[Rule, ...]:
         """The rules of a role on the fork."""
         found = self.session.sandbox.snapshot().get(role.resource, role.name, role.namespace)
         return rules_of(found) if found is not None else ()
 
     # Acts
 
-    def _act(self, act: Operation) -> None:
-        if act.use == "needs":
+    def _perform(self, operation: Operation) -> None:
+        if operation.use == "requirements":
             make_needed_requests(self)
-        elif act.use:
-            for one in primitives().sequences[act.use]:
-                self._act(one)
-        elif act.wear:
-            self._wear(act)
-        elif act.refill:
-            self._refill(act)
-        elif act.approve:
-            self._approve(act)
-        elif act.read:
-            self._read(act)
-        elif act.connect:
-            self.connect(act)
-        elif act.ephemeral:
-            self._add_container(act)
-        elif act.change:
-            self._change(act)
-        elif act.sign:
-            self._sign(act)
+        elif operation.use:
+            for one in primitives().sequences[operation.use]:
+                self._perform(one)
+        elif operation.become:
+            self._become(operation)
+        elif operation.refill:
+            self._refill(operation)
+        elif operation.approve:
+            self._approve(operation)
+        elif operation.read:
+            self._read(operation)
+        elif operation.connect:
+            self.connect(operation)
+        elif operation.ephemeral:
+            self._add_container(operation)
+        elif operation.change:
+            self._change(operation)
+        elif operation.sign:
+            self._sign(operation)
         else:
-            self._do(act)
+            self._do(operation)
 
-    def _do(self, act: Operation) -> None:
-        method, path = fill(act.do, self.words).split(" ", 1)
-        body = body_of(act.body, self.words) if act.body else None
-        self.take(act, self.ask(act, method, path, body))
+    def _do(self, operation: Operation) -> None:
+        method, path = fill(operation.do, self.values).split(" ", 1)
+        body = body_of(operation.body, self.values) if operation.body else None
+        self.take(operation, self.ask(operation, method, path, body))
 
     def ask(
-        self, act: Operation, method: str, path: str, body: Any, *, content_type: str = "application/json"
+        self, operation: Operation, method: str, path: str, body: Any, *, content_type: str = "application/json"
     ) -> Response:
         """The answer to a request of whoever does the act. Raises Refused where it is no success."""
-        return self.session.ask(act, method, path, body, self.words, content_type=content_type)
+        return self.session.ask(operation, method, path, body, self.values, content_type=content_type)
 
-    def take(self, act: Operation, answer: Response) -> None:
+    def take(self, operation: Operation, answer: Response) -> None:
         """Keep what an answer gives: names of what was made, credentials."""
         made: Object = answer.object if answer.stream is None and answer.body else {}
         if made.get("kind") == "Pod":
-            self.words |= {"pod": name_of(made), "pod_uid": at(made, "metadata", "uid") or ""}
+            self.values |= {"pod": name_of(made), "pod_uid": at(made, "metadata", "uid") or ""}
         becomes = self.step.becomes if self.step else None
-        if act.take == "token" and becomes is not None:
+        if operation.take == "token" and becomes is not None:
             token = at(made, "status", "token") or ""
             self.session.obtain(
                 token_credential(self.session.sandbox, token, becomes, "a token that the server issued")
             )
-        elif act.take == "secret" and becomes is not None and becomes.subject is not None:
+        elif operation.take == "secret" and becomes is not None and becomes.subject is not None:
             self.session.note(
                 f"is {becomes}", "the secret holds a token of the service account, as its annotation says"
             )
             self.session.obtain(Credential(identity_of(becomes.subject), "a token in a secret"))
-        elif act.take == "bootstrap":
-            groups = ("system:bootstrappers", self.words["group"], AUTHENTICATED)
+        elif operation.take == "bootstrap":
+            groups = ("system:bootstrappers", self.values["group"], AUTHENTICATED)
             self.session.obtain(Credential(Identity(BOOTSTRAP_USER, tuple(dict.fromkeys(groups))), "a bootstrap token"))
 
-    def _change(self, act: Operation) -> None:
+    def _change(self, operation: Operation) -> None:
         """Update or patch an object, by whichever verb is granted."""
-        path = fill(act.change, self.words)
+        path = fill(operation.change, self.values)
         live = self.session.stored(path)
-        if act.add_subject:
-            change: Any = {"subjects": [*(live.get("subjects") or ()), self.words["me_subject"]]}
-        elif act.pod_image:
+        if operation.add_subject:
+            change: Any = {"subjects": [*(live.get("subjects") or ()), self.values["me_subject"]]}
+        elif operation.pod_image:
             containers = [dict(one) for one in at(live, "spec", "containers") or ()]
             containers[0]["image"] = "registry.example/tools:1"
             change = {"spec": {"containers": containers}}
         else:
-            change = fill(act.merge, self.words)
-        self._write(act, path, live, change)
+            change = fill(operation.merge, self.values)
+        self._write(operation, path, live, change)
 
-    def _write(self, act: Operation, path: str, live: Object, change: Any) -> Response:
+    def _write(self, operation: Operation, path: str, live: Object, change: Any) -> Response:
         verbs = [one.verb for one in self.step.edge.permissions] if self.step else []
         if self.step and "verb" in self.step.variables:
             verbs = [self.step.variables["verb"]]
         if "patch" in verbs or "update" not in verbs:
-            answer = self.ask(act, "PATCH", path, change, content_type=MERGE)
+            answer = self.ask(operation, "PATCH", path, change, content_type=MERGE)
         else:
-            answer = self.ask(act, "PUT", path, merged(live, change))
-        self.take(act, answer)
+            answer = self.ask(operation, "PUT", path, merged(live, change))
+        self.take(operation, answer)
         return answer
 
-    def _add_container(self, act: Operation) -> None:
-        path = fill(act.ephemeral, self.words)
+    def _add_container(self, operation: Operation) -> None:
+        path = fill(operation.ephemeral, self.values)
         pod = self.session.stored(path.rpartition("/")[0])
         debug = {**DEBUGGER, "name": f"debug-{self.session.number}"}
         containers = [*(at(pod, "spec", "ephemeralContainers") or ()), debug]
         if self.step and self.step.edge.permissions[0].verb == "update":
-            self.ask(act, "PUT", path, merged(pod, {"spec": {"ephemeralContainers": containers}}))
+            self.ask(operation, "PUT", path, merged(pod, {"spec": {"ephemeralContainers": containers}}))
         else:
-            self.ask(act, "PATCH", path, {"spec": {"ephemeralContainers": [debug]}}, content_type=STRATEGIC)
+            self.ask(operation, "PATCH", path, {"spec": {"ephemeralContainers": [debug]}}, content_type=STRATEGIC)
 
-    def connect(self, act: Operation) -> None:
+    def connect(self, operation: Operation) -> None:
         """Ask for a stream: whatever comes after the authorizer's yes is left to the node."""
         permission = self.step.edge.permissions[0] if self.step else EXEC
-        if not self.words["pod"]:
+        if not self.values["pod"]:
             raise NotExecutable("there is no running pod")
-        path = fill(act.connect, self.words)
+        path = fill(operation.connect, self.values)
         plural, _, subresource = permission.resource.partition("/")
         name = path.partition(f"/{plural}/")[2].partition("/")[0]
         where = "" if plural == "nodes" else path.partition("/namespaces/")[2].partition("/")[0]
@@ -232,7 +230,7 @@ class Attacker:
         if answer.status in REFUSALS:
             raise Refused(message_of(answer))
         at, why = BEHIND[permission.resource]
-        self.session.note(at.format(name=name, pod=self.words["pod"]), why)
+        self.session.note(at.format(name=name, pod=self.values["pod"]), why)
 
     def review(self, access: AccessQuestion) -> None:
         """Ask whether oneself may do something. Raises Refused for a no."""
@@ -245,28 +243,28 @@ class Attacker:
         if not granted:
             raise Refused(f"{self.session.credential.user} may not {access}")
 
-    def _approve(self, act: Operation) -> None:
-        path = fill(act.approve, self.words)
+    def _approve(self, operation: Operation) -> None:
+        path = fill(operation.approve, self.values)
         live = self.session.stored(path.rpartition("/")[0])
         condition = {"type": "Approved", "status": "True", "reason": "Proof", "message": "approved in a proof"}
         body = merged(live, {"status": {"conditions": [condition]}})
         permissions = self.step.edge.permissions if self.step else ()
         if any(one.verb == "patch" and one.subresource == "approval" for one in permissions):
-            self.ask(act, "PATCH", path, {"status": {"conditions": [condition]}}, content_type=MERGE)
+            self.ask(operation, "PATCH", path, {"status": {"conditions": [condition]}}, content_type=MERGE)
         else:
-            self.ask(act, "PUT", path, body)
+            self.ask(operation, "PUT", path, body)
 
-    def _sign(self, act: Operation) -> None:
-        method, path = fill(act.do, self.words).split(" ", 1)
+    def _sign(self, operation: Operation) -> None:
+        method, path = fill(operation.do, self.values).split(" ", 1)
         live = self.session.stored(path.rpartition("/")[0])
         certificate, user, groups = signed(at(live, "spec", "request"))
         if not at(live, "status", "certificate"):
-            self.ask(act, method, path, merged(live, {"status": {"certificate": certificate}}))
+            self.ask(operation, method, path, merged(live, {"status": {"certificate": certificate}}))
         self.session.obtain(Credential(Identity(user, (*groups, AUTHENTICATED)), "a client certificate"))
 
-    def _read(self, act: Operation) -> None:
+    def _read(self, operation: Operation) -> None:
         """Read an object by whichever of get, list and watch is granted."""
-        path = fill(act.read, self.words)
+        path = fill(operation.read, self.values)
         permissions = self.step.edge.permissions if self.step else ()
         plural = path.rpartition("/")[0].rpartition("/")[2]
         verb = next(
@@ -278,45 +276,45 @@ class Attacker:
             "list": base,
             "watch": f"{base}?watch=true&timeoutSeconds=1",
         }[verb]
-        self.ask(act, "GET", asked, None)
+        self.ask(operation, "GET", asked, None)
 
-    def _wear(self, act: Operation) -> None:
+    def _become(self, operation: Operation) -> None:
         becomes = self.step.becomes if self.step else None
-        words = self.words
-        if act.wear == "masters":
-            self.session.note("is in system:masters", act.because)
+        values = self.values
+        if operation.become == "masters":
+            self.session.note("is in system:masters", operation.because)
             self.session.obtain(
                 Credential(
                     Identity(f"{self.session.credential.user}-with-keys", (MASTERS, AUTHENTICATED)),
                     "a forged certificate",
                 )
             )
-        elif act.wear == "node":
-            self.session.note(f"is system:node:{words['node']}", act.because)
-            identity = Identity(f"system:node:{words['node']}", ("system:nodes", AUTHENTICATED))
+        elif operation.become == "node":
+            self.session.note(f"is system:node:{values['node']}", operation.because)
+            identity = Identity(f"system:node:{values['node']}", ("system:nodes", AUTHENTICATED))
             self.session.obtain(Credential(identity, "the kubelet's certificate"))
-        elif act.wear == "deputy":
-            deputy = service_account(words["deputy_namespace"], words["deputy"])
-            self.session.note(f"commands {deputy.user}", act.because)
+        elif operation.become == "deputy":
+            deputy = service_account(values["deputy_namespace"], values["deputy"])
+            self.session.note(f"commands {deputy.user}", operation.because)
             self.session.obtain(Credential(deputy, "what the controller does with its own rights"))
         else:
             self._impersonate(becomes)
 
     def _impersonate(self, becomes: AttackState | None) -> None:
-        target = becomes or AttackState(USER, self.words.get("user", SOMEBODY))
+        target = becomes or AttackState(USER, self.values.get("user", SOMEBODY))
         if self.step and self.step.target.kind == states.NODE_IDENTITY:
             target = AttackState(GROUP, "system:nodes")
-        worn = impersonating(self.session.credential, target, self.words.get("user", ""))
-        answer = self.session.send("POST", *review(AccessQuestion("get", "pods")), by=worn)
-        self.session.keep(answer, f"any request, with {_shown(worn.headers)}", message_of(answer))
+        impersonated = impersonating(self.session.credential, target, self.values.get("user", ""))
+        answer = self.session.send("POST", *review(AccessQuestion("get", "pods")), by=impersonated)
+        self.session.keep(answer, f"any request, with {_shown(impersonated.headers)}", message_of(answer))
         if answer.status in REFUSALS:
             raise Refused(message_of(answer))
-        self.session.obtain(worn)
+        self.session.obtain(impersonated)
 
-    def _refill(self, act: Operation) -> None:
+    def _refill(self, operation: Operation) -> None:
         """What the aggregation controller does."""
         for path, answer, who in aggregate_roles(self.session.sandbox):
-            self.session.keep(answer, f"PATCH {path}", message_of(answer), who, act.because)
+            self.session.keep(answer, f"PATCH {path}", message_of(answer), who, operation.because)
             if not answer.succeeded:
                 raise Refused(message_of(answer))
 

@@ -41,9 +41,9 @@ class Credential:
         return Identity(self.user, (*groups, AUTHENTICATED))
 
 
-def initial_credential(place: AttackState, groups: tuple[str, ...] = ()) -> Credential:
+def initial_credential(state: AttackState, groups: tuple[str, ...] = ()) -> Credential:
     """The credential of a subject as it is at the start: a member of a group gets a name."""
-    subject = place.subject
+    subject = state.subject
     if subject is None:
         return Credential(Identity("", groups), "code in a pod")
     known = identity_of(subject, groups)
@@ -52,13 +52,13 @@ def initial_credential(place: AttackState, groups: tuple[str, ...] = ()) -> Cred
     return Credential(known, "as at the start")
 
 
-def impersonating(credential: Credential, place: AttackState, mask: str) -> Credential:
+def impersonating(credential: Credential, state: AttackState, mask: str) -> Credential:
     """A credential that acts as somebody else by headers. ``mask`` is the user name that goes with a group."""
-    if place.kind == GROUP:
-        headers = {"impersonate-user": mask or SOMEBODY, "impersonate-group": place.name}
+    if state.kind == GROUP:
+        headers = {"impersonate-user": mask or SOMEBODY, "impersonate-group": state.name}
     else:
-        assert place.subject is not None
-        headers = {"impersonate-user": identity_of(place.subject).user}
+        assert state.subject is not None
+        headers = {"impersonate-user": identity_of(state.subject).user}
     return Credential(credential.identity, f"impersonated by {credential.user}", headers)
 
 

@@ -65,9 +65,9 @@ def _made(schema: Mapping[str, Any], kind: str) -> Any:
 
 
 def _text(schema: Mapping[str, Any]) -> str:
-    words = (FORMATS.get(schema.get("format") or "", WORDS[0]), *WORDS)
+    values = (FORMATS.get(schema.get("format") or "", WORDS[0]), *WORDS)
     pattern = schema.get("pattern") or ""
-    found = next((word for word in words if re.search(pattern, word)), WORDS[0])
+    found = next((word for word in values if re.search(pattern, word)), WORDS[0])
     return found.ljust(schema.get("minLength") or 0, "x")
 
 

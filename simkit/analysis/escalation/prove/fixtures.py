@@ -42,64 +42,64 @@ class FixtureFork(NamedTuple):
         return f"{', '.join(most)} and {last}" if most else last
 
 
-def fork_with_fixtures(sandbox: Sandbox, solution: VariantMatch) -> FixtureFork | None:
+def fork_with_fixtures(sandbox: Sandbox, match: VariantMatch) -> FixtureFork | None:
     """A fork with what a use of a primitive lacks; None where that is nothing that could be put there."""
     fork = sandbox.fork()
-    words = _words(solution)
+    values = _words(match)
     given: dict[str, None] = {}
-    _put(fork, "POST", "/api/v1/namespaces", body_of("namespace", words))
-    for name in solution.primitive.lend:
-        thing = primitives().things[name]
-        for act in thing.made:
-            method, path = fill(act.do, words).split(" ", 1)
-            if _put(fork, method, path, body_of(act.body, words)):
-                given[fill(thing.title, words)] = None
-    for title, path, body in _objects(fork, solution, words):
+    _put(fork, "POST", "/api/v1/namespaces", body_of("namespace", values))
+    for name in match.primitive.fixtures:
+        fixture = primitives().fixtures[name]
+        for operation in fixture.operations:
+            method, path = fill(operation.do, values).split(" ", 1)
+            if _put(fork, method, path, body_of(operation.body, values)):
+                given[fill(fixture.title, values)] = None
+    for title, path, body in _objects(fork, match, values):
         if _put(fork, "POST", path, body):
             given[title] = None
     return FixtureFork(fork, tuple(given)) if given else None
 
 
-def _words(solution: VariantMatch) -> dict[str, Any]:
+def _words(match: VariantMatch) -> dict[str, Any]:
     """What the words in lent objects stand for."""
-    words: dict[str, Any] = {"namespace": "default" if solution.namespace == EVERYWHERE else solution.namespace}
-    words |= {"fresh": LENT, "volume": LENT}
+    values: dict[str, Any] = {"namespace": "default" if match.namespace == EVERYWHERE else match.namespace}
+    values |= {"fresh": LENT, "volume": LENT}
     for label in ("account", "role", "pod", "node", "secret"):
-        words[label] = (solution.names(label) or (LENT,))[0]
-    masks = [name.removeprefix(NODE_PREFIX) for name in solution.names("user") or () if name.startswith(NODE_PREFIX)]
-    words["node"] = next(iter(masks), words["node"])
-    words["some_account"] = words["account"]
-    words["certificate_request"] = certificate_request("somebody")
-    return words
+        values[label] = (match.names(label) or (LENT,))[0]
+    masks = [name.removeprefix(NODE_PREFIX) for name in match.names("user") or () if name.startswith(NODE_PREFIX)]
+    values["node"] = next(iter(masks), values["node"])
+    values["some_account"] = values["account"]
+    values["certificate_request"] = certificate_request("somebody")
+    return values
 
 
-def _objects(sandbox: Sandbox, solution: VariantMatch, words: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
+def _objects(sandbox: Sandbox, match: VariantMatch, values: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
     """An object for each need that is about something that is there: its title, path and body."""
     snapshot = sandbox.snapshot()
     catalogue = catalogue_of(snapshot)
-    for met in solution.mets:
-        permission, hold = met.holds(solution.namespace)[0]
+    for met in match.met:
+        permission, hold = met.holds(match.namespace)[0]
         resource = resource_of(catalogue, permission)
         if resource is None or permission.nameless or resource.resource in (*AUTHORIZATION_RESOURCES, *NEVER):
             continue
-        named = hold.names or met.need.names or (LENT,)
-        if hold.names and met.need.names:
-            named = tuple(name for name in hold.names if name in met.need.names)
-        known = {**words, "fresh": named[0], "resource": resource}
+        named = hold.names or met.requirement.names or (LENT,)
+        if hold.names and met.requirement.names:
+            named = tuple(name for name in hold.names if name in met.requirement.names)
+        known = {**values, "fresh": named[0], "resource": resource}
         try:
             body = _example(catalogue, permission, known, snapshot)
         except NotExecutable:
             continue  # the use itself will say so
-        place = met.need.namespace or words["namespace"]
+        place = met.requirement.namespace or values["namespace"]
         yield f"an object of {resource.group_resource}", collection(resource, place), body
 
 
-def _example(catalogue: Catalogue, permission: Permission, words: Mapping[str, Any], snapshot: Any) -> Any:
+def _example(catalogue: Catalogue, permission: Permission, values: Mapping[str, Any], snapshot: Any) -> Any:
     resource = resource_of(catalogue, permission)
     assert resource is not None
     if resource.resource in WORKLOADS and resource.group in ("", "apps", "batch"):
-        return workload(resource, words["fresh"], body_of("pod", words)["spec"])
-    return example_of(resource, words, snapshot)
+        return workload(resource, values["fresh"], body_of("pod", values)["spec"])
+    return example_of(resource, values, snapshot)
 
 
 def _put(sandbox: Sandbox, method: str, path: str, body: Any) -> bool:

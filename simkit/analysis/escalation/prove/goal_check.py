@@ -27,25 +27,25 @@ Question = tuple[AccessQuestion, Identity | None]
 """What is asked, and about whom: the attacker itself where it is None."""
 
 
-def goal_question(path: Path, actor: Attacker, before: Sandbox) -> Question | None:
+def goal_question(path: Path, attacker: Attacker, before: Sandbox) -> Question | None:
     """What shows that the end of a path was reached; None where that is no access, as a node's disk is."""
-    if path.steps and path.steps[-1].way.check is not None and path.end.kind == states.IMPACT:
-        return _others(path, actor, before)
+    if path.steps and path.steps[-1].variant.check is not None and path.end.kind == states.IMPACT:
+        return _others(path, attacker, before)
     if path.end.kind == states.SECRETS:
         return _of_secrets(path)
     if path.goal.question is not None:
         return access_of(path.goal.question(graph_of(before.snapshot()))), None
     if path.goal.access is not None:
         return path.goal.access, None
-    return _at(path, actor)
+    return _at(path, attacker)
 
 
-def _others(path: Path, actor: Attacker, before: Sandbox) -> Question | None:
+def _others(path: Path, attacker: Attacker, before: Sandbox) -> Question | None:
     """What somebody else gained by the last step."""
     step = path.steps[-1]
-    check = step.way.check
+    check = step.variant.check
     assert check is not None
-    who = identity_of(step.variables["beneficiary"]) if check.by == "beneficiary" else actor.session.credential.seen
+    who = identity_of(step.variables["beneficiary"]) if check.by == "beneficiary" else attacker.session.credential.seen
     if not check.gained:
         return AccessQuestion(check.verb, check.resource, check.group, step.variables.get("scope", "")), who
     role = before.snapshot().get(CLUSTER_ROLES, step.variables["role"]) or {}
@@ -73,7 +73,7 @@ def _of_secrets(path: Path) -> Question | None:
     return None
 
 
-def _at(path: Path, actor: Attacker) -> Question | None:
+def _at(path: Path, attacker: Attacker) -> Question | None:
     """What the end of the path allows, where that is access."""
     end = path.end
     where = "" if end.namespace == states.ALL else end.namespace
@@ -82,7 +82,7 @@ def _at(path: Path, actor: Attacker) -> Question | None:
     if end.kind == states.NAMESPACE and where:
         return AccessQuestion("*", "*", "*", where), None
     if end.kind == states.RULES:
-        rules = actor.world_rules(role_of(end))
+        rules = attacker.rules_of_role(role_of(end))
         return next(((access, None) for access in _accesses(rules, where)), None)
     return None
 

@@ -29,110 +29,113 @@ ANYTHING: Final = "anything"
 STREAMS: Final = ("/proxy", "/portforward", "/exec", "/attach", "/log")
 
 
-def make_needed_requests(actor: Attacker) -> None:
+def make_needed_requests(attacker: Attacker) -> None:
     """Make, as the attacker, each request that the step's primitive needs."""
-    step = actor.step
+    step = attacker.step
     assert step is not None
-    needs = requirements_of(step.primitive.id, step.edge.way, actor.finding.world.release)
-    for number, (need, permission) in enumerate(zip(needs, step.edge.permissions)):
+    needs = requirements_of(step.primitive.id, step.edge.number, attacker.step_variables.facts.release)
+    for number, (requirement, permission) in enumerate(zip(needs, step.edge.permissions)):
         only = tuple(filter(None, step.variables.get(f"{ONLY}{number}", "").split(",")))
-        name = step.variables.get(need.label, "") or next(iter(only), "")
-        if permission.verb in ASKED_ONLY or _is_asked_elsewhere(actor, permission):
+        name = step.variables.get(requirement.label, "") or next(iter(only), "")
+        if permission.verb in ASKED_ONLY or _is_asked_elsewhere(attacker, permission):
             plural, _, behind = permission.resource.partition("/")
             if behind == ANY_SUBRESOURCE:
-                behind = _named_subresource(actor, number, permission)
-            actor.review(AccessQuestion(permission.verb, plural, permission.group, "", name, behind))
+                behind = _named_subresource(attacker, number, permission)
+            attacker.review(AccessQuestion(permission.verb, plural, permission.group, "", name, behind))
         else:
-            _make_request(actor, permission, (name,) if need.label and name else only)
+            _make_request(attacker, permission, (name,) if requirement.label and name else only)
 
 
-def _named_subresource(actor: Attacker, number: int, permission: Permission) -> str:
+def _named_subresource(attacker: Attacker, number: int, permission: Permission) -> str:
     """What the rule that meets an open need names behind the slash."""
-    assert actor.step is not None
-    for source in actor.step.edge.needs[number]:
-        for rule in (actor.finding.world.index.rules(source.role) or ())[source.rule :][:1]:
+    assert attacker.step is not None
+    for source in attacker.step.edge.granted_by[number]:
+        for rule in (attacker.step_variables.facts.index.rules(source.role) or ())[source.rule :][:1]:
             for resource in rule.resources:
                 if permission.stands_for(resource):
                     return resource.partition("/")[2] or ANYTHING
     return ANYTHING
 
 
-def _is_asked_elsewhere(actor: Attacker, permission: Permission) -> bool:
+def _is_asked_elsewhere(attacker: Attacker, permission: Permission) -> bool:
     """Whether it is a subresource that the server does not serve: kubelets ask for those of nodes."""
-    resource = actor.finding.served(permission)
+    resource = attacker.step_variables.served(permission)
     return bool(permission.subresource) and not resource.custom and permission.subresource not in resource.subresources
 
 
-def _make_request(actor: Attacker, permission: Permission, names: tuple[str, ...]) -> None:
-    resource = actor.finding.served(permission)
-    act = Operation.model_validate({"as": "attacker"})
+def _make_request(attacker: Attacker, permission: Permission, names: tuple[str, ...]) -> None:
+    resource = attacker.step_variables.served(permission)
+    operation = Operation.model_validate({"as": "attacker"})
     if permission.nameless and permission.verb == "create":
-        path = collection(resource, actor.words["namespace"])
-        actor.take(
-            act, actor.ask(act, "POST", path, example_of(resource, actor.words, actor.session.sandbox.snapshot()))
+        path = collection(resource, attacker.values["namespace"])
+        attacker.take(
+            operation,
+            attacker.ask(
+                operation, "POST", path, example_of(resource, attacker.values, attacker.session.sandbox.snapshot())
+            ),
         )
         return
     if permission.verb in ("list", "watch", "deletecollection"):
         method = "DELETE" if permission.verb == "deletecollection" else "GET"
-        actor.ask(act, method, collection(resource, actor.words["namespace"]), None)
+        attacker.ask(operation, method, collection(resource, attacker.values["namespace"]), None)
         return
-    path = _existing(actor, resource, names)
+    path = _existing(attacker, resource, names)
     behind = f"/{permission.subresource}" if permission.subresource else ""
-    _touch(actor, act, permission, path, behind)
+    _touch(attacker, operation, permission, path, behind)
 
 
-def _touch(actor: Attacker, act: Operation, permission: Permission, path: str, behind: str) -> None:
+def _touch(attacker: Attacker, operation: Operation, permission: Permission, path: str, behind: str) -> None:
     """One request about an object that is there."""
     verb = permission.verb
     if behind in STREAMS and verb not in ("get", "create"):
         raise NotExecutable(f"the server has no request that asks for {permission}")
     if behind in STREAMS:
-        actor.connect(Operation.model_validate({"as": "attacker", "connect": path + behind}))
+        attacker.connect(Operation.model_validate({"as": "attacker", "connect": path + behind}))
     elif verb == "get":
-        actor.ask(act, "GET", path + behind, None)
+        attacker.ask(operation, "GET", path + behind, None)
     elif verb == "delete":
-        actor.ask(act, "DELETE", path + behind, None)
+        attacker.ask(operation, "DELETE", path + behind, None)
     elif verb == "create":
-        actor.ask(act, "POST", path + behind, _of_subresource(actor, path, behind))
+        attacker.ask(operation, "POST", path + behind, _of_subresource(attacker, path, behind))
     else:
-        change = {"metadata": {"annotations": {"proof.example/step": str(actor.session.number)}}}
+        change = {"metadata": {"annotations": {"proof.example/step": str(attacker.session.number)}}}
         if verb == "patch":
-            actor.ask(act, "PATCH", path + behind, change, content_type=MERGE)
+            attacker.ask(operation, "PATCH", path + behind, change, content_type=MERGE)
         else:
-            actor.ask(act, "PUT", path + behind, merged(actor.session.stored(path + behind), change))
+            attacker.ask(operation, "PUT", path + behind, merged(attacker.session.stored(path + behind), change))
 
 
-def _of_subresource(actor: Attacker, path: str, behind: str) -> Any:
+def _of_subresource(attacker: Attacker, path: str, behind: str) -> Any:
     if behind == "/eviction":
         return {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": path.rpartition("/")[2]}}
     raise NotExecutable(f"nothing is known to send to {behind}")
 
 
-def example_of(resource: Resource, words: Mapping[str, Any], snapshot: Snapshot) -> Any:
+def example_of(resource: Resource, values: Mapping[str, Any], snapshot: Snapshot) -> Any:
     """A new object of a resource. Raises NotExecutable where the table has none."""
     if resource.resource == "pods" and not resource.group:
-        return body_of("plain-pod", words)
+        return body_of("plain-pod", values)
     known = resource.resource in primitives().bodies
-    given = body_of(resource.resource, words) if known else {"spec": {}}
+    given = body_of(resource.resource, values) if known else {"spec": {}}
     if not resource.custom:
         if not known:
             raise NotExecutable(f"no example of {resource} is in the table")
         return {**given, "apiVersion": resource.api_version}
     schema = schema_of(snapshot, resource)
     if not known and "serviceAccountName" in (at(schema, "properties", "spec", "properties") or {}):
-        given = {"spec": {"serviceAccountName": words["account"]}}
-    whole = {**given, "kind": resource.kind, "metadata": {"name": words["fresh"], **given.get("metadata", {})}}
+        given = {"spec": {"serviceAccountName": values["account"]}}
+    whole = {**given, "kind": resource.kind, "metadata": {"name": values["fresh"], **given.get("metadata", {})}}
     return {**fitting(schema, whole), "apiVersion": resource.api_version}
 
 
-def _existing(actor: Attacker, resource: Resource, names: tuple[str, ...]) -> str:
+def _existing(attacker: Attacker, resource: Resource, names: tuple[str, ...]) -> str:
     """The path of an object that is there: of one of the names, or any. Raises NotExecutable where there is none."""
-    where = actor.words["namespace"] if resource.namespaced else None
-    wanted = names or tuple(filter(None, (actor.words.get("object", ""),)))
-    snapshot = actor.session.sandbox.snapshot()
+    where = attacker.values["namespace"] if resource.namespaced else None
+    wanted = names or tuple(filter(None, (attacker.values.get("object", ""),)))
+    snapshot = attacker.session.sandbox.snapshot()
     key = GroupResource(resource.group, resource.resource)
     if key in snapshot.captured():
-        anywhere = actor.step is not None and actor.step.edge.value("namespace") in ("", states.ALL)
+        anywhere = attacker.step is not None and attacker.step.edge.value("namespace") in ("", states.ALL)
         for place in (where, None) if anywhere else (where,):
             for obj in snapshot.scan(key, place):
                 if not wanted or name_of(obj) in wanted:

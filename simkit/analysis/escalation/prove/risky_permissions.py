@@ -10,7 +10,7 @@ from typing import Any, Final
 import pandas as pd
 
 from simkit.analysis.escalation.find.goal import Goal
-from simkit.analysis.escalation.find.graph import IMPERSONATION, EscalationGraph, graph_of
+from simkit.analysis.escalation.find.graph import EscalationGraph, graph_of
 from simkit.analysis.escalation.find.harmless import NOTHING_THERE, why_harmless
 from simkit.analysis.escalation.find.held_permissions import EVERYWHERE, HeldPermissions
 from simkit.analysis.escalation.find.matching import Holder, VariantMatch, match_variant
@@ -20,6 +20,7 @@ from simkit.analysis.escalation.find.search import one_of
 from simkit.analysis.escalation.find.states import PODS, AttackState, subject_state
 from simkit.analysis.escalation.prove.fixtures import fork_with_fixtures
 from simkit.analysis.escalation.table.primitive import Primitive, primitives
+from simkit.analysis.escalation.table.severity import worst
 from simkit.analysis.rbac.default_objects import unchanged_defaults
 from simkit.analysis.rbac.index import NO_MEMBERS
 from simkit.analysis.rbac.subject import Members
@@ -86,17 +87,17 @@ def risky_permissions(
     """
     graph = graph_of(snapshot, members)
     if subject is None:
-        places = _bound(snapshot, graph)
+        starts = _bound(snapshot, graph)
     else:
-        places = [place_of(graph, one) for one in ([subject] if isinstance(subject, Subject | str) else subject)]
-    rows = [row for place in places for row in _Asked(graph, place, sandbox, members).rows()]
+        starts = [place_of(graph, one) for one in ([subject] if isinstance(subject, Subject | str) else subject)]
+    rows = [row for state in starts for row in _Asked(graph, state, sandbox, members).rows()]
     return table(rows, COLUMNS).astype({"flagged": bool, "everybody": bool})
 
 
 def _bound(snapshot: Snapshot, graph: EscalationGraph) -> list[AttackState]:
     """All whom bindings name that are not the server's own."""
     own = unchanged_defaults(snapshot)
-    named = {one for each in graph.world.index.bindings() if each.key not in own for one in each.subjects}
+    named = {one for each in graph.facts.index.bindings() if each.key not in own for one in each.subjects}
     return sorted(map(subject_state, named))
 
 
@@ -105,13 +106,13 @@ class _Asked:
     """A subject in a cluster, whose powers are asked for."""
 
     graph: EscalationGraph
-    place: AttackState
+    state: AttackState
     sandbox: Sandbox | None
     members: Members
 
     @cached_property
     def holder(self) -> Holder:
-        found = self.graph.holder(self.place)
+        found = self.graph.holder(self.state)
         assert found is not None
         return replace(found, own=None)
 
@@ -123,8 +124,8 @@ class _Asked:
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """The rows of all primitives whose needs are met. SimkitError for who holds no grants."""
-        if self.graph.holder(self.place) is None:
-            raise SimkitError(f"{self.place} holds no grants of its own; name a user, a group or a service account")
+        if self.graph.holder(self.state) is None:
+            raise SimkitError(f"{self.state} holds no grants of its own; name a user, a group or a service account")
         for primitive in primitives().primitives:
             found = list(self.met(primitive))
             if found:
@@ -132,12 +133,12 @@ class _Asked:
 
     def met(self, primitive: Primitive) -> Iterator[VariantMatch]:
         """How the needs of a primitive are met."""
-        if self.place.worn and primitive.id in IMPERSONATION:
+        if self.state.impersonated and primitive.impersonates:
             return
-        for number, way in enumerate(primitive.ways):
-            if way.when in OF_HOLDER and not any(self.graph.found(self.holder, primitive, number)):
+        for number, variant in enumerate(primitive.variants):
+            if variant.condition in OF_HOLDER and not any(self.graph.found(self.holder, primitive, number)):
                 continue
-            if way.needs or way.when in OF_HOLDER:
+            if variant.requires or variant.condition in OF_HOLDER:
                 yield from match_variant(primitive, number, self.holder.held, self.graph.release)
 
     def row(self, primitive: Primitive, found: list[VariantMatch]) -> tuple[Any, ...]:
@@ -147,7 +148,7 @@ class _Asked:
         verdict, reason = self._verdict(primitive, path, harmless, found)
         granted = [source_text(some[0]) for some in found[0].sources({"namespace": found[0].namespace}) if some]
         return (
-            *(str(self.place), primitive.id, primitive.kind, primitive.severity, primitive.title),
+            *(str(self.state), primitive.id, primitive.kind, _severity(primitive, found), primitive.title),
             tuple(dict.fromkeys(one.namespace for one in found)),
             not harmless and primitive.holds_in(self.graph.release),
             self._of_everybody(primitive, found),
@@ -157,14 +158,14 @@ class _Asked:
 
     def _harmless(self, primitive: Primitive, found: list[VariantMatch]) -> str:
         if primitive.kind in HARMLESS:
-            return primitive.why_not or primitive.mitigation
+            return primitive.not_executable or primitive.mitigation
         return why_harmless(self.graph, self.holder, primitive, found)
 
     def _of_everybody(self, primitive: Primitive, found: list[VariantMatch]) -> bool:
         """Whether everybody meets the needs wherever the subject does."""
         theirs = {
             one.namespace
-            for number in {solution.number for solution in found}
+            for number in {match.number for match in found}
             for one in match_variant(primitive, number, self.everybody, self.graph.release)
         }
         return EVERYWHERE in theirs or {one.namespace for one in found} <= theirs
@@ -175,15 +176,15 @@ class _Asked:
         if edge is None:
             return None
         end = edge.target
-        path = Path(Goal(str(end), nowhere), (edge, *one_of(self.graph, end, self.place)), self.place)
+        path = Path(Goal(str(end), nowhere), (edge, *one_of(self.graph, end, self.state)), self.state)
         return None if path.end.kind == PODS else path  # a set of pods without any pod
 
     def _verdict(
         self, primitive: Primitive, path: Path | None, harmless: str, found: list[VariantMatch]
     ) -> tuple[str, str]:
         release = self.graph.release
-        if primitive.why_not:
-            return "not executed", primitive.why_not
+        if primitive.not_executable:
+            return "not executed", primitive.not_executable
         if not primitive.holds_in(release):
             return "not executed", f"it works from release {primitive.since} on, and this is {release}"
         if path is None and harmless:
@@ -201,11 +202,11 @@ class _Asked:
     def _elsewhere(self, primitive: Primitive, found: list[VariantMatch]) -> str:
         """That it is executed on a fork with what the cluster lacks; empty where it is not."""
         assert self.sandbox is not None
-        for solution in found:
-            lent = fork_with_fixtures(self.sandbox, solution)
+        for match in found:
+            lent = fork_with_fixtures(self.sandbox, match)
             if lent is None:
                 continue
-            there = _Asked(graph_of(lent.sandbox.snapshot(), self.members), self.place, None, self.members)
+            there = _Asked(graph_of(lent.sandbox.snapshot(), self.members), self.state, None, self.members)
             path = there._path(primitive)
             if path and path.prove(lent.sandbox, members=self.members).proven:
                 return f"the cluster has nothing to use it on; executed on a fork with {lent}"
@@ -213,12 +214,20 @@ class _Asked:
 
     def _lacking(self, found: list[VariantMatch]) -> str:
         """What is missing in the cluster, as far as it can be told."""
-        world = self.graph.world
-        for solution in found:
-            for met in solution.mets:
-                held = [permission for permission, _ in met.holds(solution.namespace)]
-                if not any(world.knows(one.group, one.resource) for one in held):
+        facts = self.graph.facts
+        for match in found:
+            for met in match.met:
+                held = [permission for permission, _ in met.holds(match.namespace)]
+                if not any(facts.knows(one.group, one.resource) for one in held):
                     return f"nothing serves {held[0].resource}.{held[0].group} in the cluster"
-            if solution.way.deputy and not world.deputies(solution.way.deputy):
-                return f"there is no service account called {solution.way.deputy}, whom the objects would command"
+            if match.variant.deputy and not facts.deputies(match.variant.deputy):
+                return f"there is no service account called {match.variant.deputy}, whom the objects would command"
         return NOTHING_THERE
+
+
+def _severity(primitive: Primitive, found: list[VariantMatch]) -> str:
+    """The severity of what is held, as a word: by where it is held, and whether for single names only."""
+    places = {(match.namespace, match.by_name) for match in found}
+    scale = primitive.severities
+    level = worst(tuple(scale.at("" if where == EVERYWHERE else where, by_name=by_name) for where, by_name in places))
+    return primitive.severity if level is None else level.word

@@ -94,25 +94,25 @@ class Session:
 
     def ask(
         self,
-        act: Operation,
+        operation: Operation,
         method: str,
         path: str,
         body: Any,
-        words: Mapping[str, Any],
+        values: Mapping[str, Any],
         *,
         content_type: str = "application/json",
     ) -> Response:
         """The answer to a request of whoever does the act. Raises Refused where it is no success."""
-        if act.by == "attacker":
+        if operation.by == "attacker":
             answer = self.attempt(method, path, body, content_type=content_type)
             actor, assumption = self.credential.user, ""
         else:
-            answer, actor = self.played(act, Request.of(method, path, body, content_type=content_type), words)
-            assumption = act.because
+            answer, actor = self.played(operation, Request.of(method, path, body, content_type=content_type), values)
+            assumption = operation.because
         if answer.stream is not None:
             answer.stream.close()
         self.keep(answer, f"{method} {path}", "" if answer.succeeded else message_of(answer), actor, assumption)
-        if not answer.succeeded and answer.status not in act.accept:
+        if not answer.succeeded and answer.status not in operation.accept:
             if answer.status == NOT_CARRIED_OUT or answer.body.startswith(UNKNOWN_PATH):
                 raise NotExecutable(message_of(answer).strip() + f": {path}")
             raise Refused(message_of(answer))
@@ -147,11 +147,11 @@ class Session:
         request = Request.of(method, path, body, content_type=content_type, headers=headers)
         return self.sandbox.perform(request, identity=credential.identity)
 
-    def played(self, act: Operation, request: Request, words: Mapping[str, Any]) -> tuple[Response, str]:
+    def played(self, operation: Operation, request: Request, values: Mapping[str, Any]) -> tuple[Response, str]:
         """The answer to somebody else, whose part an administrator plays where its own rights are not enough."""
-        identity = other(act, words)
+        identity = other(operation, values)
         answer = self.sandbox.perform(request, identity=identity)
-        if answer.status != 403 or act.by in ("accomplice", "administrator"):
+        if answer.status != 403 or operation.by in ("accomplice", "administrator"):
             return answer, identity.user
         return self.sandbox.perform(request, identity=administrator()), f"{identity.user}, played by an administrator"
 
@@ -186,18 +186,18 @@ def message_of(answer: Response) -> str:
     return str(found.get("message") or "") if isinstance(found, Mapping) and found.get("kind") == "Status" else ""
 
 
-def other(act: Operation, words: Mapping[str, Any]) -> Identity:
+def other(operation: Operation, values: Mapping[str, Any]) -> Identity:
     """Who does what the attacker does not do."""
-    if act.by == "kubelet":
-        return Identity(f"system:node:{words['node']}", ("system:nodes", AUTHENTICATED))
-    if act.by == "controller":
-        resource = words.get("resource")
+    if operation.by == "kubelet":
+        return Identity(f"system:node:{values['node']}", ("system:nodes", AUTHENTICATED))
+    if operation.by == "controller":
+        resource = values.get("resource")
         name = CONTROLLERS.get(getattr(resource, "resource", ""), "replicaset-controller")
-        return service_account(SYSTEM_NAMESPACE, "service-account-controller" if act.accept else name)
-    if act.by in ("approver", "signer"):
+        return service_account(SYSTEM_NAMESPACE, "service-account-controller" if operation.accept else name)
+    if operation.by in ("approver", "signer"):
         return service_account(SYSTEM_NAMESPACE, "certificate-controller")
-    if act.by == "token-controller":
+    if operation.by == "token-controller":
         return Identity("system:kube-controller-manager", (AUTHENTICATED,))
-    if act.by == "accomplice":
-        return identity_of(parse_subject(words["accomplice"]))
+    if operation.by == "accomplice":
+        return identity_of(parse_subject(values["accomplice"]))
     return administrator()

@@ -15,7 +15,7 @@ _ONE_WORD: Final = re.compile(r"^\{([a-z_]+)\}$")
 _POD_LABELS: Final = {"app": "proof"}
 
 
-def fill(template: Any, words: Mapping[str, Any]) -> Any:
+def fill(template: Any, values: Mapping[str, Any]) -> Any:
     """The template with each ``{word}`` replaced; a text that is one word only becomes the word's value.
 
     Raises
@@ -30,27 +30,27 @@ def fill(template: Any, words: Mapping[str, Any]) -> Any:
     """
     if isinstance(template, str):
         alone = _ONE_WORD.match(template)
-        return words[alone[1]] if alone else _WORD.sub(lambda found: str(words[found[1]]), template)
+        return values[alone[1]] if alone else _WORD.sub(lambda found: str(values[found[1]]), template)
     if isinstance(template, Mapping):
-        return {key: fill(value, words) for key, value in template.items()}
+        return {key: fill(value, values) for key, value in template.items()}
     if isinstance(template, list | tuple):
-        return [fill(value, words) for value in template]
+        return [fill(value, values) for value in template]
     return template
 
 
-def body_of(name: str | Mapping[str, Any], words: Mapping[str, Any]) -> Any:
+def body_of(name: str | Mapping[str, Any], values: Mapping[str, Any]) -> Any:
     """A body of the table by name, filled in; workloads are built around the pod's template."""
     if not isinstance(name, str):
-        return fill(name, words)
+        return fill(name, values)
     if name == "workload":
-        return workload(words["resource"], words["fresh"], _pod_specification("pod", words))
+        return workload(values["resource"], values["fresh"], _pod_specification("pod", values))
     if name == "privileged-workload":
-        return workload(words["resource"], words["fresh"], _pod_specification("privileged-pod", words))
-    return fill(primitives().bodies[name], words)
+        return workload(values["resource"], values["fresh"], _pod_specification("privileged-pod", values))
+    return fill(primitives().bodies[name], values)
 
 
-def _pod_specification(name: str, words: Mapping[str, Any]) -> dict[str, Any]:
-    specification: dict[str, Any] = fill(primitives().bodies[name], words)["spec"]
+def _pod_specification(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    specification: dict[str, Any] = fill(primitives().bodies[name], values)["spec"]
     return specification
 
 

@@ -27,55 +27,51 @@ FRESH: Final = "proof"
 """How the names of objects begin that a proof makes."""
 
 
-BY_NAME: Final = ("C1", "C4", "C6")
-"""Primitives that have to know the name of a secret."""
-
-
 class StepVariables:
     """Finds the words of steps on a fork."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self._sandbox = sandbox
-        self.world = ClusterFacts(sandbox.snapshot())
+        self.facts = ClusterFacts(sandbox.snapshot())
         self.catalogue = catalogue_of(sandbox.snapshot())
         self.inside: dict[str, str] = {}
         """The pod or node that one has got into."""
 
     def of(self, step: Step, number: int, credential: Credential) -> dict[str, Any]:
         """What the words in a step's requests stand for, when somebody takes it."""
-        words: dict[str, Any] = {"fresh": f"{FRESH}-{number}", **self.inside, **step.variables}
-        if words.get("namespace") in (None, "", states.ALL):
-            words["namespace"] = self._some_namespace(step)
-        words.update(fill(step.way.variables, words))
-        namespace = words["namespace"]
-        words.setdefault("account", "default")
-        words["some_account"] = self._some_account(namespace)
-        words.setdefault("node", next(iter(self.world.nodes), ""))
-        words.setdefault("secret", next(iter(self.world.secrets.get(namespace, ())), ""))
-        if not words["secret"] and step.primitive.id in BY_NAME:
+        values: dict[str, Any] = {"fresh": f"{FRESH}-{number}", **self.inside, **step.variables}
+        if values.get("namespace") in (None, "", states.ALL):
+            values["namespace"] = self._some_namespace(step)
+        values.update(fill(step.variant.variables, values))
+        namespace = values["namespace"]
+        values.setdefault("account", "default")
+        values["some_account"] = self._some_account(namespace)
+        values.setdefault("node", next(iter(self.facts.nodes), ""))
+        values.setdefault("secret", next(iter(self.facts.secrets.get(namespace, ())), ""))
+        if not values["secret"] and step.primitive.needs_secret:
             raise NotExecutable(f"there is no secret in {namespace}")
-        words.setdefault("pod", next((name_of(pod) for pod in self.world.pods.get(namespace, ())), ""))
-        words["pod_uid"] = self._uid(namespace, words["pod"])
-        words["me_subject"] = _entry(credential)
-        words["by_name"] = words["and_by_name"] = ""
+        values.setdefault("pod", next((name_of(pod) for pod in self.facts.pods.get(namespace, ())), ""))
+        values["pod_uid"] = self._uid(namespace, values["pod"])
+        values["me_subject"] = _entry(credential)
+        values["by_name"] = values["and_by_name"] = ""
         if "secret" in step.variables:
-            words["by_name"] = f"?fieldSelector=metadata.name%3D{words['secret']}"
-            words["and_by_name"] = f"&fieldSelector=metadata.name%3D{words['secret']}"
-        self._add_requests(step, words)
-        self._add_workload(step, words)
-        if "aggregated" in words:
-            words["aggregation_labels"] = self._labels(words["aggregated"])
-            role = self.world.get(CLUSTER_ROLES, words.get("role", ""))
-            words["role_rules"] = (role or {}).get("rules") or []
-        return words
+            values["by_name"] = f"?fieldSelector=metadata.name%3D{values['secret']}"
+            values["and_by_name"] = f"&fieldSelector=metadata.name%3D{values['secret']}"
+        self._add_requests(step, values)
+        self._add_workload(step, values)
+        if "aggregated" in values:
+            values["aggregation_labels"] = self._labels(values["aggregated"])
+            role = self.facts.get(CLUSTER_ROLES, values.get("role", ""))
+            values["role_rules"] = (role or {}).get("rules") or []
+        return values
 
     def _some_namespace(self, step: Step) -> str:
-        places = self.world.secrets if step.way.yields == "secrets" else self.world.pods
-        return next(iter(places), None) or next(iter(self.world.enforced), "default")
+        places = self.facts.secrets if step.variant.outcome == "secrets" else self.facts.pods
+        return next(iter(places), None) or next(iter(self.facts.enforced), "default")
 
     def _some_account(self, namespace: str) -> str:
         """An account that is there, the default one if it is."""
-        names = [one.name for one in self.world.accounts.get(namespace, ())]
+        names = [one.name for one in self.facts.accounts.get(namespace, ())]
         return "default" if "default" in names or not names else names[0]
 
     def _uid(self, namespace: str, pod: str) -> str:
@@ -84,30 +80,31 @@ class StepVariables:
         )
         return at(found, "metadata", "uid") or ""
 
-    def _add_requests(self, step: Step, words: dict[str, Any]) -> None:
-        if step.primitive.id in ("F1", "F2"):
-            words["certificate_request"] = certificate_request(*_names(step))
-            words["foreign_certificate"] = signed(words["certificate_request"])[0]
-        if step.primitive.id == "F4":
-            words["authority"] = authority()
-        if step.primitive.id == "F3":
-            words["node_certificate_request"] = certificate_request(f"system:node:{words['node']}", ("system:nodes",))
+    def _add_requests(self, step: Step, values: dict[str, Any]) -> None:
+        if "user-certificate" in step.primitive.certificates:
+            values["certificate_request"] = certificate_request(*_names(step))
+            values["foreign_certificate"] = signed(values["certificate_request"])[0]
+        if "authority" in step.primitive.certificates:
+            values["authority"] = authority()
+        if "node-certificate" in step.primitive.certificates:
+            values["node_certificate_request"] = certificate_request(f"system:node:{values['node']}", ("system:nodes",))
 
-    def _add_workload(self, step: Step, words: dict[str, Any]) -> None:
+    def _add_workload(self, step: Step, values: dict[str, Any]) -> None:
         if "workload" not in [
-            need.label for need in requirements_of(step.primitive.id, step.edge.way, self.world.release)
+            requirement.label
+            for requirement in requirements_of(step.primitive.id, step.edge.number, self.facts.release)
         ]:
             return
         permission = step.edge.permissions[0]
         resource = self.served(permission)
         if "resource" in step.variables:
             resource = self.catalogue.lookup(step.variables["resource"])
-        words |= {"resource": resource, "collection": collection(resource, words["namespace"])}
-        words["workload_change"] = workload_change(resource, {"serviceAccountName": words["account"]})
-        words["privileged_change"] = workload_change(resource, _host_specification(words))
+        values |= {"resource": resource, "collection": collection(resource, values["namespace"])}
+        values["workload_change"] = workload_change(resource, {"serviceAccountName": values["account"]})
+        values["privileged_change"] = workload_change(resource, _host_specification(values))
 
     def _labels(self, aggregated: str) -> dict[str, str]:
-        for name, selectors in self.world.aggregated:
+        for name, selectors in self.facts.aggregated:
             if name == aggregated:
                 return next((dict(one["matchLabels"]) for one in selectors if one.get("matchLabels")), {})
         return {}
@@ -117,7 +114,7 @@ class StepVariables:
         resource = resource_of(self.catalogue, permission)
         if resource is None:
             raise NotExecutable(
-                f"nothing serves {permission.resource}.{permission.group} at release {self.world.release}"
+                f"nothing serves {permission.resource}.{permission.group} at release {self.facts.release}"
             )
         return resource
 
@@ -141,7 +138,7 @@ def _names(step: Step) -> tuple[str, tuple[str, ...]]:
     return (SOMEBODY, (place.name,)) if place.kind == GROUP else (identity_of(place.subject).user, ())
 
 
-def _host_specification(words: Mapping[str, Any]) -> dict[str, Any]:
+def _host_specification(values: Mapping[str, Any]) -> dict[str, Any]:
     """What opens the host, out of the table's pod that does."""
-    pod = fill(primitives().bodies["privileged-pod"], words)["spec"]
+    pod = fill(primitives().bodies["privileged-pod"], values)["spec"]
     return {name: pod[name] for name in ("hostPID", "volumes", "containers")} | {"initContainers": None}

@@ -9,6 +9,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from simkit.analysis.escalation.table.requirement import Requirement, parse_requirements
+from simkit.analysis.escalation.table.severity import Severities, Severity, worst
 from simkit.meta import datasets
 from simkit.meta.errors import SimkitError
 from simkit.schema.catalogue import Catalogue
@@ -29,7 +30,7 @@ Class = Literal[
     "cloud",
     "outside",
 ]
-Severity = Literal["critical", "high", "medium", "low", "info"]
+Harmless = Literal["", "roles-lead-nowhere", "nothing-to-share", "nothing-is-missing"]
 Performer = Literal[
     "attacker",
     "accomplice",
@@ -68,8 +69,8 @@ class Operation(_Strict):
     take: Literal["", "token", "secret", "certificate", "bootstrap"] = ""
     """What credential the answer holds."""
     use: str = ""
-    """A sequence of the table, or ``needs``: the needed requests themselves."""
-    wear: Literal[True, False, "deputy", "masters", "node"] = False
+    """A sequence of the table, or ``requirements``: the required requests themselves."""
+    become: Literal[True, False, "deputy", "masters", "node"] = False
     """Become the reached identity without a credential of one's own: by impersonation, or by an assumption."""
     refill: bool = False
     """The aggregation controller fills aggregated roles anew."""
@@ -93,11 +94,12 @@ class Check(_Strict):
 class Variant(_Strict):
     """One way to use a primitive."""
 
-    needs: tuple[str, ...] = ()
-    when: str = ""
-    """A condition on the objects of the cluster: see ``conditions``."""
-    yields: str
-    """What is reached: see ``yields``."""
+    requires: tuple[str, ...] = ()
+    """The required permissions, one request each: see ``parse_requirements``."""
+    condition: str = ""
+    """A precondition on the objects of the cluster: a word of ``find.conditions``."""
+    outcome: str
+    """What is reached: a word of ``find.outcomes``."""
     cost: float = 1
     """How much it takes beside one request: other parties, other objects, patience."""
     execute: tuple[Operation, ...] | None = None
@@ -109,22 +111,41 @@ class Variant(_Strict):
 
 
 class Primitive(_Strict):
-    """What lets somebody become more than they are."""
+    """One technique of privilege escalation: required permissions and conditions, and the outcome."""
 
     id: str
     title: str
-    severity: Severity
+    severities: Severities = Field(alias="severity")
     kind: Class = Field("escalation", alias="class")
     since: str = "1.0"
     until: str = ""
     """The first release in which it does not work any more."""
     mitigation: str
     references: tuple[str, ...]
-    why_not: str = ""
+    not_executable: str = ""
     """Why it cannot be executed; empty where it can."""
-    lend: tuple[str, ...] = ()
-    """The things of the table that it is used on, and that can be lent where a cluster has none."""
-    ways: tuple[Variant, ...]
+    fixtures: tuple[str, ...] = ()
+    """The fixtures of the table that it is used on: a fork gets them where the cluster has none."""
+    everything: bool = False
+    """Whether it is no step, but the permission for everything; a proof asks for it."""
+    special_case: bool = False
+    """Whether it names a special case of other primitives: it is listed, and makes no steps of its own."""
+    impersonates: bool = False
+    """Whether it impersonates. Requests carry one impersonation, so an impersonated identity cannot use it."""
+    judges_holder: bool = False
+    """Whether its conditions look at all that the holder has, and not only at what is required."""
+    needs_secret: bool = False
+    """Whether the name of a secret has to be known."""
+    certificates: tuple[Literal["user-certificate", "node-certificate", "authority"], ...] = ()
+    """The certificates that its requests hold."""
+    harmless_where: Harmless = ""
+    """The circumstances in which a grant of it gives nothing, besides those that hold for all primitives."""
+    variants: tuple[Variant, ...]
+
+    @property
+    def severity(self) -> str:
+        """The severity where it is held in the whole cluster, as a word."""
+        return (worst((self.severities.cluster, self.severities.namespace)) or Severity.INFO).word
 
     def holds_in(self, release: str) -> bool:
         """Whether it works in a release."""
@@ -133,14 +154,14 @@ class Primitive(_Strict):
     @property
     def executable(self) -> bool:
         """Whether it can be proven by executing it."""
-        return not self.why_not
+        return not self.not_executable
 
 
 class Fixture(_Strict):
-    """What primitives are used on, and the requests of an administrator that put it there."""
+    """Something that primitives are used on, and the requests of an administrator that create it."""
 
     title: str
-    made: tuple[Operation, ...]
+    operations: tuple[Operation, ...]
 
 
 class Table(_Strict):
@@ -150,15 +171,24 @@ class Table(_Strict):
     sources: dict[str, str]
     bodies: dict[str, dict[str, Any]]
     sequences: dict[str, tuple[Operation, ...]]
-    things: dict[str, Fixture]
+    fixtures: dict[str, Fixture]
     primitives: tuple[Primitive, ...]
+
+    def with_condition(self, condition: str, outcome: str = "") -> Primitive:
+        """The primitive that has a condition and, where several have it, an outcome."""
+        for one in self.primitives:
+            for variant in one.variants:
+                if variant.condition == condition and outcome in ("", variant.outcome):
+                    return one
+        raise SimkitError(f"no escalation primitive has the condition {condition!r}")
 
     def primitive(self, identifier: str) -> Primitive:
         """One primitive. Raises SimkitError where there is none of that id."""
         for one in self.primitives:
             if one.id == identifier:
                 return one
-        raise SimkitError(f"there is no escalation primitive {identifier!r}; ids run from A1 to K18")
+        first, last = self.primitives[0].id, self.primitives[-1].id
+        raise SimkitError(f"there is no escalation primitive {identifier!r}; ids run from {first} to {last}")
 
 
 @cache
@@ -180,7 +210,9 @@ def primitives() -> Table:
 
 
 @cache
-def requirements_of(identifier: str, way: int, release: str) -> tuple[Requirement, ...]:
-    """The parsed needs of one way of a primitive."""
+def requirements_of(identifier: str, variant: int, release: str) -> tuple[Requirement, ...]:
+    """The parsed requirements of one variant of a primitive at a release."""
     table = primitives()
-    return parse_requirements(table.primitive(identifier).ways[way].needs, table.groups, Catalogue.for_release(release))
+    return parse_requirements(
+        table.primitive(identifier).variants[variant].requires, table.groups, Catalogue.for_release(release)
+    )

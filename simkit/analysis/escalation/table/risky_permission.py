@@ -1,0 +1,100 @@
+"""The permissions that an audit reports wherever they are granted, read from ``datasets/escalation``.
+
+Each entry names the primitives that its grants lead to, and has their severity: a grant is judged once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Final
+
+import yaml
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from simkit.analysis.escalation.table.primitive import primitives
+from simkit.analysis.escalation.table.requirement import Requirement, parse_requirements
+from simkit.analysis.escalation.table.severity import Severities, Severity, worst
+from simkit.meta import datasets
+from simkit.schema.catalogue import Catalogue
+
+TABLE: Final = "escalation/risky_permissions.yaml"
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RiskyGrant(_Strict):
+    """One set of permissions that is worth a finding when all are granted in the same place."""
+
+    requires: tuple[str, ...]
+    primitives: tuple[str, ...] = ()
+    """The primitives that it leads to: their severity is the finding's."""
+    part_of: tuple[str, ...] = ()
+    """The primitives that it leads to together with other grants; then the severity is its own."""
+    severity: Severities | None = None
+    if_present: bool = False
+    """Whether it counts only where one of the objects that it names is there."""
+
+    @model_validator(mode="after")
+    def _one_severity(self) -> RiskyGrant:
+        if bool(self.primitives) == (self.severity is not None) or bool(self.primitives) == bool(self.part_of):
+            raise ValueError(f"{self.requires}: name primitives, or else part_of and a severity")
+        return self
+
+    def at(self, namespace: str, *, by_name: bool = False) -> Severity | None:
+        """The severity of holding it in a namespace (empty: everywhere), perhaps for single names only."""
+        scales = (self.severity,) if self.severity else _scales(self.primitives)
+        return worst(tuple(one.at(namespace, by_name=by_name) for one in scales if one is not None))
+
+
+class RiskyPermission(_Strict):
+    """A permission, or several together, that is worth a finding. Any of its grants is enough."""
+
+    id: str
+    title: str
+    why: str
+    fix: str
+    grants: tuple[RiskyGrant, ...]
+    by_name: bool = True
+    """Whether a grant for single names is worth a finding too."""
+
+    @property
+    def primitives(self) -> tuple[str, ...]:
+        """The ids of the primitives that its grants lead to, alone or with others."""
+        return tuple(dict.fromkeys(one for grant in self.grants for one in (*grant.primitives, *grant.part_of)))
+
+    @property
+    def severity(self) -> Severity:
+        """The worst severity that it can have."""
+        return worst(tuple(grant.at("") for grant in self.grants)) or Severity.INFO
+
+
+class RiskyPermissions(_Strict):
+    """All risky permissions in the order of a report, and the primitives that other checks of an audit are about."""
+
+    permissions: tuple[RiskyPermission, ...]
+    checks: dict[str, tuple[str, ...]]
+
+
+def _scales(ids: tuple[str, ...]) -> tuple[Severities, ...]:
+    return tuple(primitives().primitive(one).severities for one in ids)
+
+
+@cache
+def risky_permission_table() -> RiskyPermissions:
+    """The bundled table.
+
+    Examples
+    --------
+    >>> next(one.primitives for one in risky_permission_table().permissions if one.id == "token-create")
+    ('C5',)
+    """
+    with datasets.path(TABLE).open("rb") as file:
+        return RiskyPermissions.model_validate(yaml.load(file, yaml.CSafeLoader))
+
+
+@cache
+def requirements_of_grant(grant: RiskyGrant, release: str) -> tuple[Requirement, ...]:
+    """The parsed requirements of a risky grant at a release."""
+    return parse_requirements(grant.requires, primitives().groups, Catalogue.for_release(release))
