@@ -71,13 +71,13 @@ class RequestInfo:
 
 
 def parse_request_info(method: str, path: str, query: Mapping[str, Sequence[str]]) -> RequestInfo:
-    """The target of a request line, derived as kube-apiserver derives it.
+    """The request info of a request line, derived as kube-apiserver derives it.
 
     Examples
     --------
-    >>> parse("GET", "/api/v1/namespaces/dev/pods/a/log", {}).subresource
+    >>> parse_request_info("GET", "/api/v1/namespaces/dev/pods/a/log", {}).subresource
     'log'
-    >>> parse("DELETE", "/apis/apps/v1/namespaces/dev/deployments", {}).verb
+    >>> parse_request_info("DELETE", "/apis/apps/v1/namespaces/dev/deployments", {}).verb
     'deletecollection'
     """
     decoded = unquote(path) if "%" in path else path
