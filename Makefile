@@ -1,48 +1,65 @@
-# Every target sets up what it needs: a virtual environment in the checkout, pinned by requirements.lock.
+# Every target sets up what it needs: a virtual environment in the checkout, pinned by requirements.lock. The demo alone
+# makes do with requirements-demo.lock, which has no tools for tests.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := $(VENV)/.demo
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --progress-bar on
 FILES := simkit tests tools
 
-.PHONY: demo test check bench serve format lock setup clean
+.PHONY: demo help test check bench serve format lock changelog setup clean
 
-demo: $(READY)
+demo: $(DEMO)  ## an audit of the bundled cluster, as a page: build/rbac-audit.html (the default)
 	$(BIN)/simkit audit --demo --html build/rbac-audit.html
 
-test: check
+test: check  ## all checks and tests
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
-check: $(READY)
+check: $(READY)  ## format, lint, types, import contracts
 	$(BIN)/ruff format --check $(FILES)
 	$(BIN)/ruff check $(FILES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY)
+bench: $(READY)  ## the speed of this machine, as ratios to the goals (ARGS=engine)
 	$(BIN)/python -m tests.bench $(ARGS)
 
-serve: $(READY)
+serve: $(READY)  ## an API server on https://127.0.0.1:6443 (ARGS="--release 1.33")
 	$(BIN)/simkit serve $(ARGS)
 
-format: $(READY)
+format: $(READY)  ## format the code, and mend what the linter can
 	$(BIN)/ruff format $(FILES)
 	$(BIN)/ruff check --fix $(FILES)
 
-setup: $(READY)
+setup: $(READY)  ## the virtual environment for development
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	@touch $(READY)
+	$(PIP) --requirement requirements.lock
+	$(PIP) --no-deps --editable .
+	@touch $(READY) $(DEMO)
 
-# Writes requirements.lock anew from pyproject.toml.
-lock:
+$(DEMO): requirements-demo.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --requirement requirements-demo.lock
+	$(PIP) --no-deps --editable .
+	@touch $(DEMO)
+
+lock:  ## write the lock files anew from pyproject.toml
 	$(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install --quiet --disable-pip-version-check "pip<26" pip-tools
 	build/lock/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
 		--no-emit-find-links --no-header --all-extras --output-file requirements.lock pyproject.toml
+	build/lock/bin/pip-compile --quiet --strip-extras --allow-unsafe --no-emit-index-url --no-emit-trusted-host \
+		--no-emit-find-links --no-header --extra notebook --constraint requirements.lock \
+		--output-file requirements-demo.lock pyproject.toml
 
-clean:
+changelog: $(READY)  ## put the fragments of docs/changes into CHANGELOG.md
+	$(BIN)/towncrier build --yes --version $$($(BIN)/python -c "import simkit; print(simkit.__version__)")
+
+help:  ## this list
+	@awk -F':.*  ## ' '/^[a-z]+:.*  ## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+clean:  ## remove what builds and tools leave
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

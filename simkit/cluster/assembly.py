@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -45,7 +46,7 @@ from simkit.engine.seams import Authorizer, Store
 from simkit.engine.storage.memory import MemoryStore
 from simkit.kinds.conversions import convert, versions
 from simkit.logic.rbac.index import AccessIndex
-from simkit.meta.clock import Clock, NameSource, SystemClock
+from simkit.meta.clock import Clock, NameSource, SystemClock, fork_clock
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, GroupVersionKind, Key
 from simkit.meta.objects import Object, copied, group_version_of, metadata
@@ -210,11 +211,12 @@ class Assembled:
 
     def fork(self, options: Options | None = None) -> Assembled:
         """The same server over a fork of the store, or one with other options; what is derived from it forks too."""
-        store, chance = self.store.fork(), self.engine.chance.child()
+        clock = fork_clock(self.clock)
+        store, chance = self.store.fork(clock=clock), self.engine.chance.child()
         if options is not None and options.release != self.options.release:
             migrate(store, self.catalogue, catalogue_of(options))
         forked = Assembled(
-            options or self.options,
+            replace(options or self.options, clock=clock),
             store,
             index=self.roles.index.fork(),
             chance=chance,
@@ -224,7 +226,7 @@ class Assembled:
             graph=self.access.graph.fork() if self.access.graph is not None else None,
             extensions=self.extensions.fork(store),
             custom=self.custom,
-            authority=self.authority,
+            authority=self.authority.fork(clock),
             forked=True,
         )
         forked.runner.resume_from(self.runner)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NewType, Protocol, runtime_checkable
 
 from simkit.meta.attributes import Attributes, Decision
+from simkit.meta.clock import Clock
 from simkit.meta.identity import Identity
 from simkit.meta.message import Credentials
 from simkit.meta.names import GroupResource, GroupVersionKind, Key, Revision
@@ -147,8 +148,11 @@ class Store(Protocol):
         """Let go of what is held outside memory, such as a file. The store can be read and forked, but not written."""
         ...
 
-    def fork(self) -> Store:
-        """An independent store that starts with this one's present state, made in constant time."""
+    def fork(self, *, clock: Clock | None = None) -> Store:
+        """An independent store that starts with this one's present state, made in constant time.
+
+        Its times are those of ``clock``, by default of this store's own.
+        """
         ...
 
 

@@ -53,6 +53,22 @@ class SimulatedClock:
         self._now += step
 
 
+def fork_clock(clock: Clock) -> Clock:
+    """The clock of a fork: a simulated clock is copied, so that turning one does not turn the other.
+
+    Other clocks cannot be turned, and are shared.
+
+    Examples
+    --------
+    >>> clock = SimulatedClock(start=0)
+    >>> fork = fork_clock(clock)
+    >>> fork.advance(minutes=5)
+    >>> clock.now()
+    0.0
+    """
+    return SimulatedClock(clock.now()) if isinstance(clock, SimulatedClock) else clock
+
+
 class NameSource:
     """Uids and name suffixes; with a seed the same sequence every time."""
 

@@ -11,6 +11,7 @@ import pytest
 
 import simkit
 from simkit.cluster.options import Options
+from simkit.meta.clock import SimulatedClock, timestamp
 from simkit.meta.errors import IncompleteSnapshot, SimkitError, StatusError
 from simkit.meta.identity import Identity
 from simkit.meta.message import Request
@@ -175,3 +176,18 @@ def test_watch_in_process(cluster: simkit.Cluster) -> None:
     assert frame.startswith(b'{"type":"ADDED"')
     answer.stream.close()
     assert answer.stream.poll() == []
+
+
+def test_a_fork_has_a_clock_of_its_own() -> None:
+    """Turning the clock of a fork leaves its origin's time as it was, and the other way round."""
+    clock = SimulatedClock()
+    cluster = simkit.Cluster(options=Options(clock=clock))
+    before = clock.now()
+    fork = cluster.fork()
+    fork.engine.clock.advance(hours=2)
+    assert clock.now() == cluster.engine.clock.now() == before
+    clock.advance(minutes=1)
+    assert fork.engine.clock.now() == before + 7200
+    assert fork.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})["metadata"][
+        "creationTimestamp"
+    ] == timestamp(before + 7200)

@@ -49,6 +49,13 @@ class CertificateAuthority:
         self._files = (certificate, key)
         self._bundle_file = bundle or certificate
         self._lock = threading.Lock()
+        self._origin: CertificateAuthority | None = None
+
+    def fork(self, clock: Clock) -> CertificateAuthority:
+        """The same authority, its pair included, that signs by another clock."""
+        forked = CertificateAuthority(clock, self._chance, *self._files, self._bundle_file)
+        forked._origin = self
+        return forked
 
     @cached_property
     def bundle(self) -> str:
@@ -62,6 +69,9 @@ class CertificateAuthority:
 
     @cached_property
     def _pair(self) -> tuple[x509.Certificate, Any]:
+        if self._origin is not None:
+            with self._origin._lock:
+                return self._origin._pair
         certificate, key = self._files
         if certificate is None or key is None:
             return self._made()

@@ -116,6 +116,6 @@ def test_an_outage_may_pass(cluster: simkit.Cluster, clock: simkit.SimulatedCloc
     assert "deletionTimestamp" not in cluster.get("pod", "p")["metadata"]
     fork = cluster.fork()
     for each in (cluster, fork):
-        clock.advance(seconds=101)
+        each.engine.clock.advance(seconds=101)
         each.settle()
         assert "deletionTimestamp" in each.get("pod", "p")["metadata"]
