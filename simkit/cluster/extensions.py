@@ -22,7 +22,7 @@ from simkit.engine.egress.webhook_converter import WebhookConverter
 from simkit.engine.pipeline.engine import Engine
 from simkit.engine.pipeline.handler_chain import serve_request
 from simkit.engine.pipeline.request_info import parse_request_info
-from simkit.engine.seams import Store
+from simkit.engine.seams import ListWatcher
 from simkit.meta.clock import Clock, NameSource
 from simkit.meta.errors import SimkitError
 from simkit.meta.identity import AUTHENTICATED, Identity
@@ -74,7 +74,7 @@ class Extensions:
 
     def __init__(
         self,
-        store: Store,
+        store: ListWatcher,
         *,
         egress: EgressPolicy | None = None,
         policies: PolicyIndex | None = None,
@@ -88,12 +88,12 @@ class Extensions:
         self._store = store
 
     @classmethod
-    def of(cls, options: Options, store: Store, *, calls: bool = True) -> Extensions:
+    def of(cls, options: Options, store: ListWatcher, *, calls: bool = True) -> Extensions:
         """Those of a new server; ``calls`` says whether connections to the outside may be opened."""
         proxy = ProxyIdentity(options.proxy_client_cert_file, options.proxy_client_key_file)
         return cls(store, egress=EgressPolicy(allowed=calls, services=options.services), proxy=proxy)
 
-    def fork(self, store: Store) -> Extensions:
+    def fork(self, store: ListWatcher) -> Extensions:
         """The same over a fork of the store, its door closed."""
         return Extensions(store, egress=self.egress.fork(), policies=self.policies.fork(store), proxy=self.proxy)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from simkit.engine.seams import Change, ChangeType, Compacted, Future, Store
+from simkit.engine.seams import Change, ChangeType, Compacted, Future, ListWatcher
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
@@ -26,7 +26,7 @@ _STEP: Final = re.compile(r"^([fkv]):(.*)$", re.DOTALL)
 
 
 def past(
-    store: Store, catalogue: Catalogue, revision: int | str, captured: Collection[GroupResource] | None = None
+    store: ListWatcher, catalogue: Catalogue, revision: int | str, captured: Collection[GroupResource] | None = None
 ) -> MemorySnapshot:
     """Everything that was stored at a revision, to be kept as long as one likes.
 
@@ -99,7 +99,7 @@ class History(Sequence[Step]):
         return f"<pre>{escape(repr(self)[1:-1])}</pre>"
 
 
-def history(store: Store, key: Key) -> History:
+def history(store: ListWatcher, key: Key) -> History:
     """The changes of one object that the store remembers, each with its authors and the fields that differ.
 
     Notes

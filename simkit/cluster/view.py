@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from operator import attrgetter
 from typing import Final
 
-from simkit.engine.seams import Store
+from simkit.engine.seams import ListWatcher
 from simkit.meta.errors import IncompleteSnapshot
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object
@@ -24,7 +24,7 @@ class StoreSnapshot:
 
     def __init__(
         self,
-        store: Store,
+        store: ListWatcher,
         catalogue: Catalogue,
         captured: Collection[GroupResource] | None = None,
         earlier: StoreSnapshot | None = None,
@@ -54,11 +54,11 @@ class StoreSnapshot:
         """Let the earlier snapshot go."""
         self._earlier = None
 
-    def shows(self, store: Store) -> bool:
+    def shows(self, store: ListWatcher) -> bool:
         """Whether it is this store that it shows."""
         return self._store is store
 
-    def successor(self, store: Store, catalogue: Catalogue) -> StoreSnapshot:
+    def successor(self, store: ListWatcher, catalogue: Catalogue) -> StoreSnapshot:
         """What is stored now, in the same store or a fresh fork of it, as a snapshot that starts from this one.
 
         It starts from this one's own start as long as that is kept: nothing was derived from this one then.

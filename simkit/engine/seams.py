@@ -1,4 +1,8 @@
-"""Every protocol of the engine. Read this first: one small question each."""
+"""The protocols between the parts of the engine, one small question each.
+
+A part that may wait for another process declares it (``leaves_process``); the HTTP layer then runs requests on worker
+threads instead of inline.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ ChangeType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One step of history. For DELETED, ``entry`` is the last state under the revision of its removal."""
+    """One change of a store. For DELETED, ``entry`` is the last state under the revision of its removal."""
 
     type: ChangeType
     entry: Entry
@@ -61,7 +65,7 @@ class Stale(Exception):
 
 
 class Compacted(Exception):
-    """History before ``oldest`` is gone."""
+    """A revision whose history has been compacted away; ``oldest`` is the first that is left."""
 
     def __init__(self, requested: Revision, oldest: Revision) -> None:
         super().__init__(f"revision {requested} is gone; the oldest is {oldest}")
@@ -69,28 +73,22 @@ class Compacted(Exception):
 
 
 class Future(Exception):
-    """A revision that has not come yet."""
+    """A revision that the store has not reached yet."""
 
     def __init__(self, requested: Revision, current: Revision) -> None:
         super().__init__(f"revision {requested} has not come yet; the current one is {current}")
         self.requested, self.current = requested, current
 
 
-class Store(Protocol):
-    """What is true, at which revision. Reads take no lock; writes are compare-and-set.
+class Reader(Protocol):
+    """The objects of a store at one revision. Reads take no lock.
 
-    An implementation must give out entries that never change, must number revisions without reuse, and must call
-    listeners after the change can be read, in order of revisions.
+    An implementation must give out entries that never change. Two reads of one entry need not give one Python object.
     """
 
     @property
     def revision(self) -> Revision:
         """The revision of the latest change."""
-        ...
-
-    @property
-    def oldest(self) -> Revision:
-        """The oldest revision whose state can still be read; changes after it can be replayed."""
         ...
 
     def get(self, key: Key, *, at: Revision | None = None) -> Entry | None:
@@ -110,8 +108,12 @@ class Store(Protocol):
         ...
 
     def count(self, resource: GroupResource) -> int:
-        """How many objects of a resource there are now, in constant time."""
+        """The number of objects that a resource has now, in constant time."""
         ...
+
+
+class Writer(Protocol):
+    """Compare-and-set writes. Revisions grow and are never reused; they need not be contiguous."""
 
     def put(self, key: Key, value: Object, *, expect: Revision | None) -> Entry:
         """Store an object under a new revision, which is written into its metadata.
@@ -125,11 +127,21 @@ class Store(Protocol):
         """Remove an object; the removal has a revision of its own. Raises Stale, also where nothing is stored."""
         ...
 
-    def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
-        """Put objects under an empty store as they are, resourceVersion kept where it is a number.
 
-        The store's revision becomes at least the highest of them. No change is announced or kept.
-        """
+class ChangeLog(Protocol):
+    """The history of a store: the one source of watches, informers and derived indexes.
+
+    An implementation must call listeners after the change can be read, in order of revisions.
+    """
+
+    @property
+    def revision(self) -> Revision:
+        """The revision of the latest change."""
+        ...
+
+    @property
+    def oldest(self) -> Revision:
+        """The oldest revision whose state can still be read; changes after it can be replayed."""
         ...
 
     def changes(self, *, after: Revision) -> Iterator[Change]:
@@ -137,15 +149,41 @@ class Store(Protocol):
         ...
 
     def listen(self, listener: Callable[[Sequence[Change]], None]) -> Callable[[], None]:
-        """Be told of changes from now on, in the writer's thread; returns how to stop. A listener must not write."""
+        """Call a listener with later changes, in the writer's thread; returns how to stop. A listener must not write.
+
+        Changes that are announced together come in one batch; a compaction is announced by an empty one.
+        """
         ...
 
     def compact(self, *, through: Revision) -> None:
-        """Forget the states before a revision: ``oldest`` becomes it. Listeners are told by an empty batch."""
+        """Forget the states before a revision: ``oldest`` becomes it. Listeners hear an empty batch."""
+        ...
+
+
+class ListWatcher(Reader, ChangeLog, Protocol):
+    """What lists objects and then follows their changes, as an informer does."""
+
+
+class Store(Reader, Writer, ChangeLog, Protocol):
+    """A whole store: reader, writer and change log, with what only its owner does.
+
+    Whoever only reads, writes or follows changes asks for that part alone.
+    """
+
+    @property
+    def leaves_process(self) -> bool:
+        """Whether a call may wait for another process. Requests then run on worker threads."""
+        ...
+
+    def seed(self, objects: Iterable[tuple[Key, Object]]) -> None:
+        """Put objects under an empty store as they are, resourceVersion kept where it is a number.
+
+        The store's revision becomes at least the highest of them. No change is announced or kept.
+        """
         ...
 
     def close(self) -> None:
-        """Let go of what is held outside memory, such as a file. The store can be read and forked, but not written."""
+        """Release what is held outside memory, such as a file. The store can be read and forked, but not written."""
         ...
 
     def fork(self, *, clock: Clock | None = None) -> Store:
@@ -174,12 +212,22 @@ class Authenticator(Protocol):
 
 
 class Authorizer(Protocol):
-    """May they? An implementation must not raise for a question that it does not understand: it has no opinion."""
+    """Decisions on requests, as k8s.io/apiserver/pkg/authorization/authorizer.Authorizer makes them.
 
-    def authorize(self, ask: Attributes) -> Decision: ...
+    An implementation must not raise for attributes that it does not understand: it has no opinion then.
+    """
+
+    @property
+    def leaves_process(self) -> bool:
+        """Whether a call may wait for another process."""
+        ...
+
+    def authorize(self, ask: Attributes) -> Decision:
+        """Allow, deny or no opinion, with the reason and the evidence."""
+        ...
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
-        """What the identity may do in a namespace, as far as this authorizer can list it."""
+        """The rules of an identity in a namespace, as far as this authorizer can list them."""
         ...
 
 
@@ -198,7 +246,7 @@ Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What admission is asked about: the write as it is about to be stored.
+    """The attributes of a request under admission (admission.Attributes), as the object is about to be stored.
 
     ``object`` is None on DELETE, ``old`` on CREATE. Both are in the storage version; ``version`` and ``kind`` are of
     the request, so that plugins which leave the process can convert.
@@ -242,16 +290,26 @@ Token = NewType("Token", str)
 
 
 class TokenIssuer(Protocol):
-    """Makes service account tokens: what the registry needs of authentication."""
+    """Issues service account tokens: what the registry needs of authentication."""
 
     def issue(self, claims: Mapping[str, Any]) -> Token: ...
 
 
 class EscalationGuard(Protocol):
-    """Whether an identity may write these rules or this binding: what the registry needs of authorization."""
+    """The RBAC escalation check on written roles and bindings: what admission needs of authorization.
+
+    References
+    ----------
+    pkg/registry/rbac/escalation_check.go, release 1.30.
+    """
+
+    @property
+    def leaves_process(self) -> bool:
+        """Whether a call may wait for another process."""
+        ...
 
     def check_role(self, identity: Identity, role: Object, old: Object | None, *, requested_name: str = "") -> None:
-        """Raises the 403 StatusError that the real server gives when the role holds more than the identity does.
+        """Raises the 403 StatusError of kube-apiserver when the role holds more than the identity does.
 
         ``requested_name`` is the name in the request's path, empty on POST: ``escalate`` limited to a name counts
         only for a request that carries it.

@@ -13,7 +13,6 @@ import orjson
 
 from simkit.engine.seams import Store
 from simkit.engine.storage.memory import MemoryStore
-from simkit.engine.storage.overlay import overlay
 from simkit.engine.watch.watch_cache import WatchCache
 from simkit.meta.clock import SystemClock
 from simkit.meta.names import GroupResource, Key, Revision
@@ -169,9 +168,7 @@ def main(count: int) -> None:
     """Print everything."""
     store = measure_memory(count)
     measure_forks(store, store.fork, "memory")
-    measure_forks(store, lambda: overlay(store, SystemClock()), "overlay")
     measure_store("memory", store.fork(), count)
-    measure_store("overlay", overlay(store, SystemClock()), count)
     measure_watchers(1000)
 
 

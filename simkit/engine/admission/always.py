@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from simkit.engine.admission.plugin_attributes import Resources, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.objects import Object
@@ -11,6 +13,7 @@ class AlwaysAdmit:
     """Has no objection to anything."""
 
     name = "AlwaysAdmit"
+    leaves_process: Final = False
     resources: Resources = None
 
     def handles(self, operation: Operation) -> bool:
@@ -24,6 +27,7 @@ class AlwaysDeny:
     """Objects to everything."""
 
     name = "AlwaysDeny"
+    leaves_process: Final = False
     resources: Resources = None
 
     def handles(self, operation: Operation) -> bool:

@@ -16,6 +16,7 @@ class AlwaysPullImages:
     """Looks at pods whose images are new."""
 
     name = "AlwaysPullImages"
+    leaves_process: Final = False
     resources = frozenset({PODS})
 
     def handles(self, operation: Operation) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from simkit.engine.admission.plugin_attributes import SIGNING_REQUESTS, admission_forbidden, written
 from simkit.engine.admission.signer_authorization import is_authorized_for_signer
 from simkit.engine.seams import Authorizer, Operation, Review
@@ -12,6 +14,7 @@ class CertificateApproval:
     """Looks at approvals of signing requests."""
 
     name = "CertificateApproval"
+    leaves_process: Final = False
     resources = frozenset({SIGNING_REQUESTS})
 
     def __init__(self, authorizer: Authorizer) -> None:

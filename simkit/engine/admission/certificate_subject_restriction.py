@@ -19,6 +19,7 @@ class CertificateSubjectRestriction:
     """Looks at new requests for client certificates."""
 
     name = "CertificateSubjectRestriction"
+    leaves_process: Final = False
     resources = frozenset({SIGNING_REQUESTS})
 
     def handles(self, operation: Operation) -> bool:

@@ -24,6 +24,11 @@ class Plugin(Protocol):
         """The resources whose writes it wants to see; None: all."""
         ...
 
+    @property
+    def leaves_process(self) -> bool:
+        """Whether a call may wait for another process, whatever the request is."""
+        ...
+
     def handles(self, operation: Operation) -> bool:
         """Whether the plugin wants to see writes of this kind. The answer is always the same."""
         ...
@@ -46,7 +51,7 @@ class Chain:
     @property
     def leaves_process(self) -> bool:
         """Whether a plugin asks a service outside about what it sees."""
-        return any(getattr(plugin, "leaves_process", False) for plugin in self.plugins)
+        return any(plugin.leaves_process for plugin in self.plugins)
 
     def concerned(self, operation: Operation, resource: GroupResource) -> list[Plugin]:
         """The plugins that look at such writes, in order."""

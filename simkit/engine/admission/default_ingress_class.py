@@ -6,7 +6,7 @@ from typing import Final
 
 from simkit.engine.admission.default_class import default_class
 from simkit.engine.admission.plugin_attributes import INGRESS_CLASSES, INGRESSES, with_spec, written
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.meta.domain import label
 from simkit.meta.objects import Object, annotations_of, at
 
@@ -18,9 +18,10 @@ class DefaultIngressClass:
     """Looks at new ingresses."""
 
     name = "DefaultIngressClass"
+    leaves_process: Final = False
     resources = frozenset({INGRESSES})
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
 
     def handles(self, operation: Operation) -> bool:

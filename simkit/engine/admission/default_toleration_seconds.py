@@ -21,6 +21,7 @@ class DefaultTolerationSeconds:
     """
 
     name = "DefaultTolerationSeconds"
+    leaves_process: Final = False
     resources = frozenset({PODS})
 
     def __init__(self, seconds: tuple[int, int] = SECONDS) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from simkit.engine.admission.plugin_attributes import SERVICES, WRITES, admission_forbidden, written
 from simkit.engine.seams import Operation, Review
 from simkit.meta.objects import at
@@ -11,6 +13,7 @@ class DenyServiceExternalIPs:
     """Lets services keep the addresses that they have."""
 
     name = "DenyServiceExternalIPs"
+    leaves_process: Final = False
     resources = frozenset({SERVICES})
 
     def handles(self, operation: Operation) -> bool:

@@ -70,6 +70,7 @@ class EventRateLimit:
     """Counts events by all limits; each that is reached is told."""
 
     name = "EventRateLimit"
+    leaves_process: Final = False
     resources = _EVENTS
 
     def __init__(self, clock: Clock, limits: Sequence[Limit]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from simkit.engine.admission.plugin_attributes import PODS, WRITES, with_spec, written
 from simkit.engine.seams import Operation, Review
 from simkit.logic.quota.usage import is_extended
@@ -12,6 +14,7 @@ class ExtendedResourceToleration:
     """Adds one toleration for each extended resource that a pod requests."""
 
     name = "ExtendedResourceToleration"
+    leaves_process: Final = False
     resources = frozenset({PODS})
 
     def handles(self, operation: Operation) -> bool:

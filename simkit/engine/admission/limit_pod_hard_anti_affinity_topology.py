@@ -16,6 +16,7 @@ class LimitPodHardAntiAffinityTopology:
     """Looks at what pods demand of where others are."""
 
     name = "LimitPodHardAntiAffinityTopology"
+    leaves_process: Final = False
     resources = frozenset({PODS})
 
     def handles(self, operation: Operation) -> bool:

@@ -14,7 +14,7 @@ from simkit.engine.admission.plugin_attributes import (
     with_spec,
     written,
 )
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.logic.quota.amounts import Amounts, amounts_of
 from simkit.logic.quota.pod_amounts import pod_limits, pod_requests
 from simkit.meta.domain import label
@@ -29,9 +29,10 @@ class LimitRanger:
     """Looks at pods when they are created, and at claims also when they change."""
 
     name = "LimitRanger"
+    leaves_process: Final = False
     resources = frozenset({PODS, CLAIMS})
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
 
     def handles(self, operation: Operation) -> bool:

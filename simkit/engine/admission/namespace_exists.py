@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Final
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES, Resources, written
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.meta.errors import not_found
 from simkit.meta.names import Key
 from simkit.meta.objects import Object
 
 
-def _missing(store: Store, review: Review) -> bool:
+def _missing(store: Reader, review: Review) -> bool:
     if not review.namespace or review.resource == NAMESPACES:
         return False
     return store.get(Key(NAMESPACES, "", review.namespace)) is None
@@ -21,9 +22,10 @@ class NamespaceExists:
     """Refuses it."""
 
     name = "NamespaceExists"
+    leaves_process: Final = False
     resources: Resources = None
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
 
     def handles(self, operation: Operation) -> bool:
@@ -39,9 +41,10 @@ class NamespaceAutoProvision:
     """Makes the namespace; ``provide`` does it as the server itself."""
 
     name = "NamespaceAutoProvision"
+    leaves_process: Final = False
     resources: Resources = None
 
-    def __init__(self, store: Store, provide: Callable[[str], None]) -> None:
+    def __init__(self, store: Reader, provide: Callable[[str], None]) -> None:
         self._store, self._provide = store, provide
 
     def handles(self, operation: Operation) -> bool:

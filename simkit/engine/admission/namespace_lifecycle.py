@@ -11,7 +11,7 @@ from simkit.engine.admission.plugin_attributes import (
     admission_forbidden,
     written,
 )
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.meta.domain import DEFAULT_NAMESPACE, PUBLIC_NAMESPACE, SYSTEM_NAMESPACE
 from simkit.meta.errors import forbidden, not_found
 from simkit.meta.names import Key
@@ -27,9 +27,10 @@ class NamespaceLifecycle:
     """
 
     name = "NamespaceLifecycle"
+    leaves_process: Final = False
     resources: Resources = None
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
 
     def handles(self, operation: Operation) -> bool:

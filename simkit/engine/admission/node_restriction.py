@@ -14,7 +14,7 @@ from simkit.engine.admission.plugin_attributes import (
     written,
 )
 from simkit.engine.admission.pod_references import references_config_maps, references_secrets
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.meta.domain import API_DOMAIN, LABEL_DOMAIN, NODE_LEASE_NAMESPACE, api_group, label
 from simkit.meta.errors import StatusError, not_found
 from simkit.meta.names import GroupResource, Key
@@ -43,9 +43,10 @@ class NodeRestriction:
     """Knows nodes by their group, and which one it is by the user name."""
 
     name = "NodeRestriction"
+    leaves_process: Final = False
     resources = frozenset({PODS, NODES, CLAIMS, SERVICE_ACCOUNTS, _LEASES, _CSI_NODES})
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
 
     def handles(self, operation: Operation) -> bool:

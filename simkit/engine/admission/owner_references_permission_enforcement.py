@@ -20,6 +20,7 @@ class OwnerReferencesPermissionEnforcement:
     """Looks at changed owner references."""
 
     name = "OwnerReferencesPermissionEnforcement"
+    leaves_process: Final = False
     resources: Resources = None
 
     def __init__(self, authorizer: Authorizer, catalogue: Callable[[], Catalogue]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from simkit.engine.admission.plugin_attributes import CLAIMS, STORAGE_CLASSES, admission_forbidden, written
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.logic.quota.amounts import amounts_of
 from simkit.meta.domain import label
 from simkit.meta.names import Key
@@ -19,9 +19,10 @@ class PersistentVolumeClaimResize:
     """Looks at claims that ask for more."""
 
     name = "PersistentVolumeClaimResize"
+    leaves_process: Final = False
     resources = frozenset({CLAIMS})
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
 
     def handles(self, operation: Operation) -> bool:

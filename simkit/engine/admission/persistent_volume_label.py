@@ -22,6 +22,7 @@ class PersistentVolumeLabel:
     """Without a cloud behind the server: volumes of clouds are refused, all others pass as they are."""
 
     name = "PersistentVolumeLabel"
+    leaves_process: Final = False
     resources = frozenset({VOLUMES})
 
     def handles(self, operation: Operation) -> bool:

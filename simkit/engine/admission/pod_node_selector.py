@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, admission_forbidden, with_spec, written
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.meta.domain import label
 from simkit.meta.errors import not_found, unexplained
 from simkit.meta.names import Key
@@ -20,9 +20,10 @@ class PodNodeSelector:
     """Reads an annotation of the namespace; ``settings`` has a selector for all, and what a namespace may say."""
 
     name = "PodNodeSelector"
+    leaves_process: Final = False
     resources = frozenset({PODS})
 
-    def __init__(self, store: Store, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, store: Reader, settings: Mapping[str, str] | None = None) -> None:
         self._store, self._settings = store, settings or {}
 
     def handles(self, operation: Operation) -> bool:

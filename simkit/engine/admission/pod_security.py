@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, WRITES, admission_forbidden, written
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.logic.podsecurity.evaluate import POD_TEMPLATES, template_of, violations
 from simkit.logic.podsecurity.policy import PREFIX, LevelVersion, Policy, exempt_namespace_warning, policy_of
 from simkit.logic.podsecurity.violation import Violation, forbidden_detail, forbidden_reason
@@ -36,9 +36,10 @@ class PodSecurity:
     """Refuses pods that violate what is enforced, warns of and notes the rest; looks at changed labels too."""
 
     name = "PodSecurity"
+    leaves_process: Final = False
     resources = frozenset({NAMESPACES, PODS, *POD_TEMPLATES})
 
-    def __init__(self, store: Store, defaults: Policy | None = None, exempt: Exemptions | None = None) -> None:
+    def __init__(self, store: Reader, defaults: Policy | None = None, exempt: Exemptions | None = None) -> None:
         self._store, self._defaults, self._exempt = store, defaults or Policy(), exempt or Exemptions()
 
     def handles(self, operation: Operation) -> bool:

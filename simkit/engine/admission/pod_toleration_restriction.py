@@ -9,7 +9,7 @@ import orjson
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES, PODS, WRITES, with_spec, written
 from simkit.engine.admission.tolerations import Toleration, all_within, merged
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.logic.quota.scopes import best_effort
 from simkit.meta.domain import label
 from simkit.meta.errors import not_found, unexplained
@@ -25,9 +25,10 @@ class PodTolerationRestriction:
     """Reads two annotations of the namespace; the arguments stand in where they are missing."""
 
     name = "PodTolerationRestriction"
+    leaves_process: Final = False
     resources = frozenset({PODS})
 
-    def __init__(self, store: Store, defaults: Sequence[Toleration] = (), allowed: Sequence[Toleration] = ()) -> None:
+    def __init__(self, store: Reader, defaults: Sequence[Toleration] = (), allowed: Sequence[Toleration] = ()) -> None:
         self._store, self._defaults, self._allowed = store, defaults, allowed
 
     def handles(self, operation: Operation) -> bool:

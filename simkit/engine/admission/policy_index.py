@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from simkit.engine.seams import Store
+from simkit.engine.seams import ListWatcher
 from simkit.engine.storage.derived import Derived
 from simkit.logic.policy.attributes import ClusterReader
 from simkit.meta.domain import ADMISSION_GROUP
@@ -52,12 +52,12 @@ class PolicyIndex:
         Compiled policies by name, taken over where they still say the same.
     """
 
-    def __init__(self, store: Store, known: Mapping[str, Policy] | None = None) -> None:
+    def __init__(self, store: ListWatcher, known: Mapping[str, Policy] | None = None) -> None:
         self._store = store
         self._known: Mapping[str, Policy] = dict(known or {})
         self._view = Derived(store, (POLICIES, BINDINGS), lambda: _View(self._read()))
 
-    def fork(self, store: Store) -> PolicyIndex:
+    def fork(self, store: ListWatcher) -> PolicyIndex:
         """The same index over a fork of the store: nothing is compiled again."""
         return PolicyIndex(store, self._known)
 

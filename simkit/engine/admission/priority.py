@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from simkit.engine.admission.plugin_attributes import (
     PODS,
     PRIORITY_CLASSES,
@@ -10,7 +12,7 @@ from simkit.engine.admission.plugin_attributes import (
     with_spec,
     written,
 )
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at, name_of
 
@@ -21,9 +23,10 @@ class Priority:
     """Resolves the classes of new pods, and keeps it at one default class."""
 
     name = "Priority"
+    leaves_process: Final = False
     resources = frozenset({PODS, PRIORITY_CLASSES})
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
 
     def handles(self, operation: Operation) -> bool:

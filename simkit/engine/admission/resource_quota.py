@@ -14,7 +14,7 @@ from simkit.engine.admission.plugin_attributes import (
     admission_forbidden,
     written,
 )
-from simkit.engine.seams import Entry, Operation, Review, Store
+from simkit.engine.seams import Entry, Operation, Reader, Review
 from simkit.logic.quota.amounts import Amounts, amounts_of, minus, plus, texts
 from simkit.logic.quota.scopes import counts, fits, scopes_of
 from simkit.logic.quota.usage import CLAIMS, PODS, SERVICES, matching, unsaid, usage
@@ -56,9 +56,10 @@ class ResourceQuota:
     """The last validator, so that nothing is charged for what another one refuses."""
 
     name = "ResourceQuota"
+    leaves_process: Final = False
     resources: Resources = None
 
-    def __init__(self, store: Store, clock: Clock, charge: Charge, limited: Sequence[Limited] = ()) -> None:
+    def __init__(self, store: Reader, clock: Clock, charge: Charge, limited: Sequence[Limited] = ()) -> None:
         self._store, self._clock, self._charge, self._limited = store, clock, charge, limited
 
     def handles(self, operation: Operation) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from simkit.engine.admission.plugin_attributes import NAMESPACES
-from simkit.engine.seams import Authorizer, Review, Store
+from simkit.engine.seams import Authorizer, Reader, Review
 from simkit.logic.policy.attributes import AdmissionAttributes
 from simkit.meta.attributes import Attributes, Decision
 from simkit.meta.names import GroupResource, GroupVersionResource, Key
@@ -21,7 +21,7 @@ Convert = Callable[[Object, Resource], Object]
 class LiveClusterReader:
     """What is stored now, and whom to ask: the ``World`` of a server's policies and webhooks."""
 
-    store: Store
+    store: Reader
     authorizer: Authorizer
     served: Callable[[], Catalogue]
     converter: Convert

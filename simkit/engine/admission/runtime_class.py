@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from simkit.engine.admission.plugin_attributes import PODS, RUNTIME_CLASSES, admission_forbidden, with_spec, written
 from simkit.engine.admission.tolerations import merged
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.logic.quota.amounts import amounts_of
 from simkit.meta.names import Key
 from simkit.meta.objects import Object, at
@@ -19,9 +19,10 @@ class RuntimeClass:
     """Looks at new pods."""
 
     name = "RuntimeClass"
+    leaves_process: Final = False
     resources = frozenset({PODS})
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Reader) -> None:
         self._store = store
 
     def handles(self, operation: Operation) -> bool:

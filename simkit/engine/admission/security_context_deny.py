@@ -18,6 +18,7 @@ class SecurityContextDeny:
     """Looks at the security contexts of pods and of their containers."""
 
     name = "SecurityContextDeny"
+    leaves_process: Final = False
     resources = frozenset({PODS})
 
     def handles(self, operation: Operation) -> bool:

@@ -14,7 +14,7 @@ from simkit.engine.admission.plugin_attributes import (
     written,
 )
 from simkit.engine.admission.pod_references import env_secrets, references_secrets
-from simkit.engine.seams import Operation, Review, Store
+from simkit.engine.seams import Operation, Reader, Review
 from simkit.meta.clock import NameSource
 from simkit.meta.domain import label
 from simkit.meta.names import Key
@@ -33,9 +33,10 @@ class ServiceAccount:
     """Sets the account, its pull secrets and its token when a pod is created, and refuses accounts that are missing."""
 
     name = "ServiceAccount"
+    leaves_process: Final = False
     resources = frozenset({PODS})
 
-    def __init__(self, store: Store, chance: NameSource) -> None:
+    def __init__(self, store: Reader, chance: NameSource) -> None:
         self._store, self._chance = store, chance
         self._trials = NameSource(0)
         """For writes that are only tried: they leave no trace, not even in the names of what comes after."""

@@ -16,6 +16,7 @@ class StorageObjectInUseProtection:
     """Gives new volumes and claims their finalizer."""
 
     name = "StorageObjectInUseProtection"
+    leaves_process: Final = False
     resources = frozenset(_FINALIZERS)
 
     def handles(self, operation: Operation) -> bool:

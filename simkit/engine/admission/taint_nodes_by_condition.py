@@ -16,6 +16,7 @@ class TaintNodesByCondition:
     """Gives every new node the taint of one that is not ready."""
 
     name = "TaintNodesByCondition"
+    leaves_process: Final = False
     resources = frozenset({NODES})
 
     def handles(self, operation: Operation) -> bool:

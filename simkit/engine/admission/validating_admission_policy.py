@@ -39,6 +39,7 @@ class ValidatingAdmissionPolicy:
     """
 
     name = "ValidatingAdmissionPolicy"
+    leaves_process: Final = False
     resources = None
 
     def __init__(self, reader: LiveClusterReader, index: PolicyIndex) -> None:

@@ -80,6 +80,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
     """Asks all webhooks that want to see the write at the same time; the first refusal in their order counts."""
 
     name = "ValidatingAdmissionWebhook"
+    leaves_process: Final = False
 
     def validate(self, review: Review) -> None:
         """Raises the refusal of a webhook, or 500 for one that cannot be called and must be."""
@@ -128,6 +129,7 @@ class MutatingAdmissionWebhook(_Webhooks):
     """
 
     name = "MutatingAdmissionWebhook"
+    leaves_process: Final = False
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from simkit.engine.seams import Store
+from simkit.engine.seams import ListWatcher
 from simkit.engine.storage.derived import Derived
 from simkit.logic.policy.attributes import AdmissionAttributes, ClusterReader
 from simkit.logic.policy.matching import Constraints
@@ -138,7 +138,7 @@ class _View:
 class WebhookIndex:
     """All webhooks, and which of them a kind of write could concern."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ListWatcher) -> None:
         self._store = store
         self._view = Derived(store, (MUTATING, VALIDATING), self._read)
 

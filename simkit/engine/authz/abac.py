@@ -72,6 +72,8 @@ def _covers(pattern: str, path: str) -> bool:
 class PolicyFile:
     """Allows what any of its policies allows."""
 
+    leaves_process: Final = False
+
     def __init__(self, policies: Iterable[Policy]) -> None:
         self.policies = tuple(policies)
 

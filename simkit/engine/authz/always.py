@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from simkit.engine.seams import RuleList
 from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Decision
 from simkit.meta.identity import Identity
@@ -13,6 +15,8 @@ _EVERY_PATH = {"verbs": ["*"], "nonResourceURLs": ["*"]}
 class AlwaysAllow:
     """Allows everything."""
 
+    leaves_process: Final = False
+
     def authorize(self, ask: Attributes) -> Decision:
         return Decision(ALLOW)
 
@@ -22,6 +26,8 @@ class AlwaysAllow:
 
 class AlwaysDeny:
     """Allows nothing. Like the real server's, it only has no opinion, so that a later authorizer may still allow."""
+
+    leaves_process: Final = False
 
     def authorize(self, ask: Attributes) -> Decision:
         return Decision(NO_OPINION, "Everything is forbidden.")

@@ -33,6 +33,7 @@ class _Counted:
     def __init__(self, module: NamedAuthorizer, counters: Counters) -> None:
         self._ask, self._counters = module.authorizer.authorize, counters
         self._rules, self._labels = module.authorizer.rules_for, (module.type, module.name)
+        self.leaves_process = module.authorizer.leaves_process
 
     def authorize(self, ask: Attributes) -> Decision:
         decision = self._ask(ask)
@@ -58,7 +59,7 @@ class AuthorizerChain:
     def __init__(self, modules: Sequence[NamedAuthorizer], counters: Counters) -> None:
         self.modules = tuple(modules)
         self._union = UnionAuthorizer([PrivilegedGroups(), *(_Counted(each, counters) for each in modules)])
-        self.leaves_process = any(getattr(each.authorizer, "leaves_process", False) for each in modules)
+        self.leaves_process = self._union.leaves_process
 
     def authorize(self, ask: Attributes) -> Decision:
         return self._union.authorize(ask)

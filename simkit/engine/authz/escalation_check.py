@@ -39,6 +39,11 @@ class RoleGuard:
     def __init__(self, index: AccessIndex, authorizer: Authorizer) -> None:
         self._index, self._authorizer = index, authorizer
 
+    @property
+    def leaves_process(self) -> bool:
+        """Whether its questions to the authorizer may wait for another process."""
+        return self._authorizer.leaves_process
+
     def check_role(self, identity: Identity, role: Object, old: Object | None, *, requested_name: str = "") -> None:
         """Raises the 403 of a role that holds more than the identity does. Any change re-checks all rules."""
         resource = ROLES if namespace_of(role) else CLUSTER_ROLES

@@ -52,6 +52,8 @@ class NodeAuthorizer:
         Whose default role of nodes says what all of them need.
     """
 
+    leaves_process: Final = False
+
     def __init__(self, relations: NodeGraph, release: str) -> None:
         self.relations = relations
         self._release = release

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from simkit.engine.seams import RuleList
 from simkit.meta.attributes import ALLOW, NO_OPINION, Attributes, Decision
@@ -14,6 +15,8 @@ _NO_OPINION = Decision(NO_OPINION)
 
 class PrivilegedGroups:
     """Allows everything to the members of some groups, without a reason; stands before all other authorizers."""
+
+    leaves_process: Final = False
 
     def __init__(self, groups: Iterable[str] = (MASTERS,)) -> None:
         self._groups = frozenset(groups)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from simkit.engine.seams import Change, RuleList
 from simkit.logic.rbac.binding import missing_text
@@ -16,6 +17,8 @@ class RBACAuthorizer:
 
     ``follow`` is the listener that keeps its index in step with a store.
     """
+
+    leaves_process: Final = False
 
     def __init__(self, index: AccessIndex) -> None:
         self.index = index

@@ -23,6 +23,11 @@ class UnionAuthorizer:
     def __init__(self, authorizers: Iterable[Authorizer]) -> None:
         self._authorizers = tuple(authorizers)
 
+    @property
+    def leaves_process(self) -> bool:
+        """Whether one of them may wait for another process."""
+        return any(authorizer.leaves_process for authorizer in self._authorizers)
+
     def authorize(self, ask: Attributes) -> Decision:
         undecided: list[Decision] = []
         for authorizer in self._authorizers:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, Protocol, runtime_checkable
 
-from simkit.engine.seams import Change, Compacted, Store
+from simkit.engine.seams import Change, ChangeLog, Compacted
 from simkit.meta.clock import Clock, SystemClock
 from simkit.meta.domain import SYSTEM_NAMESPACE
 from simkit.meta.errors import SimkitError
@@ -101,7 +101,7 @@ class ControllerManager:
 
     def __init__(
         self,
-        store: Store,
+        store: ChangeLog,
         controllers: Sequence[Controller],
         perform: Perform,
         snapshot: Callable[[], Snapshot],

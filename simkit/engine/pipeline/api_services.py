@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from simkit.engine.pipeline.request_context import RequestContext
-from simkit.engine.seams import Store
+from simkit.engine.seams import ListWatcher
 from simkit.engine.storage.derived import Derived
 from simkit.meta.domain import REGISTRATION_GROUP
 from simkit.meta.message import Response
@@ -124,7 +124,7 @@ def _by_version(found: Iterable[GroupVersion], known: Mapping[GroupVersion, Prio
 class APIServices:
     """The APIServices of a store, followed without polling."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ListWatcher) -> None:
         self._store = store
         self._view = Derived(store, (SERVICES,), self._read)
 

@@ -102,8 +102,8 @@ class Engine:
     @property
     def leaves_process(self) -> bool:
         """Whether answering may wait for a service outside; parts that call one say so."""
-        parts = (self.authorizer, self.authenticator, self.admission)
-        return any(getattr(part, "leaves_process", False) for part in parts)
+        parts = (self.authorizer, self.authenticator, self.admission, self.guard, self.store)
+        return any(part.leaves_process for part in parts)
 
     @property
     def catalogue(self) -> Catalogue:

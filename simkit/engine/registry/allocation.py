@@ -16,7 +16,7 @@ from typing import Final
 
 from simkit.engine.registry.bitmap_allocator import BitmapAllocator, NotAvailable
 from simkit.engine.registry.ip_families import settle_families
-from simkit.engine.seams import Change, Store
+from simkit.engine.seams import Change, ListWatcher
 from simkit.kinds.parts.copy_on_write import own_copy, own_items
 from simkit.kinds.parts.service.cluster_ips import strings
 from simkit.kinds.parts.service.types import (
@@ -79,7 +79,7 @@ class ServiceAllocation:
 
     def __init__(
         self,
-        store: Store,
+        store: ListWatcher,
         chance: NameSource,
         ranges: Sequence[str] = (DEFAULT_RANGE,),
         ports: tuple[int, int] = DEFAULT_PORTS,
@@ -91,7 +91,7 @@ class ServiceAllocation:
         self._known = False
         store.listen(self._follow)
 
-    def fork(self, store: Store, chance: NameSource) -> ServiceAllocation:
+    def fork(self, store: ListWatcher, chance: NameSource) -> ServiceAllocation:
         """The same over a fork of the store, in constant time."""
         other = ServiceAllocation(store, chance, self._ranges, self._port_range)
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
-from simkit.engine.seams import Change, Store
+from simkit.engine.seams import Change, ChangeLog
 from simkit.meta.names import GroupResource
 
 Made = TypeVar("Made")
@@ -37,7 +37,7 @@ class Derived(Generic[Made]):
     1
     """
 
-    def __init__(self, store: Store, resources: Sequence[GroupResource], make: Callable[[], Made]) -> None:
+    def __init__(self, store: ChangeLog, resources: Sequence[GroupResource], make: Callable[[], Made]) -> None:
         self._resources, self._make = frozenset(resources), make
         self._changes = 0
         self._made: tuple[int, Made] | None = None

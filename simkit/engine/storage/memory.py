@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, Protocol
 
 from simkit.engine.seams import ABSENT, Change, ChangeType, Compacted, Entry, Future, Stale
-from simkit.engine.storage.log import Log
-from simkit.engine.storage.state import State, Tables
+from simkit.engine.storage.revision_log import RevisionLog
+from simkit.engine.storage.state import State
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
 from simkit.meta.names import GroupResource, Key, Revision
@@ -69,18 +69,20 @@ class MemoryStore:
     {'resourceVersion': '2'}
     """
 
+    leaves_process: Final = False
+
     def __init__(
         self,
         clock: Clock,
         history_seconds: float = HISTORY_SECONDS,
         *,
         state: State | None = None,
-        log: Log | None = None,
+        log: RevisionLog | None = None,
         journal: Journal | None = None,
     ) -> None:
         self._clock, self._history, self._journal = clock, history_seconds, journal
-        self._state: State = state if state is not None else Tables(FIRST, {})
-        self._log = log if log is not None else Log(self._state)
+        self._state: State = state if state is not None else State(FIRST, {})
+        self._log = log if log is not None else RevisionLog(self._state)
         self._lock = threading.RLock()  # held by a writer until its listeners have heard; readers never take it
         self._listeners: dict[object, Listener] = {}
         self._announcing = False
@@ -187,7 +189,7 @@ class MemoryStore:
             if self._journal is not None:
                 self._journal([Change("ADDED", entry, None) for entry in kept])
             seeded = state.seeded(highest, kept)
-            self._log = Log(seeded)
+            self._log = RevisionLog(seeded)
             self._state = seeded
 
     def changes(self, *, after: Revision) -> Iterator[Change]:

@@ -19,9 +19,9 @@ from typing import Final
 import orjson
 
 from simkit.engine.seams import Change, Entry
-from simkit.engine.storage.log import Log
 from simkit.engine.storage.memory import FIRST, HISTORY_SECONDS, MemoryStore
-from simkit.engine.storage.state import Tables
+from simkit.engine.storage.revision_log import RevisionLog
+from simkit.engine.storage.state import State
 from simkit.engine.storage.table import Table
 from simkit.meta.clock import Clock
 from simkit.meta.errors import SimkitError
@@ -186,7 +186,7 @@ def _prepare(connection: sqlite3.Connection, file: Path, durable: bool) -> None:
     connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
-def _read(connection: sqlite3.Connection) -> Tables:
+def _read(connection: sqlite3.Connection) -> State:
     tables: dict[GroupResource, Table[Entry]] = {}
     for group, resource in connection.execute(_RESOURCES).fetchall():
         shared = GroupResource(group, resource)
@@ -197,10 +197,10 @@ def _read(connection: sqlite3.Connection) -> Tables:
         rows.sort(key=itemgetter(0))
         tables[shared] = Table.of(rows)
     row = connection.execute("SELECT revision FROM state").fetchone()
-    return Tables(Revision(row[0]) if row else FIRST, tables)
+    return State(Revision(row[0]) if row else FIRST, tables)
 
 
-def _read_log(connection: sqlite3.Connection, state: Tables, cutoff: float) -> Log:
+def _read_log(connection: sqlite3.Connection, state: State, cutoff: float) -> RevisionLog:
     """The last changes without a gap up to the present state."""
     changes: list[Change] = []
     times: list[float] = []
@@ -212,4 +212,4 @@ def _read_log(connection: sqlite3.Connection, state: Tables, cutoff: float) -> L
         before = StoredEntry(key, Revision(previous_revision), previous) if previous is not None else None
         changes.append(Change(kind, StoredEntry(key, Revision(revision), held), before))
         times.append(moment)
-    return Log.restored(state, changes[::-1], times[::-1])
+    return RevisionLog.restored(state, changes[::-1], times[::-1])

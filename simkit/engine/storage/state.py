@@ -1,9 +1,9 @@
-"""Everything a store holds at one revision, as a value that never changes."""
+"""The content of a store at one revision, as a value that never changes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from simkit.engine.seams import Entry
 from simkit.engine.storage.table import Table
@@ -11,9 +11,9 @@ from simkit.meta.names import GroupResource, Key, Revision
 
 
 def order(key: Key) -> str:
-    """Where a key stands among those of its resource: the text by which lists are sorted.
+    """The text by which the objects of a resource are sorted.
 
-    The real server keeps objects under ``<namespace>/<name>``, so namespace ``a-b`` comes before ``a``.
+    kube-apiserver keeps objects in etcd under ``<namespace>/<name>``, so namespace ``a-b`` comes before ``a``.
 
     Examples
     --------
@@ -38,35 +38,12 @@ class Span(NamedTuple):
         return cls(max(start, order(after) + "\0") if after is not None else start, stop)
 
 
-class View(Protocol):
-    """One state, to be read. It must answer the same for ever, whatever happens to the store it was taken from."""
+class State:
+    """The entries of a store at one revision: one immutable table for each resource.
 
-    @property
-    def revision(self) -> Revision: ...
-
-    def get(self, key: Key) -> Entry | None: ...
-
-    def scan(
-        self, resource: GroupResource, namespace: str | None, *, after: Key | None = None, limit: int | None = None
-    ) -> Sequence[Entry]: ...
-
-    def count(self, resource: GroupResource) -> int: ...
-
-
-class State(View, Protocol):
-    """A view that gives the next state. Making one must not cost more than one write into a small block."""
-
-    def replaced(self, revision: Revision, key: Key, old: Entry | None, new: Entry | None) -> State:
-        """The state at another revision in which a key has ``new`` instead of ``old``; None stands for nothing."""
-        ...
-
-    def seeded(self, revision: Revision, entries: Iterable[Entry]) -> State:
-        """The state at another revision that holds these entries too, of resources of which it held none."""
-        ...
-
-
-class Tables:
-    """A state that holds every entry itself: one table for each resource."""
+    A write makes the next state, which shares all but one small block of one table with the last. So a fork is a
+    second store over the same state: it is pinned at its revision for as long as somebody holds it.
+    """
 
     __slots__ = ("_tables", "revision")
 
@@ -74,26 +51,31 @@ class Tables:
         self.revision, self._tables = revision, tables
 
     def get(self, key: Key) -> Entry | None:
+        """The entry of a key, None where there is none."""
         table = self._tables.get(key.resource)
         return table.get(f"{key.namespace}/{key.name}") if table is not None else None
 
     def scan(
         self, resource: GroupResource, namespace: str | None, *, after: Key | None = None, limit: int | None = None
     ) -> Sequence[Entry]:
+        """The entries of a resource in order, after a key if given, at most ``limit``."""
         table = self._tables.get(resource)
         return table.between(*Span.of(namespace, after), limit) if table is not None else []
 
     def count(self, resource: GroupResource) -> int:
+        """The number of objects of a resource."""
         table = self._tables.get(resource)
         return table.size if table is not None else 0
 
-    def replaced(self, revision: Revision, key: Key, old: Entry | None, new: Entry | None) -> Tables:
+    def replaced(self, revision: Revision, key: Key, old: Entry | None, new: Entry | None) -> State:
+        """The state at another revision in which a key has ``new`` instead of ``old``; None stands for nothing."""
         table = self._tables.get(key.resource) or Table.of()
         changed = table.without(order(key)) if new is None else table.put(order(key), new)
-        return Tables(revision, {**self._tables, key.resource: changed})
+        return State(revision, {**self._tables, key.resource: changed})
 
-    def seeded(self, revision: Revision, entries: Iterable[Entry]) -> Tables:
-        return Tables(revision, {**self._tables, **tables_of(entries)})
+    def seeded(self, revision: Revision, entries: Iterable[Entry]) -> State:
+        """The state at another revision that holds these entries too, of resources of which it held none."""
+        return State(revision, {**self._tables, **tables_of(entries)})
 
 
 def tables_of(entries: Iterable[Entry]) -> dict[GroupResource, Table[Entry]]:

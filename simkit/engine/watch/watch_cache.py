@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from simkit.engine.seams import Change, Compacted, Store
+from simkit.engine.seams import Change, ChangeLog, Compacted
 from simkit.engine.watch.event_buffer import EventBuffer
 from simkit.engine.watch.notifier import Notifiers
 from simkit.engine.watch.watcher import Watcher
@@ -37,7 +37,7 @@ class WatchCache:
     ['ADDED']
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: ChangeLog) -> None:
         self._store = store
         self._rings: dict[GroupResource, EventBuffer] = {}
         self._wakers = Notifiers()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import pytest
 
 from simkit.engine.authz.always import AlwaysAllow, AlwaysDeny
@@ -23,6 +25,8 @@ ASK = Attributes(Identity("ann"), "get", resource="pods", namespace="x", name="p
 
 class Saying:
     """An authorizer that always says the same."""
+
+    leaves_process: Final = False
 
     def __init__(self, decision: Decision, rules: RuleList | None = None) -> None:
         self.decision, self.rules = decision, rules or RuleList()

@@ -11,7 +11,7 @@ from simkit.engine.pipeline.flowcontrol.max_in_flight import READING, InFlight, 
 from simkit.engine.pipeline.flowcontrol.priority_level import Flow, PriorityLevel, Ticket, shares_of
 from simkit.engine.pipeline.request_context import RequestContext, TicketOutcome
 from simkit.engine.pipeline.request_info import is_long_running
-from simkit.engine.seams import Change, Store
+from simkit.engine.seams import Change, ListWatcher
 from simkit.meta.clock import Clock
 from simkit.meta.domain import api_group
 from simkit.meta.identity import AUTHENTICATED, MASTERS, UNAUTHENTICATED
@@ -82,7 +82,7 @@ class FlowControl(InFlight):
     KEP 1040 (priority and fairness), KEP 1040's borrowing between levels.
     """
 
-    def __init__(self, store: Store, seats: int, clock: Clock) -> None:
+    def __init__(self, store: ListWatcher, seats: int, clock: Clock) -> None:
         super().__init__()
         self._store, self.seats, self._clock = store, seats, clock
         self._stale = True

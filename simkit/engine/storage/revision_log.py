@@ -43,7 +43,7 @@ class _Chapter:
         return self.state.revision
 
 
-class Log:
+class RevisionLog:
     """All changes of a store that are not forgotten yet. One thread at a time writes; readers take no lock."""
 
     def __init__(self, state: State) -> None:
@@ -52,7 +52,7 @@ class Log:
         self._remembered: tuple[State, ...] = ()
 
     @classmethod
-    def restored(cls, current: State, changes: Sequence[Change], times: Sequence[float]) -> Log:
+    def restored(cls, current: State, changes: Sequence[Change], times: Sequence[float]) -> RevisionLog:
         """The log of a store that had one before: its last changes, oldest first, and the moments they came at.
 
         There is one change for each revision up to that of the current state.
