@@ -1,1 +1,1 @@
-"""Change it? Refuse it?"""
+"""Admission plugins, and the chain that calls them."""

@@ -1,4 +1,7 @@
-"""AlwaysAdmit and AlwaysDeny: for tests, and for nothing else."""
+"""AlwaysAdmit and AlwaysDeny, for tests.
+
+Upstream: plugin/pkg/admission/admit and plugin/pkg/admission/deny, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from simkit.meta.objects import Object
 
 
 class AlwaysAdmit:
-    """Has no objection to anything."""
+    """Admits every request."""
 
     name = "AlwaysAdmit"
     leaves_process: Final = False
@@ -24,7 +27,7 @@ class AlwaysAdmit:
 
 
 class AlwaysDeny:
-    """Objects to everything."""
+    """Denies every request."""
 
     name = "AlwaysDeny"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""AlwaysPullImages: no pod starts from an image that somebody else had the right to pull."""
+"""AlwaysPullImages sets the pull policy of every container to Always.
+
+Upstream: plugin/pkg/admission/alwayspullimages, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from simkit.meta.podspec import CONTAINER_LISTS
 
 
 class AlwaysPullImages:
-    """Looks at pods whose images are new."""
+    """Admits pods whose images are new."""
 
     name = "AlwaysPullImages"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""CertificateApproval: only who may approve for a signer approves or denies."""
+"""CertificateApproval requires the verb ``approve`` on the signer of a certificate signing request.
+
+Upstream: plugin/pkg/admission/certificates/approval, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from simkit.meta.objects import at
 
 
 class CertificateApproval:
-    """Looks at approvals of signing requests."""
+    """Checks updates of the subresource approval."""
 
     name = "CertificateApproval"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""CertificateSigning: only who may sign for a signer hands out its certificates."""
+"""CertificateSigning requires the verb ``sign`` on the signer of a certificate signing request.
+
+Upstream: plugin/pkg/admission/certificates/signing, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from simkit.meta.objects import at
 
 
 class CertificateSigning:
-    """Looks at the status of signing requests."""
+    """Checks updates of the status of certificate signing requests."""
 
     name = "CertificateSigning"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""CertificateSubjectRestriction: no client certificate makes its owner a member of the masters."""
+"""CertificateSubjectRestriction refuses client certificates for the group system:masters.
+
+Upstream: plugin/pkg/admission/certificates/subjectrestriction, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _SIGNER: Final = label("kube-apiserver-client")
 
 
 class CertificateSubjectRestriction:
-    """Looks at new requests for client certificates."""
+    """Checks new requests to the signer kube-apiserver-client."""
 
     name = "CertificateSubjectRestriction"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""The ordered chain of admission: all mutators, then all validators."""
+"""The admission chain: all mutating plugins, then all validating ones.
+
+Upstream: k8s.io/apiserver/pkg/admission/chain.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from simkit.meta.objects import Object
 
 
 class Plugin(Protocol):
-    """What every admission plugin has besides being a Mutator, a Validator, or both."""
+    """What every admission plugin has besides being a Mutator, a Validator, or both (admission.Interface)."""
 
     @property
     def name(self) -> str:

@@ -1,4 +1,7 @@
-"""ClusterTrustBundleAttest: only who may attest for a signer publishes its roots."""
+"""ClusterTrustBundleAttest requires the verb ``attest`` on the signer of a ClusterTrustBundle.
+
+Upstream: plugin/pkg/admission/certificates/ctbattest, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from simkit.meta.objects import at
 
 
 class ClusterTrustBundleAttest:
-    """Looks at bundles that belong to a signer."""
+    """Checks bundles that belong to a signer."""
 
     name = "ClusterTrustBundleAttest"
     leaves_process: Final = False

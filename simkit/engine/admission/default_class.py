@@ -1,4 +1,4 @@
-"""Which class of a kind is the default: the newest that says so, the first by name among equals."""
+"""The default class of a kind: the newest that is annotated as default, the first by name among equals."""
 
 from __future__ import annotations
 

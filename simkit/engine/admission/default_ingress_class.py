@@ -1,4 +1,7 @@
-"""DefaultIngressClass: an ingress that names no class gets the default one."""
+"""DefaultIngressClass sets the default class on Ingresses that name none.
+
+Upstream: plugin/pkg/admission/network/defaultingressclass, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _DEFAULT: Final = (label("is-default-class", "ingressclass"),)
 
 
 class DefaultIngressClass:
-    """Looks at new ingresses."""
+    """Mutates new Ingresses."""
 
     name = "DefaultIngressClass"
     leaves_process: Final = False

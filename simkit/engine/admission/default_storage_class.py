@@ -1,4 +1,7 @@
-"""DefaultStorageClass: a claim that names no class gets the default one."""
+"""DefaultStorageClass sets the default class on claims that name none.
+
+Upstream: plugin/pkg/admission/storage/storageclass/setdefault, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ _DEFAULT: Final = (label("is-default-class", "storageclass"), label("is-default-
 
 
 class DefaultStorageClass:
-    """Looks at new claims. An empty name of a class is a choice too, and stays."""
+    """Mutates new claims. An empty class name is a choice too, and stays."""
 
     name = "DefaultStorageClass"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or out of reach."""
+"""DefaultTolerationSeconds lets pods tolerate nodes that are not ready or unreachable for five minutes.
+
+Upstream: plugin/pkg/admission/defaulttolerationseconds, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ SECONDS: Final = (300, 300)
 
 
 class DefaultTolerationSeconds:
-    """Adds the two tolerations to pods that do not say anything about these taints.
+    """Adds the two tolerations to pods that have none for these taints.
 
     ``seconds`` is how long they stay on a node that is not ready, and on one out of reach.
     """

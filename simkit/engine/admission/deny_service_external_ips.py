@@ -1,4 +1,7 @@
-"""DenyServiceExternalIPs: no service takes over addresses outside the cluster."""
+"""DenyServiceExternalIPs refuses new externalIPs of Services.
+
+Upstream: plugin/pkg/admission/network/denyserviceexternalips, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from simkit.meta.objects import at
 
 
 class DenyServiceExternalIPs:
-    """Lets services keep the addresses that they have."""
+    """Admits Services that add no external address."""
 
     name = "DenyServiceExternalIPs"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""EventRateLimit: nobody floods the server with events."""
+"""EventRateLimit limits the rate of Events by server, namespace, user or source.
+
+Upstream: plugin/pkg/admission/eventratelimit, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _EVENTS: Final = frozenset({GroupResource("", "events"), GroupResource(EVENTS_GR
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many events a second, and so many at once, for the server or each namespace, user or source."""
+    """Events per second and burst for one type of limit."""
 
     type: Literal["Server", "Namespace", "User", "SourceAndObject"]
     qps: float
@@ -67,7 +70,7 @@ class _Buckets:
 
 
 class EventRateLimit:
-    """Counts events by all limits; each that is reached is told."""
+    """Counts an Event by all limits; each that is exceeded is reported."""
 
     name = "EventRateLimit"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""ExtendedResourceToleration: who asks for a special resource tolerates the nodes that are kept for it."""
+"""ExtendedResourceToleration adds tolerations for the extended resources that a pod requests.
+
+Upstream: plugin/pkg/admission/extendedresourcetoleration, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from simkit.meta.objects import Object, at
 
 
 class ExtendedResourceToleration:
-    """Adds one toleration for each extended resource that a pod requests."""
+    """Adds one toleration for each extended resource."""
 
     name = "ExtendedResourceToleration"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""ImagePolicyWebhook: a service outside says whether the images of a pod may run."""
+"""ImagePolicyWebhook asks a webhook whether the images of a pod may run.
+
+Upstream: plugin/pkg/admission/imagepolicy, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ class ImagePolicy:
 
 
 class ImagePolicyWebhook:
-    """Asks about all images of a pod at once, and remembers the answer for a while."""
+    """Sends all images of a pod in one ImageReview, and caches the answer."""
 
     name = "ImagePolicyWebhook"
     resources = frozenset({PODS})

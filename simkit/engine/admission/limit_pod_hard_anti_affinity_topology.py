@@ -1,4 +1,7 @@
-"""LimitPodHardAntiAffinityTopology: pods keep other pods off their node at most."""
+"""LimitPodHardAntiAffinityTopology refuses required anti-affinity beyond one node.
+
+Upstream: plugin/pkg/admission/antiaffinity, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _HOST: Final = label("hostname")
 
 
 class LimitPodHardAntiAffinityTopology:
-    """Looks at what pods demand of where others are."""
+    """Checks the required anti-affinity terms of pods."""
 
     name = "LimitPodHardAntiAffinityTopology"
     leaves_process: Final = False

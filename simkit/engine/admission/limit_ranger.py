@@ -1,4 +1,7 @@
-"""LimitRanger: requests and limits of a namespace's pods and claims, filled in and kept within bounds."""
+"""LimitRanger applies the defaults and bounds of LimitRanges to pods and claims.
+
+Upstream: plugin/pkg/admission/limitranger, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _LARGEST_MILLI: Final = (2**63 - 1) // 1000
 
 
 class LimitRanger:
-    """Looks at pods when they are created, and at claims also when they change."""
+    """Admits new pods, and new and updated claims."""
 
     name = "LimitRanger"
     leaves_process: Final = False

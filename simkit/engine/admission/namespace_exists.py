@@ -1,4 +1,7 @@
-"""NamespaceExists and NamespaceAutoProvision: what happens to a write into a namespace that does not exist."""
+"""NamespaceExists and NamespaceAutoProvision treat writes into namespaces that do not exist.
+
+Upstream: plugin/pkg/admission/namespace/exists and plugin/pkg/admission/namespace/autoprovision, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def _missing(store: Reader, review: Review) -> bool:
 
 
 class NamespaceExists:
-    """Refuses it."""
+    """Refuses a write into a missing namespace."""
 
     name = "NamespaceExists"
     leaves_process: Final = False
@@ -38,7 +41,7 @@ class NamespaceExists:
 
 
 class NamespaceAutoProvision:
-    """Makes the namespace; ``provide`` does it as the server itself."""
+    """Creates the missing namespace; ``provide`` does it as the server itself."""
 
     name = "NamespaceAutoProvision"
     leaves_process: Final = False

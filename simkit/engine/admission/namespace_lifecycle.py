@@ -1,4 +1,7 @@
-"""NamespaceLifecycle: nothing new in a namespace that is missing or going away, and some namespaces never go."""
+"""NamespaceLifecycle refuses new objects in missing or terminating namespaces, and protects three namespaces.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _FOR_EVER: Final = frozenset({DEFAULT_NAMESPACE, SYSTEM_NAMESPACE, PUBLIC_NAMESP
 
 
 class NamespaceLifecycle:
-    """Reads namespaces straight from the store, so that a namespace created a moment ago counts.
+    """Reads namespaces from the store, so that a namespace created a moment ago counts.
 
     It speaks among the mutators, so that nothing is looked for in a namespace that does not exist.
     """

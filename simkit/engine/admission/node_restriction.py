@@ -1,4 +1,7 @@
-"""NodeRestriction: a node changes itself and the pods that run on it, and nothing else."""
+"""NodeRestriction limits what a kubelet may change to its own node and pods.
+
+Upstream: plugin/pkg/admission/noderestriction, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata,
 _LEASES: Final = GroupResource(api_group("coordination"), "leases")
 _CSI_NODES: Final = GroupResource(api_group("storage"), "csinodes")
 _POD, _NODE = GroupResource("", "pod"), GroupResource("", "node")
-"""What the real server's plugin calls that it does not find."""
+"""What kube-apiserver's plugin calls that it does not find."""
 _NODES_GROUP: Final = "system:nodes"
 _USER_PREFIX: Final = "system:node:"
 _MIRROR: Final = label("config.mirror")
@@ -40,7 +43,7 @@ _OWN_DOMAINS: Final = tuple(f"{prefix}.{LABEL_DOMAIN}" for prefix in ("kubelet",
 
 
 class NodeRestriction:
-    """Knows nodes by their group, and which one it is by the user name."""
+    """Identifies nodes by their group and user name."""
 
     name = "NodeRestriction"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""OwnerReferencesPermissionEnforcement: who names an owner may remove the object, and hold the owner back."""
+"""OwnerReferencesPermissionEnforcement requires the right to delete an object whose owner references change.
+
+Upstream: plugin/pkg/admission/gc, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _CANNOT_BLOCK: Final = "cannot set blockOwnerDeletion if an ownerReference refer
 
 
 class OwnerReferencesPermissionEnforcement:
-    """Looks at changed owner references."""
+    """Checks changed owner references, and blockOwnerDeletion on their owners."""
 
     name = "OwnerReferencesPermissionEnforcement"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""PersistentVolumeClaimResize: claims grow only where their class says that volumes can."""
+"""PersistentVolumeClaimResize lets claims grow only where their StorageClass allows expansion.
+
+Upstream: plugin/pkg/admission/storage/persistentvolume/resize, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _OLD_CLASS: Final = label("storage-class", "volume.beta")
 
 
 class PersistentVolumeClaimResize:
-    """Looks at claims that ask for more."""
+    """Checks claims that ask for more storage."""
 
     name = "PersistentVolumeClaimResize"
     leaves_process: Final = False

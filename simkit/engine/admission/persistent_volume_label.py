@@ -1,4 +1,7 @@
-"""PersistentVolumeLabel: labels volumes of clouds with their zone and region, as far as a cloud can be asked."""
+"""PersistentVolumeLabel labels cloud volumes with their zone and region.
+
+Upstream: plugin/pkg/admission/storage/persistentvolume/label, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _CLOUDS: Final = (
 
 
 class PersistentVolumeLabel:
-    """Without a cloud behind the server: volumes of clouds are refused, all others pass as they are."""
+    """Refuses volumes of clouds, since no cloud provider can be asked; admits all others."""
 
     name = "PersistentVolumeLabel"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""Names of what plugins look at, and the refusal that they give."""
+"""Resource names, and the refusal, that admission plugins share.
+
+Upstream: k8s.io/apiserver/pkg/admission/errors.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""PodNodeSelector: a namespace's pods run on the nodes that the namespace names."""
+"""PodNodeSelector merges the node selector of a namespace into its pods.
+
+Upstream: plugin/pkg/admission/podnodeselector, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ DEFAULT: Final = "clusterDefaultNodeSelector"
 
 
 class PodNodeSelector:
-    """Reads an annotation of the namespace; ``settings`` has a selector for all, and what a namespace may say."""
+    """Reads the namespace's annotation; ``settings`` holds the cluster default and the allowed selectors."""
 
     name = "PodNodeSelector"
     leaves_process: Final = False
@@ -63,7 +66,7 @@ def _own(pod: Object) -> Mapping[str, str]:
 
 
 def labels_of_selector(text: str) -> dict[str, str]:
-    """``a=b,c=d`` as a mapping. Raises the 500 of the real server for anything else."""
+    """``a=b,c=d`` as a mapping. Raises the 500 of kube-apiserver for anything else."""
     found: dict[str, str] = {}
     for part in text.split(",") if text else ():
         key, sign, value = part.partition("=")

@@ -1,4 +1,7 @@
-"""Which other objects a pod mentions."""
+"""The secrets and config maps that a pod references.
+
+Upstream: pkg/api/v1/pod/util.go, release 1.30.
+"""
 
 from __future__ import annotations
 

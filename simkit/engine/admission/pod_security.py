@@ -1,4 +1,7 @@
-"""PodSecurity: pods and their templates measured by the level that their namespace demands."""
+"""PodSecurity evaluates pods and their templates against the levels of their namespace.
+
+Upstream: plugin/pkg/admission/security/podsecurity, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _SECCOMP_CONTAINER: Final = label("", "container.seccomp.security.alpha")
 
 @dataclass(frozen=True, slots=True)
 class Exemptions:
-    """Whose pods are not looked at."""
+    """The users, namespaces and runtime classes that are not evaluated."""
 
     namespaces: Collection[str] = ()
     usernames: Collection[str] = ()
@@ -33,7 +36,7 @@ class Exemptions:
 
 
 class PodSecurity:
-    """Refuses pods that violate what is enforced, warns of and notes the rest; looks at changed labels too."""
+    """Refuses violations of the enforced level, warns of and audits the others; checks changed labels too."""
 
     name = "PodSecurity"
     leaves_process: Final = False

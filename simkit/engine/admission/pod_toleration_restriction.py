@@ -1,4 +1,7 @@
-"""PodTolerationRestriction: a namespace says what its pods tolerate, and what they may."""
+"""PodTolerationRestriction merges and restricts the tolerations of the pods of a namespace.
+
+Upstream: plugin/pkg/admission/podtolerationrestriction, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _MEMORY: Final = {"key": label("memory-pressure", "node"), "operator": "Exists",
 
 
 class PodTolerationRestriction:
-    """Reads two annotations of the namespace; the arguments stand in where they are missing."""
+    """Reads two annotations of the namespace; the arguments are the cluster defaults."""
 
     name = "PodTolerationRestriction"
     leaves_process: Final = False
@@ -50,7 +53,7 @@ class PodTolerationRestriction:
         return pod
 
     def validate(self, review: Review) -> None:
-        """Raises the real server's 500 for a pod that tolerates more than it may."""
+        """Raises kube-apiserver's 500 for a pod that tolerates more than it may."""
         if not review.subresource:
             self._check(review, written(review))
 

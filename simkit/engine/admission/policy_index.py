@@ -1,4 +1,4 @@
-"""The policies of a server, compiled once, ready for every write; follows the store without polling."""
+"""An index of compiled policies with their bindings, kept up to date by the change log."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class _View:
 
 
 class PolicyIndex:
-    """Policies with their bindings, and which of them a kind of write could concern.
+    """Policies with their bindings, and which of them could match a kind of request.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Priority: a pod's priority is what its priority class says."""
+"""Priority resolves the PriorityClass of pods.
+
+Upstream: plugin/pkg/admission/priority, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _PREEMPTS = "PreemptLowerPriority"
 
 
 class Priority:
-    """Resolves the classes of new pods, and keeps it at one default class."""
+    """Resolves the class of new pods, and refuses a second default class."""
 
     name = "Priority"
     leaves_process: Final = False

@@ -1,4 +1,7 @@
-"""ResourceQuota: what is created fits into the namespace's quotas, which are charged for it."""
+"""ResourceQuota charges created objects to the quotas of their namespace, and refuses what exceeds them.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/resourcequota, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ Charge = Callable[[Entry, Mapping[str, str]], bool]
 
 @dataclass(frozen=True, slots=True)
 class Limited:
-    """What may only be used where a quota covers it."""
+    """A resource that may only be used where a quota covers it."""
 
     resource: GroupResource
     match_contains: Sequence[str] = ()
@@ -53,7 +56,7 @@ class _Covering:
 
 
 class ResourceQuota:
-    """The last validator, so that nothing is charged for what another one refuses."""
+    """The last validating plugin, so that nothing is charged for what another one refuses."""
 
     name = "ResourceQuota"
     leaves_process: Final = False

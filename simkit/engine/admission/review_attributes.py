@@ -1,4 +1,4 @@
-"""A review as policies and webhooks look at it."""
+"""The attributes of a review in the form that policies and webhooks match."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Convert = Callable[[Object, Resource], Object]
 
 @dataclass(frozen=True, slots=True)
 class LiveClusterReader:
-    """What is stored now, and whom to ask: the ``World`` of a server's policies and webhooks."""
+    """The stored objects, the catalogue and the authorizer, as the ``ClusterReader`` of policies and webhooks."""
 
     store: Reader
     authorizer: Authorizer

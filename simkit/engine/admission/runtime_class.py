@@ -1,4 +1,7 @@
-"""RuntimeClass: what a pod's runtime costs, and where it can run."""
+"""RuntimeClass sets the overhead and the scheduling of pods by their RuntimeClass.
+
+Upstream: plugin/pkg/admission/runtimeclass, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _ALONE = "pod rejected: Pod Overhead set without corresponding RuntimeClass defi
 
 
 class RuntimeClass:
-    """Looks at new pods."""
+    """Admits new pods."""
 
     name = "RuntimeClass"
     leaves_process: Final = False

@@ -1,4 +1,4 @@
-"""SecurityContextDeny: pods say nothing of users, groups and labels; releases up to 1.29 have it."""
+"""SecurityContextDeny refuses certain security context fields of pods; releases up to 1.29 have it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OF_CONTAINER: Final = ("seLinuxOptions", "runAsUser")
 
 
 class SecurityContextDeny:
-    """Looks at the security contexts of pods and of their containers."""
+    """Checks the security contexts of pods and of their containers."""
 
     name = "SecurityContextDeny"
     leaves_process: Final = False

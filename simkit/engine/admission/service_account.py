@@ -1,4 +1,7 @@
-"""ServiceAccount: every pod runs as a service account of its namespace, and gets that account's token mounted."""
+"""ServiceAccount sets the service account of pods and mounts its token.
+
+Upstream: plugin/pkg/admission/serviceaccount, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _CONTAINERS: Final = (("initContainers", "init container"), ("containers", "cont
 
 
 class ServiceAccount:
-    """Sets the account, its pull secrets and its token when a pod is created, and refuses accounts that are missing."""
+    """Sets account, pull secrets and token of new pods, and refuses accounts that are missing."""
 
     name = "ServiceAccount"
     leaves_process: Final = False

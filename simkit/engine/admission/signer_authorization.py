@@ -1,4 +1,7 @@
-"""Who may do what with a signer's certificates."""
+"""Authorization of a verb on a signer.
+
+Upstream: plugin/pkg/admission/certificates/util.go, release 1.30.
+"""
 
 from __future__ import annotations
 

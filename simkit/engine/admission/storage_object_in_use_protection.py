@@ -1,4 +1,7 @@
-"""StorageObjectInUseProtection: volumes and claims are kept by a finalizer until nothing uses them."""
+"""StorageObjectInUseProtection adds the protection finalizers to volumes and claims.
+
+Upstream: plugin/pkg/admission/storage/storageobjectinuseprotection, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _FINALIZERS: Final = {VOLUMES: label("pv-protection"), CLAIMS: label("pvc-protec
 
 
 class StorageObjectInUseProtection:
-    """Gives new volumes and claims their finalizer."""
+    """Adds the finalizer to new volumes and claims."""
 
     name = "StorageObjectInUseProtection"
     leaves_process: Final = False

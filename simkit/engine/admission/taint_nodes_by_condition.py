@@ -1,4 +1,7 @@
-"""TaintNodesByCondition: a new node is not ready until it says so."""
+"""TaintNodesByCondition taints new nodes as not ready.
+
+Upstream: plugin/pkg/admission/nodetaint, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ _TAINT: Final = {"key": label("not-ready", "node"), "effect": "NoSchedule"}
 
 
 class TaintNodesByCondition:
-    """Gives every new node the taint of one that is not ready."""
+    """Adds the taint not-ready to every new node."""
 
     name = "TaintNodesByCondition"
     leaves_process: Final = False

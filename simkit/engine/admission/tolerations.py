@@ -1,4 +1,7 @@
-"""Tolerations: when one makes another superfluous."""
+"""Comparison and merging of tolerations.
+
+Upstream: pkg/util/tolerations, release 1.30.
+"""
 
 from __future__ import annotations
 

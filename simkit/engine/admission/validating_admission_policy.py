@@ -1,4 +1,7 @@
-"""ValidatingAdmissionPolicy: expressions that refuse writes, warn of them, or note them in the audit log."""
+"""ValidatingAdmissionPolicy evaluates CEL policies that deny, warn or audit.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/policy/validating, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _EXEMPT: Final = frozenset(
 
 
 class ValidatingAdmissionPolicy:
-    """Asks every policy whose binding applies to the write.
+    """Evaluates every policy whose binding matches the request.
 
     Policies are never judged by policies, nor are the questions about who somebody is and what she may do, without
     which nobody could put a policy right.

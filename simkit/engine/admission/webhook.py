@@ -1,4 +1,7 @@
-"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook: other programs change writes, or refuse them."""
+"""MutatingAdmissionWebhook and ValidatingAdmissionWebhook.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ class _Webhooks:
 
 
 class ValidatingAdmissionWebhook(_Webhooks):
-    """Asks all webhooks that want to see the write at the same time; the first refusal in their order counts."""
+    """Calls all matching webhooks at the same time; the first refusal in their order counts."""
 
     name = "ValidatingAdmissionWebhook"
     leaves_process: Final = False
@@ -117,7 +120,7 @@ class ValidatingAdmissionWebhook(_Webhooks):
 
 
 class MutatingAdmissionWebhook(_Webhooks):
-    """Asks one webhook after the other, each with what those before it made of the object.
+    """Calls the matching webhooks in order, each with the object that those before it made.
 
     Where one changed the object, the plugins before this one are asked again, and then those webhooks that want to
     know what others changed after them.

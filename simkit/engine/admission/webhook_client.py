@@ -1,4 +1,4 @@
-"""Calls webhooks: over verified HTTPS, or a function of this process that stands in for one."""
+"""Calls admission webhooks over HTTPS, or a Python function that stands in for one."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _SERVICES: Final = GroupResource("", "services")
 
 
 class CallFailed(Exception):
-    """A webhook that could not be called or gave no answer; the text is the real server's."""
+    """A webhook could not be called or gave no answer; the text is that of kube-apiserver."""
 
     def __init__(self, hook: WebhookAccessor, why: str) -> None:
         super().__init__(f'failed calling webhook "{hook.name}": {why}')
 
 
 class WebhookClient:
-    """Asks webhooks about writes.
+    """Sends admission reviews to webhooks.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""The webhooks of a server, read once, ready for every write; follows the store without polling."""
+"""An index of the webhooks of all configurations, kept up to date by the change log.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/accessors.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -136,7 +139,7 @@ class _View:
 
 
 class WebhookIndex:
-    """All webhooks, and which of them a kind of write could concern."""
+    """All webhooks, and which of them could match a kind of request."""
 
     def __init__(self, store: ListWatcher) -> None:
         self._store = store

@@ -1,4 +1,7 @@
-"""What is sent to a webhook, and what its answer means."""
+"""The AdmissionReview that a webhook gets, and the meaning of its response.
+
+Upstream: k8s.io/apiserver/pkg/admission/plugin/webhook/request/admissionreview.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -36,12 +39,12 @@ FIELDS: Final[ResponseFields] = {
 
 
 class BadAnswer(Exception):
-    """An answer that is no answer; the text is the real server's."""
+    """A response that is not valid; the text is that of kube-apiserver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a webhook says."""
+    """The response of a webhook."""
 
     allowed: bool
     patch: Sequence[Any] = ()

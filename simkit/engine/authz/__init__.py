@@ -1,1 +1,1 @@
-"""May they, and because of what?"""
+"""Authorizers, and the check against privilege escalation."""

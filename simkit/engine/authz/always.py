@@ -1,4 +1,7 @@
-"""The authorizers that do not look at the question."""
+"""The authorizers AlwaysAllow and AlwaysDeny.
+
+Upstream: k8s.io/apiserver/pkg/authorization/authorizerfactory/builtin.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class AlwaysAllow:
 
 
 class AlwaysDeny:
-    """Allows nothing. Like the real server's, it only has no opinion, so that a later authorizer may still allow."""
+    """Allows nothing. As in kube-apiserver it has no opinion, so that a later authorizer may still allow."""
 
     leaves_process: Final = False
 

@@ -1,4 +1,7 @@
-"""The authorizers of a server: chosen once by flags, or by a file that is read again when it changes."""
+"""The authorizers of a server, chosen by flags or by a configuration file that is reloaded.
+
+Upstream: pkg/kubeapiserver/authorizer/reload.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _FAMILY: Final = "apiserver_authorization_config_controller_automatic_reload"
 
 @dataclass(frozen=True, slots=True)
 class NamedAuthorizer:
-    """One authorizer with its type and name."""
+    """An authorizer with its type and name."""
 
     type: str
     name: str
@@ -48,7 +51,7 @@ class _Counted:
 
 
 class AuthorizerChain:
-    """Authorizers in order, members of ``system:masters`` before all of them.
+    """Authorizers in order, with ``system:masters`` allowed before all of them.
 
     Attributes
     ----------

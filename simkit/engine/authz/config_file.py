@@ -1,4 +1,7 @@
-"""The authorization configuration file: which authorizers there are, in which order, and how webhooks are asked."""
+"""The AuthorizationConfiguration file: its fields, defaults and validation.
+
+Upstream: k8s.io/apiserver/pkg/apis/apiserver, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +118,7 @@ def parse(content: bytes, source: str = "the file") -> list[ConfiguredAuthorizer
 
 
 def checked(document: Document) -> tuple[list[ConfiguredAuthorizer], list[FieldError]]:
-    """The authorizers of a document, and all that is wrong with them, in the real server's words."""
+    """The authorizers of a document, and all that is wrong with them, in kube-apiserver's words."""
     errors: list[FieldError] = []
     if not document.authorizers:
         errors.append(required("authorizers", "at least one authorization mode must be defined"))

@@ -1,4 +1,7 @@
-"""Nobody grants more than she has: the check on every write of a role or binding."""
+"""The RBAC escalation check on every write of a role or binding.
+
+Upstream: pkg/registry/rbac/escalation_check.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _ROLE_RESOURCES: Final = {"Role": ROLES, "ClusterRole": CLUSTER_ROLES}
 
 
 class RoleGuard:
-    """Compares what a write would grant with what the writer holds, as the roles and bindings are now.
+    """Compares the rules that a write would grant with those that the writer holds now.
 
     Members of ``system:masters`` may write anything; so may, per role, whoever may ``escalate`` it, and per binding,
     whoever may ``bind`` its role.

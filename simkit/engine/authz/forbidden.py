@@ -1,4 +1,7 @@
-"""How a refusal is told to the client."""
+"""The 403 error of requests that no authorizer allows.
+
+Upstream: k8s.io/apiserver/pkg/endpoints/handlers/responsewriters/errors.go, release 1.30.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Match conditions: expressions over a question, all of which must be true before a service is asked."""
+"""Match conditions of authorization webhooks: CEL expressions that must all be true.
+
+Upstream: k8s.io/apiserver/pkg/authorization/cel, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,11 @@ _QUESTION: Final[Mapping[str, Any]] = {
 
 
 class ConditionsError(Exception):
-    """Conditions of which none is false and some cannot be evaluated."""
+    """No condition is false, and some cannot be evaluated."""
 
 
 class MatchConditions:
-    """Compiled conditions."""
+    """Compiled match conditions."""
 
     def __init__(self, programs: Sequence[Program]) -> None:
         self._programs = tuple(programs)

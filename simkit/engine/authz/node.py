@@ -1,4 +1,7 @@
-"""The authorizer of kubelets: each may read what its own pods need."""
+"""The Node authorizer: a kubelet may read what its own pods need.
+
+Upstream: plugin/pkg/auth/authorizer/node, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def node_of(identity: Identity) -> str | None:
 
 
 class NodeAuthorizer:
-    """Allows what is related to the asking node, and what all nodes need alike.
+    """Allows what is related to the requesting node, and what all nodes need alike.
 
     Parameters
     ----------

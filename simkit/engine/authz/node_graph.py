@@ -1,4 +1,7 @@
-"""What each node has to do with: its pods, and what they mount, run as and claim."""
+"""The graph of objects related to each node: its pods, and what they mount, run as and claim.
+
+Upstream: plugin/pkg/auth/authorizer/node/graph.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ Keys = frozenset[Key]
 
 
 class NodeGraph:
-    """Which objects are related to which node. It follows a store by ``put`` and ``remove``, and forks.
+    """The objects related to each node. It follows a store by ``put`` and ``remove``, and forks.
 
     Notes
     -----

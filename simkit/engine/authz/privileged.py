@@ -1,4 +1,7 @@
-"""The authorizer of those whom no role restricts."""
+"""The authorizer of privileged groups.
+
+Upstream: k8s.io/apiserver/pkg/authorization/authorizerfactory/builtin.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -25,5 +28,5 @@ class PrivilegedGroups:
         return _NO_OPINION if self._groups.isdisjoint(ask.identity.groups) else _ALLOWED
 
     def rules_for(self, identity: Identity, namespace: str) -> RuleList:
-        """Nothing: on the real server this authorizer does not take part in rules reviews."""
+        """Nothing: in kube-apiserver this authorizer does not take part in rules reviews."""
         return RuleList()

@@ -1,4 +1,7 @@
-"""The authorizer that reads roles and bindings."""
+"""The RBAC authorizer.
+
+Upstream: plugin/pkg/auth/authorizer/rbac, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from simkit.meta.identity import Identity
 
 
 class RBACAuthorizer:
-    """Allows what a bound role allows; has no opinion about anything else.
+    """Allows what a bound role allows; has no opinion otherwise.
 
     ``follow`` is the listener that keeps its index in step with a store.
     """

@@ -1,4 +1,7 @@
-"""Several authorizers, one after another."""
+"""Several authorizers in order.
+
+Upstream: k8s.io/apiserver/pkg/authorization/union, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from simkit.meta.identity import Identity
 
 
 class UnionAuthorizer:
-    """The first ALLOW or DENY decides. Without one, the reasons of all stand on a line each.
+    """Returns the first ALLOW or DENY; without one, the reasons of all on a line each.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""The authorizer that asks a service outside, by subject access reviews."""
+"""The Webhook authorizer: asks a service by SubjectAccessReviews.
+
+Upstream: k8s.io/apiserver/plugin/pkg/authorizer/webhook, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ class Settings:
 
 
 class WebhookAuthorizer:
-    """Asks a service, and remembers what it said for a while.
+    """Asks a service, and caches its answers for a while.
 
     Parameters
     ----------

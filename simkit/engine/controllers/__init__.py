@@ -1,1 +1,1 @@
-"""What follows from a change. One file per controller."""
+"""Controllers of kube-controller-manager, and of kube-apiserver itself."""

@@ -1,4 +1,8 @@
-"""Registered group versions: whether their servers can be used, and those that custom resources bring with them."""
+"""Keeps the APIService objects: their condition Available, and those of custom resources.
+
+Upstream: k8s.io/kube-aggregator/pkg/controllers/status and pkg/controlplane/controller/crdregistration, release
+1.30.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ Finding = tuple[str, str, str]
 
 
 class AvailableConditionController:
-    """Keeps the condition Available of every APIService.
+    """Writes the condition Available of every APIService.
 
     Parameters
     ----------
@@ -131,7 +135,7 @@ def _active_ports(endpoints: Object) -> Iterator[str]:
 
 
 class CRDRegistrationController:
-    """Registers the group versions of custom resources, and takes them away with the last of these."""
+    """Creates an APIService for each group version of custom resources and deletes it with the last of them."""
 
     name = "crd-autoregistration"
     account = SERVER

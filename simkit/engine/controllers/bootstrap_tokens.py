@@ -1,4 +1,7 @@
-"""Bootstrap tokens: removed when they expire, and used to sign what a new node learns of its cluster."""
+"""Deletes expired bootstrap tokens, and signs the cluster-info config map with the others.
+
+Upstream: pkg/controller/bootstrap, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,7 @@ def _expires(secret: Object) -> float | None:
 
 
 class TokenCleaner(ResourceWatcher):
-    """Waits for the end of each token."""
+    """Deletes bootstrap token secrets when they expire."""
 
     name = "token-cleaner-controller"
     account = "token-cleaner"
@@ -81,7 +84,7 @@ class TokenCleaner(ResourceWatcher):
 
 
 class BootstrapSigner(ResourceWatcher):
-    """Keeps a signature of the public client configuration for each token that may sign."""
+    """Keeps a JWS signature in the cluster-info config map for each token that may sign."""
 
     name = "bootstrap-signer-controller"
     account = "bootstrap-signer"

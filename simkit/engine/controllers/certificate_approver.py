@@ -1,4 +1,7 @@
-"""Approves requests of nodes for their own client certificates, if an access review says that they may."""
+"""Approves client certificate requests of kubelets that a SubjectAccessReview allows.
+
+Upstream: pkg/controller/certificates/approver, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _OTHER: Final = "Auto approving kubelet client certificate after SubjectAccessRe
 
 
 class CSRApprovingController(ResourceWatcher):
-    """Looks at requests that nobody has judged yet."""
+    """Approves certificate signing requests that are neither approved nor denied yet."""
 
     name = "certificatesigningrequest-approving-controller"
     account = "certificate-controller"

@@ -1,4 +1,7 @@
-"""The authority that signs certificates inside a cluster: of files, or made when it is first needed."""
+"""The certificate authority of a cluster: read from files, or generated at first use.
+
+Upstream: pkg/controller/certificates/authority, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +26,14 @@ _DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class SigningPolicy:
-    """What a certificate is to be good for: usages as signing requests name them, and how long, in seconds."""
+    """The usages and the lifetime (seconds) of a certificate to be signed."""
 
     usages: tuple[str, ...]
     seconds: int
 
 
 class CertificateAuthority:
-    """Certificate and key. Without files both are made at first use; with a seed they are the same every time.
+    """A CA certificate with its key. Without files both are generated at first use; a seed makes them repeatable.
 
     Notes
     -----

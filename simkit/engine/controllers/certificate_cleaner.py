@@ -1,4 +1,7 @@
-"""Removes certificate requests that are over."""
+"""Deletes certificate signing requests that are no longer needed.
+
+Upstream: pkg/controller/certificates/cleaner, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _DAY: Final = 24 * _HOUR
 
 
 class CSRCleanerController(ResourceWatcher):
-    """An hour after a request was issued, denied or failed; a day after it was made if nobody judged it."""
+    """Deletes requests an hour after they were issued, denied or failed, and pending ones after a day."""
 
     name = "certificatesigningrequest-cleaner-controller"
     account = "certificate-controller"

@@ -1,4 +1,7 @@
-"""Signs approved certificate requests of the built-in signers."""
+"""Signs approved certificate signing requests of the built-in signers.
+
+Upstream: pkg/controller/certificates/signer, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ Rule = Callable[["CertificateSigningRequest", Sequence[str]], str]
 
 
 class CSRSigningController(ResourceWatcher):
-    """Signs, or says in a condition why not."""
+    """Signs an approved request, or writes the condition Failed with the reason."""
 
     name = "certificatesigningrequest-signing-controller"
     account = "certificate-controller"

@@ -1,4 +1,4 @@
-"""The requests that controllers send."""
+"""Builds and sends the requests of controllers."""
 
 from __future__ import annotations
 

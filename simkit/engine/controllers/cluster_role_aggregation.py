@@ -1,4 +1,7 @@
-"""Fills aggregated cluster roles with the rules of the roles that they select."""
+"""Fills aggregated cluster roles with the rules of the roles that they select.
+
+Upstream: pkg/controller/clusterroleaggregation, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ NAME: Final = "clusterrole-aggregation-controller"
 
 
 class ClusterRoleAggregationController:
-    """Applies the gathered rules to each aggregated cluster role whose rules differ.
+    """Applies the union of the selected rules to each aggregated cluster role whose rules differ.
 
     It applies no rules at all where its selectors find none. So rules that somebody else wrote stay, and rules that
     only this controller wrote go.

@@ -1,4 +1,7 @@
-"""Keeps the revisions of a workload's template."""
+"""Keeps the ControllerRevisions of a workload: creates, adopts, renumbers and truncates them.
+
+Upstream: pkg/controller/history, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _TRIES = 16
 
 
 class WorkloadHistory(NamedTuple):
-    """What belongs to a workload that keeps a history."""
+    """The revisions and pods that a workload owns, with the revision of its present template."""
 
     reference: Mapping[str, Any]
     """How the workload is named as an owner."""

@@ -1,7 +1,9 @@
 """Runs controllers: to rest on demand, or in a thread of its own while a server runs.
 
 A controller hears of changes, says which of them concern it, and then brings things in order by requests of its own
-through the road. It reads what is true from a snapshot and keeps no state that it could not find again.
+through the handler chain. It reads what is true from a snapshot and keeps no state that it could not find again.
+
+Upstream: cmd/kube-controller-manager/app, release 1.30.
 """
 
 from __future__ import annotations
@@ -80,7 +82,7 @@ Perform = Callable[[Request, Identity], Response]
 
 
 class _Account:
-    """A controller's client: everything through the road, as its own account."""
+    """A controller's client: everything through the handler chain, as its own account."""
 
     def __init__(self, perform: Perform, account: str) -> None:
         self._perform = perform
@@ -231,7 +233,7 @@ def select_controllers(
     """The names of the controllers that ``--controllers`` asks for, in the order in which they are known.
 
     ``*`` means all that are on by default, ``name`` adds one, ``-name`` takes one away. ``aliases`` are other names
-    for the same; ``foreign`` ones exist in the real server but not here, and can only be taken away. Raises
+    for the same; ``foreign`` ones exist in kube-apiserver but not here, and can only be taken away. Raises
     SimkitError for a name that is not known.
 
     Examples

@@ -1,4 +1,7 @@
-"""Which objects belong to a controller: it takes in what matches its selector and nobody has, and lets go the rest."""
+"""Adopts matching objects without a controller, and releases owned objects that no longer match.
+
+Upstream: pkg/controller/controller_ref_manager.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ def _any(_: Object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRules:
-    """What an owner takes in."""
+    """The rules by which an owner adopts and releases objects."""
 
     selector: LabelSelector
     member: Callable[[Object], bool] = _any

@@ -1,4 +1,7 @@
-"""Makes Jobs when their schedule fires."""
+"""Creates Jobs on the schedule of their CronJob.
+
+Upstream: pkg/controller/cronjob, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ _TOO_MANY: Final = "too many missed start times. Set or decrease .spec.startingD
 
 
 class CronJobController(ResourceWatcher):
-    """Looks again whenever a schedule is to fire next. Of several missed times only the last one counts."""
+    """Reconciles a CronJob whenever it changes and when it is due. Of several missed times only the last one counts."""
 
     name = account = "cronjob-controller"
 

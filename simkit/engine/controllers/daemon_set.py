@@ -1,4 +1,7 @@
-"""One pod on every node that a DaemonSet fits."""
+"""Runs one pod of a DaemonSet on every node that it fits.
+
+Upstream: pkg/controller/daemon, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +55,7 @@ class _Scene:
 
 
 class DaemonSetsController(ResourceWatcher):
-    """Looks at every set again when a node changes what sets look at."""
+    """Reconciles a DaemonSet; a change of a node that scheduling looks at concerns every DaemonSet."""
 
     name = "daemonset-controller"
     account = "daemon-set-controller"

@@ -1,4 +1,7 @@
-"""Who owns what, by uid."""
+"""The graph of owners and dependents by uid.
+
+Upstream: pkg/controller/garbagecollector/graph.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _NOBODY: frozenset[Key] = frozenset()
 
 
 class DependencyGraph:
-    """The dependents of each uid, and the objects that wait before they go.
+    """The dependents of each uid, and the owners that wait for their dependents before they are deleted.
 
     Examples
     --------

@@ -1,4 +1,7 @@
-"""Rolls out DeploymentController: a replica set for each template, sized so that enough pods serve at any time."""
+"""Rolls out Deployments through ReplicaSets, one for each template.
+
+Upstream: pkg/controller/deployment, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ from simkit.meta.objects import Object, annotations_of, at, labels_of, metadata,
 
 
 class DeploymentController(ResourceWatcher):
-    """Looks at a deployment when it, one of its replica sets, or (for Recreate) one of their pods changes."""
+    """Reconciles a Deployment when it, one of its ReplicaSets or (for Recreate) one of their pods changes."""
 
     name = account = "deployment-controller"
 

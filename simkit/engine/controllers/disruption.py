@@ -1,4 +1,7 @@
-"""Says in each disruption budget how many of its pods may be taken away now."""
+"""Writes the status of PodDisruptionBudgets: how many pods may be disrupted now.
+
+Upstream: pkg/controller/disruption, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ _UNMANAGED: Final = (
 
 
 class DisruptionController(ResourceWatcher):
-    """Counts the pods of each budget again when one of them or of their owners changes."""
+    """Counts the pods of a budget again when one of them or of their owners changes."""
 
     name = account = "disruption-controller"
 

@@ -1,4 +1,7 @@
-"""EndpointSlices: the addresses behind each service in pieces of at most a hundred."""
+"""Keeps the EndpointSlices of Services that have a selector.
+
+Upstream: pkg/controller/endpointslice, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _MOST: Final = 100
 
 
 class EndpointSliceController(ResourceWatcher):
-    """Keeps as few slices as will do, and leaves those alone in which nothing changes."""
+    """Keeps as few slices as possible, of at most 100 endpoints, and leaves unchanged slices alone."""
 
     name = account = "endpointslice-controller"
 

@@ -1,4 +1,7 @@
-"""EndpointSlices of Endpoints that people write by themselves, for services without a selector."""
+"""Mirrors hand-written Endpoints of Services without a selector into EndpointSlices.
+
+Upstream: pkg/controller/endpointslicemirroring, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _NOT_COPIED: Final = (behind.CHANGED, label("last-applied-configuration", "kubec
 
 
 class EndpointSliceMirroringController(ResourceWatcher):
-    """Looks at Endpoints whose service has no selector, unless they say that they are not to be mirrored."""
+    """Mirrors the Endpoints of a Service without a selector, unless they are labelled to be skipped."""
 
     name = "endpointslice-mirroring-controller"
     account = "endpointslicemirroring-controller"

@@ -1,4 +1,7 @@
-"""Endpoints: the addresses behind each service, ready and not ready, grouped by ports."""
+"""Keeps the Endpoints of Services: ready and not ready addresses, grouped by ports.
+
+Upstream: pkg/controller/endpoint, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _MOST: Final = 1000
 
 
 class EndpointsController(ResourceWatcher):
-    """Keeps one object of the service's name. Services without a selector are left to others."""
+    """Keeps one Endpoints object of the Service's name. Services without a selector are left alone."""
 
     name = "endpoints-controller"
     account = "endpoint-controller"
@@ -82,7 +85,7 @@ def services_of(change: Change, lister: Lister) -> Iterable[Key]:
 
 
 def _subsets(service: Object, found: Sequence[Backend]) -> list[dict[str, Any]]:
-    """The addresses grouped by the ports that they have, in the order of the real server."""
+    """The addresses grouped by the ports that they have, in the order of kube-apiserver."""
     grouped: dict[tuple[Any, ...], dict[str, list[Backend]]] = {}
     for each in found:
         ports = tuple(sorted(each.ports, key=repr))

@@ -1,4 +1,7 @@
-"""Makes the claims of the volumes that live and die with a pod."""
+"""Creates the claims of generic ephemeral volumes.
+
+Upstream: pkg/controller/volume/ephemeral, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from simkit.meta.objects import Object, at, name_of
 
 
 class EphemeralVolumeController(ResourceWatcher):
-    """A claim is named after pod and volume, and belongs to the pod."""
+    """Creates a claim named after pod and volume, which the pod owns."""
 
     name = account = "ephemeral-volume-controller"
 

@@ -1,4 +1,4 @@
-"""Events vanish a while after they were last written, as the real server's store lets go of them."""
+"""Deletes Events an hour after they were last written, as the lease in etcd does under kube-apiserver (--event-ttl)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EVENTS: Final = GroupResource("", "events")
 
 
 class EventExpiry:
-    """Lets events go ``seconds`` after their last write. No request is made: nobody is asked, or told who it was.
+    """Deletes Events ``seconds`` after their last write, in the store: no request is made or authorized.
 
     Parameters
     ----------

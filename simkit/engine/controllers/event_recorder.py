@@ -1,4 +1,7 @@
-"""Tells users what controllers do, as EventRecorder of the objects concerned."""
+"""Records Events about objects, as controllers do.
+
+Upstream: k8s.io/client-go/tools/record, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +37,11 @@ class _Told:
 
 
 class EventRecorder:
-    """One controller's voice. The same news about the same object again raises the count of its event.
+    """Records the Events of one controller. The same message about the same object raises the count of its Event.
 
     Notes
     -----
-    What was told is remembered here only: a fork tells as if for the first time. The real server's limits on how
+    What was told is remembered here only: a fork tells as if for the first time. kube-apiserver's limits on how
     often one controller may speak of one object are left out.
     """
 

@@ -1,4 +1,7 @@
-"""How many pods there should be, by the word of those that make them."""
+"""Counts the pods that the controllers of a set of pods ask for.
+
+Upstream: pkg/controller/disruption, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +29,11 @@ Reference = Mapping[str, Any]
 
 
 class ExpectedCountError(Exception):
-    """Nobody can say how many pods there should be; the text says why."""
+    """The expected number of pods cannot be told; the text says why."""
 
 
 class ExpectedPods:
-    """Asks the controllers of pods for their sizes, each once."""
+    """Reads the scale of the controllers of pods, each once."""
 
     def __init__(self, catalogue: Callable[[], Catalogue]) -> None:
         self._catalogue = catalogue

@@ -1,4 +1,7 @@
-"""Writes into the status of flow schemas whether the priority level that they name is there."""
+"""Writes the condition Dangling into the status of FlowSchemas.
+
+Upstream: k8s.io/apiserver/pkg/util/flowcontrol/apf_controller.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _MANAGER: Final = "api-priority-and-fairness-config-consumer-v1"
 
 
 class FlowSchemaStatusController:
-    """Keeps the condition Dangling of every FlowSchema. It belongs to the server, and is at it before anybody asks.
+    """Keeps the condition Dangling of every FlowSchema, inside the server, before any request is answered.
 
     Parameters
     ----------

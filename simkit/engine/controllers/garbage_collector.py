@@ -1,4 +1,7 @@
-"""Garbage collection: removes what only absent objects own, and carries out foreground and orphaning deletion."""
+"""Deletes objects whose owners are gone, and carries out foreground and orphan deletion.
+
+Upstream: pkg/controller/garbagecollector, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _DELAY: Final = 1.0
 
 
 class GarbageCollector:
-    """Knows who owns what: found out from all objects once, then kept up to date by changes."""
+    """Keeps a dependency graph, built from all objects once and then updated by changes."""
 
     name = "garbage-collector-controller"
     account = "generic-garbage-collector"

@@ -1,4 +1,7 @@
-"""Makes the pods of JobController, counts how they end, and says when the work is done or lost."""
+"""Creates the pods of Jobs, counts how they end, and sets the conditions Complete and Failed.
+
+Upstream: pkg/controller/job, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ _TOO_MANY: Final = "Too many succeeded pods running after completion count reach
 
 
 class JobController(ResourceWatcher):
-    """Counts every pod once: a finalizer keeps it until it stands in the job's status.
+    """Counts every pod once: a finalizer keeps it until it stands in the Job's status.
 
     Releases whose jobs have no place for that do without: they count the pods that are there, each time.
     """

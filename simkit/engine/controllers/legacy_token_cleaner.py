@@ -1,4 +1,7 @@
-"""Marks tokens in secrets that nobody has used for a year, and removes them after another one."""
+"""Labels auto-generated token secrets that are unused for a year as invalid, and deletes them a year later.
+
+Upstream: pkg/controller/serviceaccount/legacy_serviceaccount_token_cleaner.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class LegacyTokenCleaner(ResourceWatcher):
-    """Looks once a day at the tokens that an account names as its own and no pod mounts."""
+    """Checks once a day the tokens that a ServiceAccount names and no pod mounts."""
 
     name = "legacy-serviceaccount-token-cleaner-controller"
     account = "legacy-service-account-token-cleaner"

@@ -1,4 +1,4 @@
-"""What a controller reads: a snapshot, and who owns what in it."""
+"""Cached reads of a snapshot for one sync of a controller."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simkit.snapshot.protocol import Snapshot
 
 
 class Lister:
-    """A snapshot that remembers what was asked of it."""
+    """A snapshot whose lists are read once."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot

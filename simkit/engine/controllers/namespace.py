@@ -1,4 +1,7 @@
-"""Empties namespaces that are going, tells in their conditions what is left, and lets them go."""
+"""Deletes the content of terminating namespaces, reports what is left in conditions, and finalizes them.
+
+Upstream: pkg/controller/namespace, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ _SETTLED: Final = {
 
 
 class NamespaceController:
-    """Looks at everything inside namespaces that are going, and at nothing else."""
+    """Reconciles terminating namespaces and no others."""
 
     name = account = "namespace-controller"
     watches = frozenset({NAMESPACES})

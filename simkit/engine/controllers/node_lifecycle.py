@@ -1,4 +1,7 @@
-"""Taints nodes as their conditions say, and notes on the pods of a node in trouble that they are not ready."""
+"""Taints nodes by their conditions, and marks the pods of unready nodes as not ready.
+
+Upstream: pkg/controller/nodelifecycle, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ _COMING_AND_GOING: Final = {
 
 
 class NodeLifecycleController(ResourceWatcher):
-    """Looks at a node when it changes.
+    """Reconciles a node when it changes.
 
     Notes
     -----

@@ -1,4 +1,7 @@
-"""Notes on nodes for how long their kubelets may keep what they read."""
+"""Annotates nodes with how long kubelets may cache secrets and config maps.
+
+Upstream: pkg/controller/ttl, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _LONGEST: Final = 300
 
 
 class TTLController(ResourceWatcher):
-    """The more nodes there are, the longer."""
+    """Raises the TTL with the number of nodes."""
 
     name = account = "ttl-controller"
 

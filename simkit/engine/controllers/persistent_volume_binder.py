@@ -1,4 +1,7 @@
-"""Binds claims to the volumes that there are, and says in both how they stand."""
+"""Binds PersistentVolumeClaims to PersistentVolumes, and keeps the phase of both.
+
+Upstream: pkg/controller/volume/persistentvolume, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ _WAITING: Final = (
 
 
 class PersistentVolumeController(ResourceWatcher):
-    """Looks at claims, and at the volumes that they name or that name them. Nothing is provisioned."""
+    """Reconciles claims and volumes that name each other. Nothing is provisioned."""
 
     name, account = _NAME, _ACCOUNT
 

@@ -1,4 +1,7 @@
-"""Keeps scaled objects within the bounds of their autoscaler, and says why no metric is followed."""
+"""Keeps scaled objects between minReplicas and maxReplicas, and reports that no metrics are served.
+
+Upstream: pkg/controller/podautoscaler, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class _Metric:
 
 
 class HorizontalController(ResourceWatcher):
-    """Looks at each autoscaler when it changes, and again and again.
+    """Reconciles a HorizontalPodAutoscaler when it changes and every 15 seconds.
 
     Notes
     -----

@@ -1,4 +1,7 @@
-"""Makes and removes the pods of a workload, and tells of it."""
+"""Creates and deletes the pods of a workload, and records Events about it.
+
+Upstream: pkg/controller/controller_utils.go, release 1.30.
+"""
 
 from __future__ import annotations
 

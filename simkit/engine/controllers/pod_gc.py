@@ -1,4 +1,7 @@
-"""Removes pods that nobody will ever end: of nodes that are gone, and such as go without ever having had a node."""
+"""Deletes pods of nodes that no longer exist, and terminating pods that were never scheduled.
+
+Upstream: pkg/controller/podgc, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _ORPHANED: Final = {
 
 
 class PodGCController(ResourceWatcher):
-    """Waits a while for a missing node, then removes its pods at once."""
+    """Waits 40 seconds for a missing node, then deletes its pods at once."""
 
     name = "pod-garbage-collector-controller"
     account = "pod-garbage-collector"

@@ -1,4 +1,4 @@
-"""Controllers that look at one object at a time: from changes to the objects that they concern."""
+"""Controllers with a work queue of keys: changes enqueue objects, and each is reconciled by its key."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _LONGEST_RETRY: Final = 60.0
 
 
 class RequeueError(Exception):
-    """Something could not be done now; the object is looked at again later."""
+    """An object could not be reconciled now; it is enqueued again with back-off."""
 
 
 class Reconciler(Protocol):
-    """What a controller does, object by object."""
+    """The part of a controller that is its own: which objects a change concerns, and how one is reconciled."""
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ class Reconciler(Protocol):
 
 
 class ReconcilingController:
-    """A reconciler as a controller. Objects are looked at in the order of their keys, each once."""
+    """A work queue of keys in front of a reconciler. Keys are taken in order, each once."""
 
     def __init__(self, reconciler: Reconciler, clock: Clock) -> None:
         self.reconciler, self._clock = reconciler, clock

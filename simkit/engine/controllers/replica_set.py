@@ -1,4 +1,7 @@
-"""As many pods as a ReplicaSet or a ReplicationController asks for."""
+"""Keeps as many pods as a ReplicaSet or a ReplicationController asks for.
+
+Upstream: pkg/controller/replicaset, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ from simkit.meta.objects import Object, at, labels_of, metadata, name_of, namesp
 
 
 class ReplicaSetController(ResourceWatcher):
-    """Makes what is missing, removes what is too much, and counts."""
+    """Creates missing pods, deletes surplus ones, and writes the status."""
 
     def __init__(self, clock: Clock, resource: GroupResource, kind: str, name: str, account: str) -> None:
         super().__init__(PODS, resource)

@@ -1,4 +1,7 @@
-"""Counts what namespaces use of their quotas."""
+"""Counts the usage of ResourceQuotas.
+
+Upstream: pkg/controller/resourcequota, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from simkit.schema.catalogue import Catalogue
 
 
 class ResourceQuotaController:
-    """Knows which namespaces have quotas, and looks at nothing in the others."""
+    """Reconciles the quotas of namespaces that have any, and looks at no others."""
 
     name = account = "resourcequota-controller"
     watches = frozenset({QUOTAS})

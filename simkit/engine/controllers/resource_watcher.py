@@ -1,4 +1,4 @@
-"""The usual answer to which changes concern a controller: those of the resources that it watches."""
+"""The resources whose changes a controller is informed of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simkit.meta.names import GroupResource
 
 
 class ResourceWatcher:
-    """Concerned by changes of some resources."""
+    """The informers of a controller: it is concerned by changes of some resources."""
 
     def __init__(self, *resources: GroupResource) -> None:
         self.watches = frozenset(resources)

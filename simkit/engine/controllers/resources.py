@@ -1,4 +1,4 @@
-"""Names of the resources that controllers look after."""
+"""Names of the resources that controllers read and write."""
 
 from __future__ import annotations
 

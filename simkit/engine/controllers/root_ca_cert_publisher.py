@@ -1,4 +1,7 @@
-"""Every namespace holds the certificate by which pods know the server."""
+"""Publishes the CA certificate in the config map kube-root-ca.crt of every namespace.
+
+Upstream: pkg/controller/certificates/rootcacertpublisher, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _DESCRIPTION: Final = (
 
 
 class RootCACertPublisher(ResourceWatcher):
-    """Keeps one config map in each namespace as it has to be."""
+    """Creates and repairs the config map of each namespace."""
 
     name = "root-ca-certificate-publisher-controller"
     account = "root-ca-cert-publisher"

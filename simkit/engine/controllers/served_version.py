@@ -1,4 +1,4 @@
-"""Requests of controllers in the versions that a release serves: controllers speak the newest."""
+"""Translates requests of controllers into the API versions that a release serves."""
 
 from __future__ import annotations
 

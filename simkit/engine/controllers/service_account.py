@@ -1,4 +1,7 @@
-"""Every namespace has its default service account."""
+"""Creates the ServiceAccount ``default`` in every namespace.
+
+Upstream: pkg/controller/serviceaccount/serviceaccounts_controller.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _DEFAULT: Final = "default"
 
 
 class ServiceAccountsController(ResourceWatcher):
-    """Makes the account where it is missing, also after somebody deleted it."""
+    """Creates the account where it is missing, also after it was deleted."""
 
     name = "serviceaccount-controller"
     account = "service-account-controller"

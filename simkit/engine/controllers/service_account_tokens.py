@@ -1,4 +1,7 @@
-"""Secrets of the service account token type hold a token, as long as their account is there."""
+"""Fills secrets of type service-account-token, and deletes those whose ServiceAccount is gone.
+
+Upstream: pkg/controller/serviceaccount/tokens_controller.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _UID: Final = label("service-account.uid")
 
 
 class TokensController(ResourceWatcher):
-    """Fills such secrets, and removes those whose account is gone or another one."""
+    """Fills token secrets, and deletes those whose account is gone or has another uid."""
 
     name = "serviceaccount-token-controller"
     account = "system:kube-controller-manager"

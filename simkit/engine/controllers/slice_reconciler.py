@@ -1,4 +1,7 @@
-"""Keeps endpoints in as few slices as will do, and leaves slices alone in which nothing changes."""
+"""Spreads endpoints over as few EndpointSlices as possible, without touching unchanged ones.
+
+Upstream: k8s.io/endpointslice/reconciler.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def slices_of(lister: Lister, namespace: str, service: str, manager: str) -> lis
 
 @dataclass(frozen=True, slots=True)
 class SliceReconciler:
-    """Writes the slices of one owner; all have these in common."""
+    """Writes the slices of one owner, all with the same labels and manager."""
 
     client: Client
     namespace: str

@@ -1,4 +1,7 @@
-"""Numbered pods with claims of their own, made and replaced one after the other."""
+"""Keeps the numbered pods of StatefulSets, created and replaced in order.
+
+Upstream: pkg/controller/statefulset, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +69,7 @@ class _Scene:
 
 
 class StatefulSetController(ResourceWatcher):
-    """One step at a time where pods are in order, all at once where they are parallel."""
+    """Takes one step at a time under OrderedReady, and all at once under Parallel."""
 
     name = account = "statefulset-controller"
 

@@ -1,4 +1,7 @@
-"""The claims of a stateful set's pods: made before them, kept or given away as the set's policy says."""
+"""Keeps the claims of a StatefulSet's pods, by its retention policy.
+
+Upstream: pkg/controller/statefulset/stateful_pod_control.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _POLICY: Final = ("spec", "persistentVolumeClaimRetentionPolicy")
 
 
 class StatefulSetClaims:
-    """What a stateful set does to the claims of one pod at a time."""
+    """The claims of one pod of a StatefulSet at a time."""
 
     def __init__(self, events: EventRecorder) -> None:
         self._events = events

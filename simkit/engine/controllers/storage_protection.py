@@ -1,4 +1,7 @@
-"""Lets volumes and claims go when nothing uses them any more."""
+"""Removes the protection finalizers of volumes and claims that are no longer in use.
+
+Upstream: pkg/controller/volume/pvcprotection and pkg/controller/volume/pvprotection, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ _VOLUME: Final = label("pv-protection")
 
 
 class PVCProtectionController(ResourceWatcher):
-    """A claim is used by pods that are on a node and have not ended."""
+    """Protects claims that are used by scheduled pods which have not ended."""
 
     name = "persistentvolumeclaim-protection-controller"
     account = "pvc-protection-controller"
@@ -48,7 +51,7 @@ class PVCProtectionController(ResourceWatcher):
 
 
 class PVProtectionController(ResourceWatcher):
-    """A volume is used as long as it is bound to a claim."""
+    """Protects volumes that are bound to a claim."""
 
     name = "persistentvolume-protection-controller"
     account = "pv-protection-controller"

@@ -1,4 +1,7 @@
-"""Stores all objects of a resource anew, as a StorageVersionMigration asks for."""
+"""Rewrites all objects of a resource, as a StorageVersionMigration asks for.
+
+Upstream: pkg/controller/storageversionmigrator, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _OVER: Final = ("Succeeded", "Failed")
 
 
 class StorageVersionMigrator(ResourceWatcher):
-    """Writes every object as it is, which makes the server store it in the version that it stores now."""
+    """Patches every object with nothing, which stores it in the present storage version."""
 
     name = account = "storage-version-migrator-controller"
 

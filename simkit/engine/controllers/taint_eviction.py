@@ -1,4 +1,7 @@
-"""Removes pods from nodes whose taints they do not tolerate, at once or when their time is over."""
+"""Deletes pods that do not tolerate the NoExecute taints of their node.
+
+Upstream: pkg/controller/tainteviction, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _REASON = "DeletionByTaintManager"
 
 
 class TaintEvictionController(ResourceWatcher):
-    """Looks at a pod when it or the taints of its node change, and when the time that it endures them is over."""
+    """Reconciles a pod when it or the taints of its node change, and when its tolerationSeconds are over."""
 
     name = "taint-eviction-controller"
     account = "node-controller"

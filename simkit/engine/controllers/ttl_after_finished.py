@@ -1,4 +1,7 @@
-"""Removes finished Jobs when the time that they are kept is over."""
+"""Deletes finished Jobs when their ttlSecondsAfterFinished are over.
+
+Upstream: pkg/controller/ttlafterfinished, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from simkit.meta.objects import at
 
 
 class TTLAfterFinishedController(ResourceWatcher):
-    """Waits for each job that has a time to live; its pods go with it."""
+    """Deletes each finished Job that has a TTL, and its pods with it."""
 
     name = account = "ttl-after-finished-controller"
 

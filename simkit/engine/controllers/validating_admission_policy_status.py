@@ -1,4 +1,7 @@
-"""Writes into the status of admission policies what is doubtful about their expressions."""
+"""Type-checks the expressions of ValidatingAdmissionPolicies and writes warnings into their status.
+
+Upstream: pkg/controller/validatingadmissionpolicystatus, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _MANAGER: Final = "validatingadmissionpolicy-status"
 
 
 class PolicyStatusController:
-    """Checks a policy once for every generation of it, with the types of the kinds that its rules name."""
+    """Checks each generation of a policy once, against the kinds that its rules name."""
 
     name = "validatingadmissionpolicy-status-controller"
     account = "validatingadmissionpolicy-status-controller"

@@ -1,1 +1,1 @@
-"""What is true, at which revision."""
+"""Stores: the objects at every revision that is still known."""

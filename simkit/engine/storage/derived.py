@@ -1,4 +1,4 @@
-"""What is made of a store's objects, and made anew when they change."""
+"""Values derived from objects of a store, and recomputed when these change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Made = TypeVar("Made")
 
 
 class Derived(Generic[Made]):
-    """Something made of some resources, kept until one of them changes.
+    """A value derived from some resources, cached until one of them changes.
 
     Reading takes no lock: what is made is put in place as a whole.
 

@@ -1,4 +1,4 @@
-"""The default store: everything in memory, history included."""
+"""The default store: objects and history in memory."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class _Chapter:
 
 
 class RevisionLog:
-    """All changes of a store that are not forgotten yet. One thread at a time writes; readers take no lock."""
+    """All changes of a store that are not compacted yet. One thread at a time writes; readers take no lock."""
 
     def __init__(self, state: State) -> None:
         self._chapters: tuple[_Chapter, ...] = (_Chapter(state),)

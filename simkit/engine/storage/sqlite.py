@@ -1,4 +1,4 @@
-"""A store that lasts: the memory store with a SQLite file behind it.
+"""A persistent store: the memory store with a SQLite file behind it.
 
 Every change is in the file before it can be seen. The file is in write-ahead mode: a process that is killed in the
 middle of a write loses nothing that was acknowledged. What was stored is read when the file is opened, and decoded

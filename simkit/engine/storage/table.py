@@ -1,4 +1,4 @@
-"""A sorted map that is never changed: every write gives a new one that shares all but one small block with the old."""
+"""An immutable sorted map: every write gives a new one that shares all but one small block with the old."""
 
 from __future__ import annotations
 

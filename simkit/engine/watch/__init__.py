@@ -1,1 +1,1 @@
-"""Who must hear of it."""
+"""The watch cache, and the watchers that read it."""

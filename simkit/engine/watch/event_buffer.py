@@ -1,4 +1,4 @@
-"""The recent changes of one resource, in order, for as many readers as there are."""
+"""The buffer of recent changes of one resource, shared by all its watchers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Stretch:
 
 
 class EventBuffer:
-    """Changes of one resource. One thread at a time appends and drops; readers take no lock.
+    """Recent changes of one resource. One thread at a time appends and drops; readers take no lock.
 
     ``dropped`` is the revision of the latest change that is no longer here.
     """

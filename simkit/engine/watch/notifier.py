@@ -1,4 +1,4 @@
-"""Who is to be woken by a change of a resource: each once, however many cursors it reads."""
+"""Notification of event loops and threads, once per batch of changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OnChange = Callable[[], None]
 
 
 class Notifier:
-    """One callback. It is armed when a reader looks and fires once, so that a batch of writes wakes it once."""
+    """One callback. It is armed when a reader looks and fires once, so that a batch of writes calls it once."""
 
     __slots__ = ("armed", "cursors", "news")
 
@@ -29,7 +29,7 @@ class Notifier:
 
 
 class Notifiers:
-    """The wakers of a hub, by the resources that their cursors read."""
+    """The notifiers of a watch cache, by the resources that their watchers read."""
 
     def __init__(self) -> None:
         self._wakers: dict[OnChange, Notifier] = {}

@@ -1,4 +1,7 @@
-"""One hub for each store: it keeps the recent changes by resource and wakes whoever waits for them."""
+"""The watch cache: recent changes by resource, for all watchers of a store.
+
+Upstream: k8s.io/apiserver/pkg/storage/cacher/watch_cache.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ SWEEP: Final = 1024
 
 
 class WatchCache:
-    """The source of watches over a store. Nothing is queued for a watcher: each has a place in a shared ring.
+    """The recent changes of a store by resource. Nothing is queued for a watcher: each has a position in a shared buffer.
 
     Notes
     -----

@@ -1,4 +1,7 @@
-"""A watcher's place in the history of one resource."""
+"""One watcher: a position in the changes of one resource.
+
+Upstream: k8s.io/apiserver/pkg/storage/cacher/cache_watcher.go, release 1.30.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from simkit.meta.names import GroupResource, Revision
 
 
 class WatchSource(Protocol):
-    """What a cursor reads from: a hub."""
+    """The part of a watch cache that a watcher reads."""
 
     @property
     def revision(self) -> Revision: ...
@@ -23,7 +26,7 @@ class WatchSource(Protocol):
 
 
 class Watcher:
-    """The changes of a resource after a place that moves on as they are read. It belongs to one reader.
+    """The changes of a resource after a position that moves on as they are read. It belongs to one reader.
 
     ``revision`` is the place: everything up to it has been read or does not concern this cursor, so that it can be
     given out as a bookmark. A cursor is overtaken when changes that it has not read are let go: from then on it

@@ -203,7 +203,7 @@ def test_parameters_by_selector_each_have_a_say() -> None:
 
 
 def test_misconfigured_parameters_deny_under_fail() -> None:
-    """An unknown kind, and a namespace for a kind without one, are told as the real server tells them."""
+    """An unknown kind, and a namespace for a kind without one, are told as kube-apiserver tells them."""
     unknown = with_policy(policy("true", paramKind={"apiVersion": "x.example/v1", "kind": "Nope"}), binding())
     text = "denied request: failed to configure policy: failed to find resource referenced by paramKind: "
     assert f"{text}'x.example/v1, Kind=Nope'" in refusal(unknown, config_map()).message
@@ -238,7 +238,7 @@ def test_messages_that_cost_too_much_deny() -> None:
 
 
 def test_audit_annotations_cannot_ask_the_authorizer() -> None:
-    """They may mention it, as on the real server, which then does not lend it."""
+    """They may mention it, as in kube-apiserver, which then does not lend it."""
     rows = [{"key": "a", "valueExpression": "authorizer.path('/x').check('get').reason()"}]
     error = refusal(with_policy(policy(auditAnnotations=rows), binding()), config_map())
     assert error.message.endswith("resulted in error: no such attribute(s): authorizer")

@@ -157,7 +157,7 @@ def test_other_statuses_fail_the_write(tmp_path: Path, status: int, text: str) -
     ],
 )
 def test_fields_of_wrong_types_fail_the_write(tmp_path: Path, fields: dict[str, Any], text: str) -> None:
-    """What the real server's decoder refuses is refused in its words."""
+    """What kube-apiserver's decoder refuses is refused in its words."""
     with serving(tmp_path, lambda _, body: (200, review(body, **fields))) as service:
         error = refusal(made(configuration(hook(service), mutating=True)), config_map())
     assert error.message.endswith(f"failed to call webhook: json: cannot unmarshal {text}")

@@ -149,7 +149,7 @@ def test_a_good_file(config: Path, version: str) -> None:
     ],
 )
 def test_webhooks_that_are_wrong(config: Path, change: dict[str, Any], why: str) -> None:
-    """Every field of a webhook is checked, in the real server's words."""
+    """Every field of a webhook is checked, in kube-apiserver's words."""
     assert why in wrong(webhook(config, **change))
 
 

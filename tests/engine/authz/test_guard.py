@@ -1,4 +1,4 @@
-"""Nobody grants more than she has, and the refusal reads as the real server's."""
+"""Nobody grants more than she has, and the refusal reads as kube-apiserver's."""
 
 from __future__ import annotations
 

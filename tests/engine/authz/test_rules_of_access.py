@@ -177,7 +177,7 @@ def test_reviews_say_what_is_written(world: Any, asked: Sequence[Attributes]) ->
 def test_rules_reviews_list_all_and_nothing_else(world: Any, who: Identity, namespace: str) -> None:
     """Whatever is allowed in a namespace is allowed by a listed rule, and what a listed rule allows is allowed.
 
-    As on the real server, the list also shows the paths of cluster roles that are bound in the namespace, where they
+    As in kube-apiserver, the list also shows the paths of cluster roles that are bound in the namespace, where they
     allow nothing.
     """
     cluster = filled(world)

@@ -33,7 +33,7 @@ def test_the_answer_comes_before_the_status() -> None:
 
 
 def test_a_priority_level_that_comes_and_goes() -> None:
-    """The condition follows, with the text of the real server."""
+    """The condition follows, with the text of kube-apiserver."""
     cluster = Cluster(seed=1)
     cluster.create(schema("later"))
     assert dangling(cluster) == ("True", "NotFound")

@@ -44,7 +44,7 @@ def test_nothing_to_doubt(expression: str, rule: Any) -> None:
 
 
 def test_the_request_s_resource_is_unknown_to_the_check() -> None:
-    """As on the real server, whose check knows ``authorizer`` alone; the policy itself may ask it."""
+    """As in kube-apiserver, whose check knows ``authorizer`` alone; the policy itself may ask it."""
     asked = "authorizer.requestResource.check('get').allowed()"
     (warning,) = checked(policy(asked, rule=DEPLOYMENTS))["typeChecking"]["expressionWarnings"]
     assert "1:11: unexpected failed resolution of 'kubernetes.authorization.Authorizer'" in warning["warning"]

@@ -20,7 +20,7 @@ ALL = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
 
 
 def test_flags_choose_controllers() -> None:
-    """All, some, all but some; old names work, and what is only in the real server can be left out."""
+    """All, some, all but some; old names work, and what is only in kube-apiserver can be left out."""
     known = ("a-controller", "b-controller", "c-controller")
     on = known[:2]
     assert select_controllers(["*"], known, on) == list(on)
