@@ -20,7 +20,9 @@ SWEEP: Final = 1024
 
 
 class WatchCache:
-    """The recent changes of a store by resource. Nothing is queued for a watcher: each has a position in a shared buffer.
+    """The recent changes of a store by resource.
+
+    Nothing is queued for a watcher: each has a position in a shared buffer.
 
     Notes
     -----
