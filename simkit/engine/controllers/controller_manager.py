@@ -238,7 +238,7 @@ def select_controllers(
 
     Examples
     --------
-    >>> chosen(["*", "-b"], ["a", "b", "c"], ["a", "b"])
+    >>> select_controllers(["*", "-b"], ["a", "b", "c"], ["a", "b"])
     ['a']
     """
     called = aliases or {}
