@@ -6,7 +6,7 @@ Upstream: plugin/pkg/admission/alwayspullimages, release 1.30.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from simkit.engine.admission.plugin_attributes import PODS, WRITES, admission_forbidden, with_spec, written
 from simkit.engine.seams import Operation, Review

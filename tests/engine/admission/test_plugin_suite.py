@@ -72,7 +72,8 @@ def plugin(request: pytest.FixtureRequest, making: Making) -> Plugin:
     if request.param == "AlwaysDeny":  # lets nothing be created, not even what the cluster needs
         return AlwaysDeny()
     cluster = making(request.param, **more)
-    return next(each for each in cluster.engine.admission.plugins if each.name == request.param)
+    found: Plugin = next(each for each in cluster.engine.admission.plugins if each.name == request.param)
+    return found
 
 
 def asked(plugin: Plugin) -> list[Review]:
