@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from simkit.engine.seams import ABSENT, Change, Compacted, Entry, Future, Stale, Store
+from simkit.meta.clock import Clock
 from simkit.meta.names import GroupResource, Key, Revision
 from simkit.meta.objects import Object, metadata
 
@@ -117,13 +118,13 @@ class SparseStore:
     def close(self) -> None:
         self._inner.close()
 
-    def fork(self) -> SparseStore:
+    def fork(self, *, clock: Clock | None = None) -> SparseStore:
         """A fork whose revisions go on from this one's; those that both share keep their numbers."""
-        return _Forked(self)
+        return _Forked(self, clock)
 
 
 class _Forked(SparseStore):
     """A fork, which knows how the revisions of its origin were spread."""
 
-    def __init__(self, origin: SparseStore) -> None:
-        self._inner, self._first, self._floor = origin._inner.fork(), origin._first, Revision(0)
+    def __init__(self, origin: SparseStore, clock: Clock | None) -> None:
+        self._inner, self._first, self._floor = origin._inner.fork(clock=clock), origin._first, Revision(0)
