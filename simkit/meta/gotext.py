@@ -19,7 +19,7 @@ def format_value(value: Any) -> str:
 
     Examples
     --------
-    >>> shown({"b": ["x", None], "a": True})
+    >>> format_value({"b": ["x", None], "a": True})
     'map[a:true b:[x <nil>]]'
     """
     if isinstance(value, dict):

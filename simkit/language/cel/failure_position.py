@@ -26,7 +26,7 @@ def failure_position(program: Program, bindings: Mapping[str, Any], failure: Eva
     >>> from simkit.language.cel.types import DYN
     >>> program = Environment({"self": DYN}).compile("self.a && self.bb")
     >>> values = {"self": {"a": True}}
-    >>> print(place_of_failure(program, values, EvaluationError("no such key: bb")).rendered(program.source))
+    >>> print(failure_position(program, values, EvaluationError("no such key: bb")).rendered(program.source))
     ERROR: <input>:1:15: no such key: bb
      | self.a && self.bb
      | ..............^

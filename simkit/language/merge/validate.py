@@ -24,7 +24,7 @@ def validation_errors(value: Any, shape: Shape) -> str:
     >>> from simkit.schema.structural import Schema
     >>> from simkit.language.merge.shape import shape_of
     >>> row = {"type": "object", "fields": {"a": {"type": "string"}}}
-    >>> complaints({"b": 1}, shape_of(Schema(row, lambda name: Schema({}, None))))
+    >>> validation_errors({"b": 1}, shape_of(Schema(row, lambda name: Schema({}, None))))
     '.b: field not declared in schema'
     """
     texts = [f"{path}: {wrong}" if path else wrong for path, wrong in _check(value, shape, "")]

@@ -60,7 +60,7 @@ def description_of(text: str, deprecated: str) -> str:
 
     Examples
     --------
-    >>> described("Requests so far.", "1.28")
+    >>> description_of("Requests so far.", "1.28")
     '(Deprecated from 1.28) Requests so far.'
     """
     return f"(Deprecated from {deprecated}) {text}"
