@@ -23,7 +23,7 @@ def counted(count: int, word: str) -> str:
 
     Examples
     --------
-    >>> amount(1, "hop"), amount(2, "hop")
+    >>> counted(1, "hop"), counted(2, "hop")
     ('1 hop', '2 hops')
     """
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"

@@ -17,7 +17,7 @@ def membership_table(pairs: Iterable[Pair], *, user_prefix: str = "", group_pref
 
     Examples
     --------
-    >>> gathered([("ann", "devs"), ("bob", "devs")], user_prefix="oidc:")
+    >>> membership_table([("ann", "devs"), ("bob", "devs")], user_prefix="oidc:")
     {'devs': ('user:oidc:ann', 'user:oidc:bob')}
     """
     found: dict[str, dict[str, None]] = {}
@@ -32,7 +32,7 @@ def merge_members(*tables: Members) -> MembershipTable:
 
     Examples
     --------
-    >>> merged({"devs": ["user:ann"]}, {"devs": ["user:bob", "user:ann"], "ops": []})
+    >>> merge_members({"devs": ["user:ann"]}, {"devs": ["user:bob", "user:ann"], "ops": []})
     {'devs': ('user:ann', 'user:bob'), 'ops': ()}
     """
     found: dict[str, dict[str, None]] = {}
