@@ -8,9 +8,9 @@ from functools import cached_property
 from html import escape
 
 from simkit.analysis.access.near_misses import NearMiss, near_misses
+from simkit.analysis.access.question import SINGLE_OBJECT_VERBS
 from simkit.analysis.access.remedies import Remedy, remedies
 from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
-from simkit.analysis.access.who_can import SINGLE_OBJECT_VERBS
 from simkit.analysis.memo import SnapshotMemo
 from simkit.analysis.rbac.graph import rule_text
 from simkit.analysis.rbac.index import NO_MEMBERS, identity_with_members, index_of

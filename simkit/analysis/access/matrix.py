@@ -12,8 +12,8 @@ import pandas as pd
 from simkit.analysis.access.can import can
 from simkit.analysis.access.grant_table import EVERYWHERE, NO_BINDING
 from simkit.analysis.access.permission_bits import BoolTable, PermissionBits, each_once
+from simkit.analysis.access.question import verbs_of
 from simkit.analysis.access.resolve import check_verb
-from simkit.analysis.access.who_can import verbs_of
 from simkit.analysis.catalogue import catalogue_of
 from simkit.analysis.rbac.index import MASTERS_GROUP, NO_MEMBERS, index_of, known_subjects, principals_of
 from simkit.analysis.rbac.objects import display_name

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simkit.analysis.access.question import SINGLE_OBJECT_VERBS
 from simkit.analysis.access.resolve import Permission, resolve_permission
-from simkit.analysis.access.who_can import SINGLE_OBJECT_VERBS
 from simkit.logic.rbac.rule import ALL, Rule
 from simkit.snapshot.protocol import Snapshot
 

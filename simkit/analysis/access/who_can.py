@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import pandas as pd
 
 from simkit.analysis.access.grant_table import GRANT_COLUMNS, GrantTable, RuleMatch, grant_table
-from simkit.analysis.access.resolve import NAMESPACED_VERBS, Permission, check_verb, resolve_permission
+from simkit.analysis.access.question import limits, question_of, verbs_of
+from simkit.analysis.access.resolve import Permission, check_verb, resolve_permission
 from simkit.analysis.rbac.index import NO_MEMBERS, index_of, members_of
 from simkit.analysis.rbac.objects import subject_columns
 from simkit.analysis.rbac.subject import Members
 from simkit.analysis.rbac.tables import table
-from simkit.logic.rbac.binding import GROUP, Grant
+from simkit.logic.rbac.binding import GROUP
 from simkit.logic.rbac.index import AccessIndex
 from simkit.logic.rbac.question import Question
-from simkit.logic.rbac.rule import Rule
 from simkit.logic.rbac.ruleset import RuleSet
 from simkit.snapshot.protocol import Snapshot
 
 COLUMNS: Final = (*GRANT_COLUMNS, "rule", "names")
-
-SINGLE_OBJECT_VERBS: Final = ("get", "update", "patch", "delete")
-"""The verbs that ask for one object: those for which a namespace's own name is the request's namespace."""
 
 
 def who_can(
@@ -120,7 +117,7 @@ def _with_escalations(
 ) -> pd.DataFrame:
     """The rows, and after them one for each subject that gets there by escalation, the nearest first."""
     from simkit.analysis.escalation.find.goal import question_goal
-    from simkit.analysis.escalation.find.queries import escalations  # it asks this module in turn
+    from simkit.analysis.escalation.find.queries import escalations  # the larger part of this floor, rarely asked for
 
     at_once = {tuple(row) for row in found[["subject_kind", "subject", "subject_namespace"]].itertuples(index=False)}
     rows = [(*row, 0, ()) for row in found.itertuples(index=False, name=None)]
@@ -131,29 +128,6 @@ def _with_escalations(
     return table(rows, (*COLUMNS, "hops", "path"))
 
 
-def question_of(asked: Permission, namespace: str | None = None, *, any_name: bool = False) -> Question:
-    """The index's question about a target in a namespace (None: anywhere).
-
-    Requests for resources without a namespace carry none, so that grants in a namespace never count; but a namespace
-    itself is asked for under its own name, and what is asked as it is written is asked where it says.
-    """
-    where = namespace if asked.namespaced or asked.verb in NAMESPACED_VERBS else ""
-    if asked.as_written and namespace is not None:
-        where = namespace
-    elif asked.is_namespace and (asked.verb in SINGLE_OBJECT_VERBS or asked.subresource):
-        where = asked.name or namespace or None
-        if not asked.name and namespace == "":
-            where = ""
-    name = None if any_name else asked.name
-    if asked.url:
-        return Question(asked.verb, path=asked.url)
-    return Question(asked.verb, asked.api_group, asked.resource, asked.subresource, where, name)
-
-
-def verbs_of(grants: Iterable[Grant]) -> Iterator[str]:
-    return (verb for grant in grants for rule in grant.rules for verb in rule.verbs)
-
-
 def _answered(grants: GrantTable, index: AccessIndex, question: Question, asked: Permission) -> pd.DataFrame:
     """The row of ``system:masters``, and one for each grant that allows what is asked."""
 
@@ -162,20 +136,6 @@ def _answered(grants: GrantTable, index: AccessIndex, question: Question, asked:
         return {rules: limits(rules.rules, first, question) for rules, first in found}
 
     return grants.answer(question, allowing, own_names=asked.is_namespace)
-
-
-def limits(rules: Sequence[Rule], first: int, question: Question) -> tuple[int, tuple[str, ...]]:
-    """The rule of a grant that allows the most of what is asked, and the only names it holds for (empty: all).
-
-    ``first`` is the index of the first rule that allows it.
-    """
-    if not rules[first].resource_names:
-        return first, ()
-    matching = [(index, rule) for index, rule in enumerate(rules) if question.allowed_by(rule)]
-    for index, rule in matching:
-        if not rule.resource_names:
-            return index, ()
-    return first, tuple(dict.fromkeys(name for _, rule in matching for name in rule.resource_names))
 
 
 def _expanded(snapshot: Snapshot, row: tuple[Any, ...], members: Members) -> Iterator[tuple[Any, ...]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
-from simkit.analysis.access.who_can import limits
+from simkit.analysis.access.question import limits
 from simkit.analysis.escalation.table.requirement import Alternative, Requirement
 from simkit.analysis.escalation.table.risky_permission import (
     RiskyGrant,
