@@ -19,7 +19,7 @@ def with_served_version(request: Request, catalogue: Catalogue) -> Request:
     Examples
     --------
     >>> asked = Request.of("PUT", "/apis/policy/v1/namespaces/a/poddisruptionbudgets/b/status")
-    >>> as_served(asked, Catalogue.for_release("1.20")).path
+    >>> with_served_version(asked, Catalogue.for_release("1.20")).path
     '/apis/policy/v1beta1/namespaces/a/poddisruptionbudgets/b/status'
     """
     root, named, rest = _parts(request.path)
