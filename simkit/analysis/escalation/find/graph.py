@@ -103,8 +103,9 @@ class EscalationGraph:
         """The steps of a holder, without those that one of its groups, or all it has in a namespace, is enough for."""
         closures = [frozenset(Subject(GROUP, name) for name in (group, *implied_groups(group))) for group in groups]
         wide = self._wide(holder) if holder.state.kind != states.NAMESPACE else {}
+        judging = _judging_holders()
         for edge in self.steps(holder):
-            if edge.granted_by and not edge.definition.judges_holder:
+            if edge.granted_by and edge.primitive not in judging:
                 if any(_enough(edge, closure) for closure in closures):
                     continue
                 sources = wide.get(edge.value("namespace"))
@@ -173,7 +174,7 @@ class EscalationGraph:
             *(one for permission in held for one in self._by_permission.get(permission, ())),
         }
         if any(permission in holder.held for permission in ESCALATE):
-            wanted.update(one.id for one in primitives().primitives if one.judges_holder)
+            wanted.update(_judging_holders())
         for primitive in primitives().primitives:
             if primitive.id in wanted and primitive.holds_in(self.release):
                 yield primitive
@@ -260,6 +261,12 @@ class EscalationGraph:
 
 ANYTHING: Final = Permission("*", "*", "*")
 ESCALATE: Final = tuple(Permission(verb, RBAC_GROUP, "clusterroles") for verb in ("update", "patch", "create"))
+
+
+@cache
+def _judging_holders() -> frozenset[str]:
+    """The primitives that look at all that a holder has."""
+    return frozenset(one.id for one in primitives().primitives if one.judges_holder)
 
 
 @cache

@@ -196,7 +196,7 @@ def next_steps(
     Examples
     --------
     >>> from simkit.snapshot.memory import MemorySnapshot
-    >>> list(moves(MemorySnapshot([], captured=["*"]), "alice"))
+    >>> list(next_steps(MemorySnapshot([], captured=["*"]), "alice"))
     []
     """
     graph = graph_of(snapshot, members)

@@ -77,7 +77,7 @@ def state_text(state: AttackState) -> str:
 
     Examples
     --------
-    >>> str(AttackState(ACCOUNTS, namespace="ci")), str(AttackState(SERVICE_ACCOUNT, "runner", "ci", worn=True))
+    >>> str(AttackState(ACCOUNTS, namespace="ci")), str(AttackState(SERVICE_ACCOUNT, "runner", "ci", impersonated=True))
     ('any service account of ci', 'sa:ci/runner (impersonated)')
     """
     if state.subject is not None:

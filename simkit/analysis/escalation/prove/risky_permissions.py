@@ -82,7 +82,7 @@ def risky_permissions(
     Examples
     --------
     >>> from simkit.snapshot.memory import MemorySnapshot
-    >>> len(powers(MemorySnapshot([], captured=["*"]), "alice"))
+    >>> len(risky_permissions(MemorySnapshot([], captured=["*"]), "alice"))
     0
     """
     graph = graph_of(snapshot, members)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Final, Literal
 
 import yaml
@@ -174,6 +174,10 @@ class Table(_Strict):
     fixtures: dict[str, Fixture]
     primitives: tuple[Primitive, ...]
 
+    @cached_property
+    def _by_id(self) -> dict[str, Primitive]:
+        return {one.id: one for one in self.primitives}
+
     def with_condition(self, condition: str, outcome: str = "") -> Primitive:
         """The primitive that has a condition and, where several have it, an outcome."""
         for one in self.primitives:
@@ -184,9 +188,9 @@ class Table(_Strict):
 
     def primitive(self, identifier: str) -> Primitive:
         """One primitive. Raises SimkitError where there is none of that id."""
-        for one in self.primitives:
-            if one.id == identifier:
-                return one
+        found = self._by_id.get(identifier)
+        if found is not None:
+            return found
         first, last = self.primitives[0].id, self.primitives[-1].id
         raise SimkitError(f"there is no escalation primitive {identifier!r}; ids run from {first} to {last}")
 

@@ -102,8 +102,8 @@ def parse_requirements(
     Examples
     --------
     >>> known = Catalogue.for_release("1.30")
-    >>> [need] = parse_needs(("create|get pods/exec as pod",), {}, known)
-    >>> [str(one) for one in need.any_of], need.namespace, need.label
+    >>> [requirement] = parse_requirements(("create|get pods/exec as pod",), {}, known)
+    >>> [str(one) for one in requirement.any_of], requirement.namespace, requirement.label
     (['create pods/exec', 'get pods/exec'], '', 'pod')
     """
     return tuple(
