@@ -35,7 +35,7 @@ def who_can(
     api_group: str | None = None,
     expand_groups: bool = False,
     members: Members = NO_MEMBERS,
-    within_hops: int | None = None,
+    max_hops: int | None = None,
 ) -> pd.DataFrame:
     """Every subject that may do something, with the binding, role and rule that allow it.
 
@@ -63,7 +63,7 @@ def who_can(
     expand_groups, members
         Whether to list, after each group, the subjects known to be in it: by the server's rules, and by the table
         ``members`` of groups that an identity provider keeps.
-    within_hops
+    max_hops
         Count those too who may it after at most so many escalation steps: see ``simkit.analysis.escalation``.
 
     Returns
@@ -72,7 +72,7 @@ def who_can(
         One row per subject and grant: subject_kind, subject, subject_namespace; via_group, the group by which an
         expanded row has it; scope (a namespace, or ``*`` for everywhere); binding_kind, binding; role_kind, role;
         rule, the index of the rule in the role; names, the only objects it holds for (empty: all). Members of
-        ``system:masters`` come first: no binding lets them, no binding can stop them. With ``within_hops`` also hops (0
+        ``system:masters`` come first: no binding lets them, no binding can stop them. With ``max_hops`` also hops (0
         for whom a binding lets at once) and path, the ids of the primitives on the shortest way; rows with hops name
         no binding.
 
@@ -106,8 +106,8 @@ def who_can(
     if expand_groups:
         rows = found.itertuples(index=False, name=None)
         found = table((each for row in rows for each in (row, *_expanded(snapshot, row, members))), COLUMNS)
-    if within_hops is not None:
-        found = _with_escalations(found, snapshot, question, asked, members, within_hops)
+    if max_hops is not None:
+        found = _with_escalations(found, snapshot, question, asked, members, max_hops)
     found.attrs["question"] = str(asked)
     return found
 

@@ -218,12 +218,12 @@ def test_goals_can_be_any_permission_or_subject() -> None:
 def test_who_can_within_hops() -> None:
     """Those who get there by escalation follow those who are granted it."""
     snapshot = world(EVERYTHING, ADMIN, *scene(TOKENS, place="ops"))
-    table = who_can(snapshot, "list", "secrets", within_hops=1)
+    table = who_can(snapshot, "list", "secrets", max_hops=1)
     rows = {(row["subject_namespace"], row["subject"]): (row["hops"], row["path"]) for row in table.to_dict("records")}
     assert rows["ops", "admin"] == (0, ())
     assert rows["dev", "attacker"] == (1, ("C5",))
     assert ("dev", "attacker") not in set(
-        who_can(snapshot, "list", "secrets", within_hops=0)[["subject_namespace", "subject"]].itertuples(
+        who_can(snapshot, "list", "secrets", max_hops=0)[["subject_namespace", "subject"]].itertuples(
             index=False, name=None
         )
     )
