@@ -112,7 +112,7 @@ def _found(snapshot: Snapshot, args: argparse.Namespace) -> Escalations:
         args.subject,
         goal=args.goal or WELL_KNOWN,
         ways="each" if args.each else "best",
-        within_hops=args.within,
+        max_hops=args.within,
         direct=args.direct,
         members=read_members(args),
     )

@@ -121,7 +121,7 @@ def _with_escalations(
 
     at_once = {tuple(row) for row in found[["subject_kind", "subject", "subject_namespace"]].itertuples(index=False)}
     rows = [(*row, 0, ()) for row in found.itertuples(index=False, name=None)]
-    for path in escalations(snapshot, goal=question_goal(str(asked), question), within_hops=hops, members=members):
+    for path in escalations(snapshot, goal=question_goal(str(asked), question), max_hops=hops, members=members):
         subject = path.start.subject
         if subject is not None and subject_columns(subject) not in at_once:
             rows.append((*subject_columns(subject), "", "", "", "", "", "", -1, (), path.hops, path.primitives))

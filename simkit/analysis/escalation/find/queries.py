@@ -127,7 +127,7 @@ def escalations(
     goal: Goal | str | Iterable[Goal | str] = WELL_KNOWN,
     by: By = "hops",
     ways: Ways = "best",
-    within_hops: int | None = None,
+    max_hops: int | None = None,
     direct: bool = False,
     members: Members = NO_MEMBERS,
     sandbox: Sandbox | None = None,
@@ -169,13 +169,13 @@ def escalations(
     every = subject is None
     paths: list[Path] = []
     for one in goals:
-        within = within_hops if by == "hops" else None
+        within = max_hops if by == "hops" else None
         found = towards(graph, one, sources=None if every else sources, by=by, within=within)
         for state in sources:
             if state in found and _counts(state, every):
                 best = path_towards(found, state, one)
                 some = [best] if ways == "best" else each_way(graph, found, state, one)
-                paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, within_hops)]
+                paths += [path for path in dict.fromkeys((*some, best)) if _listed(path, direct, max_hops)]
     return _found(graph, shortest_first(paths), members, sandbox)
 
 
@@ -259,7 +259,7 @@ def outsiders(
     >>> assert not outsiders(MemorySnapshot([], captured=["*"]), allowed=["group:platform"], within_hops=3)
     """
     patterns = tuple(allowed)
-    found = escalations(snapshot, goal=goal, within_hops=within_hops, direct=direct, members=members)
+    found = escalations(snapshot, goal=goal, max_hops=within_hops, direct=direct, members=members)
     paths = tuple(path for path in found if not any(fnmatchcase(path.subject, pattern) for pattern in patterns))
     return replace(found, paths=paths)
 
@@ -390,5 +390,5 @@ def within_hops(
 ) -> Escalations:
     """Everybody who is allowed something after at most so many steps, with the way; at once for none."""
     return escalations(
-        snapshot, goal=permission_goal(verb, resource, **words), within_hops=hops, direct=True, members=members
+        snapshot, goal=permission_goal(verb, resource, **words), max_hops=hops, direct=True, members=members
     )
