@@ -201,7 +201,7 @@ def _failures(snapshot: Snapshot, expectation: Expectation) -> Iterator[str]:
 def _reaching(snapshot: Snapshot, wanted: UnreachableGoal) -> Iterator[str]:
     from simkit.analysis.escalation.find.queries import outsiders  # the larger part of this floor, rarely asked for
 
-    for path in outsiders(snapshot, wanted.goal, allowed=wanted.exceptions, within_hops=wanted.within):
+    for path in outsiders(snapshot, wanted.goal, allowed=wanted.exceptions, max_hops=wanted.within):
         if path.start.subject != MASTERS_GROUP:
             by = " ".join(path.primitives) or "what it holds"
             yield f"{path.subject} reaches {path.goal} by {by} ({counted(path.hops, 'hop')})"

@@ -256,7 +256,7 @@ def test_expectations_name_who_may() -> None:
     """Nobody outside of some patterns reaches a goal."""
     snapshot = world(EVERYTHING, ADMIN, *scene(TOKENS, place="ops"))
     allowed = ["sa:ops/*", "group:system:masters"]
-    assert [path.subject for path in outsiders(snapshot, allowed=allowed, within_hops=3)] == [ATTACKER]
+    assert [path.subject for path in outsiders(snapshot, allowed=allowed, max_hops=3)] == [ATTACKER]
     assert not outsiders(snapshot, allowed=[*allowed, "sa:dev/att*"])
 
 

@@ -239,7 +239,7 @@ def outsiders(
     goal: Goal | str = CLUSTER,
     *,
     allowed: Iterable[str] = (),
-    within_hops: int | None = None,
+    max_hops: int | None = None,
     direct: bool = True,
     members: Members = NO_MEMBERS,
 ) -> Escalations:
@@ -250,7 +250,7 @@ def outsiders(
     allowed
         Who may: texts as ``parse_subject`` reads them, with ``*`` for any part (``group:platform-*``,
         ``sa:kube-system/*``).
-    within_hops
+    max_hops
         Longer ways do not count.
 
     Examples
@@ -259,7 +259,7 @@ def outsiders(
     >>> assert not outsiders(MemorySnapshot([], captured=["*"]), allowed=["group:platform"], within_hops=3)
     """
     patterns = tuple(allowed)
-    found = escalations(snapshot, goal=goal, max_hops=within_hops, direct=direct, members=members)
+    found = escalations(snapshot, goal=goal, max_hops=max_hops, direct=direct, members=members)
     paths = tuple(path for path in found if not any(fnmatchcase(path.subject, pattern) for pattern in patterns))
     return replace(found, paths=paths)
 
