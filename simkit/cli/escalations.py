@@ -126,7 +126,7 @@ def _radius(snapshot: Snapshot, args: argparse.Namespace) -> int:
 
     if not args.subject or len(args.subject) != 1:
         raise SimkitError("--radius is of one subject; name it with --subject")
-    found = blast_radius(snapshot, args.subject[0], within_hops=args.within, members=read_members(args))
+    found = blast_radius(snapshot, args.subject[0], max_hops=args.within, members=read_members(args))
     columns = REACH_COLUMNS if args.output in ("json", "csv") else ("hops", "place", "primitives")
     write_rows(columns, found.reached.to_dict("records"), args.output)
     return 1 if len(found.reached) else 0

@@ -315,7 +315,7 @@ def blast_radius(
     snapshot: Snapshot,
     subject: Subject | str,
     *,
-    within_hops: int | None = None,
+    max_hops: int | None = None,
     by: By = "hops",
     members: Members = NO_MEMBERS,
 ) -> BlastRadius:
@@ -328,7 +328,7 @@ def blast_radius(
     """
     graph = graph_of(snapshot, members)
     start = place_of(graph, subject)
-    found = from_places(graph, [start], by=by, within=within_hops)
+    found = from_places(graph, [start], by=by, within=max_hops)
     goal = Goal("", nowhere)
     rows = []
     for state, reached in found.items():
