@@ -121,7 +121,7 @@ def permission_goal(
     namespace: str | None = None,
     name: str | None = "",
     subresource: str = "",
-    group: str | None = None,
+    api_group: str | None = None,
 ) -> Goal:
     """Being allowed something, in words as ``who_can`` takes them."""
     title = f"{verb} {resource}" + (f"/{subresource}" if subresource else "") + (f" {name!r}" if name else "")
@@ -129,13 +129,13 @@ def permission_goal(
 
     def question(graph: EscalationGraph) -> Question:
         asked = resolve_permission(
-            graph.snapshot, verb, resource, subresource=subresource, name=name or "", api_group=group
+            graph.snapshot, verb, resource, subresource=subresource, name=name or "", api_group=api_group
         )
         return question_of(asked, namespace, any_name=name is None)
 
     plural, _, behind = resource.partition("/")
     plural, _, dotted = plural.partition(".")
-    access = AccessQuestion(verb, plural, group or dotted, namespace or "", name or "", subresource or behind)
+    access = AccessQuestion(verb, plural, api_group or dotted, namespace or "", name or "", subresource or behind)
     return Goal(title, lambda graph: _allowed(graph, question(graph)), access, question)
 
 
