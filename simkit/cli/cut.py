@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         dump.snapshot(),
         args.goal,
         sources=args.sources,
-        log=args.audit_log,
+        audit_log=args.audit_log,
         keep=args.keep,
         direct=args.direct,
         members=read_members(args),

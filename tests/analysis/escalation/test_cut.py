@@ -116,7 +116,7 @@ def test_what_a_log_shows_in_use_stays() -> None:
         ("dev", [{"verbs": ["list"], "apiGroups": [""], "resources": ["pods"]}])
     ]
     cluster = served(*objects, ADMIN)
-    verified = cut(cluster.snapshot(), log=both).verify(cluster)
+    verified = cut(cluster.snapshot(), audit_log=both).verify(cluster)
     assert verified
     assert verified.asked == 2
 
@@ -187,7 +187,7 @@ def test_the_bundled_cluster_is_cut() -> None:
 def test_a_company_is_cut_without_what_its_log_shows() -> None:
     """Every path of every subject is closed, and each of the requests in the log is allowed as before."""
     cluster = load(SHARED / "datasets" / "operators-and-teams.json.gz")
-    made = cut(cluster.snapshot(), log=str(SHARED / "datasets" / "audit.jsonl.gz"))
+    made = cut(cluster.snapshot(), audit_log=str(SHARED / "datasets" / "audit.jsonl.gz"))
     verified = made.verify(cluster)
     assert verified, str(verified)
     assert verified.asked > 1000

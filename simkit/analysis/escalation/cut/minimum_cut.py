@@ -54,7 +54,7 @@ def cut(
     goal: Goal | str = CLUSTER,
     *,
     sources: Iterable[Subject | str] | None = None,
-    log: AuditLog | None = None,
+    audit_log: AuditLog | None = None,
     keep: Iterable[Subject | str] = (),
     direct: bool = False,
     members: Members = NO_MEMBERS,
@@ -68,7 +68,7 @@ def cut(
         See ``parse_goal``.
     sources
         Whose paths are to be closed; None for everybody but the control plane and those who have the goal already.
-    log
+    audit_log
         An audit log: access that it shows in use is not taken away. Where a path can only be closed by a binding in
         use, its subject is left with just what it uses.
     keep
@@ -90,7 +90,7 @@ def cut(
     for again, until none is left. Each step of a path may be closed at any of its needs, and a need that several
     grants meet is closed when all of them are.
     """
-    cutter = _Cutter(snapshot, parse_goal(goal), log, frozenset(map(parse_subject, keep)), members)
+    cutter = _Cutter(snapshot, parse_goal(goal), audit_log, frozenset(map(parse_subject, keep)), members)
     return replace(cutter.run(sources, direct=direct), sandbox=sandbox)
 
 
