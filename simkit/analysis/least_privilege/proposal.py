@@ -134,7 +134,7 @@ def _is_role_of(change: Change, subject: Subject) -> bool:
 
 def least_privilege(
     snapshot: Snapshot,
-    log: AuditLog,
+    audit_log: AuditLog,
     subjects: Iterable[Subject | str] | None = None,
     *,
     names: Names = "repeated",
@@ -145,7 +145,7 @@ def least_privilege(
 
     Parameters
     ----------
-    log
+    audit_log
         See ``read_uses``.
     subjects
         For whom; None for all whose access was used, without the server's own users and groups.
@@ -161,7 +161,7 @@ def least_privilege(
     -----
     What was not asked for while the log was written is taken away: a log should cover rare work too.
     """
-    used = usage(snapshot, log)
+    used = usage(snapshot, audit_log)
     chosen = tuple(sorted(map(parse_subject, subjects) if subjects is not None else filter(_is_plain, used.by_subject)))
     planned = _Plan(snapshot, used, names=names, reuse=reuse)
     for subject in chosen:
