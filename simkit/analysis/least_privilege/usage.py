@@ -58,12 +58,12 @@ class Usage:
     __repr__ = __str__
 
 
-def usage(snapshot: Snapshot, log: AuditLog | Iterable[AccessRequest]) -> Usage:
+def usage(snapshot: Snapshot, audit_log: AuditLog | Iterable[AccessRequest]) -> Usage:
     """What a log shows in use, by the subjects that bindings of the snapshot name.
 
     Parameters
     ----------
-    log
+    audit_log
         See ``read_access_requests``; or uses that were read before.
 
     Notes
@@ -73,7 +73,7 @@ def usage(snapshot: Snapshot, log: AuditLog | Iterable[AccessRequest]) -> Usage:
     allowed: Counter[tuple[Identity, Action]] = Counter()
     denied: Counter[tuple[Identity, Action]] = Counter()
     bodies: dict[tuple[Identity, Action], list[Mapping[str, object]]] = {}
-    for use in _uses(log):
+    for use in _uses(audit_log):
         key = (use.identity, use.action)
         (allowed if use.allowed else denied)[key] += 1
         if use.body is not None:
