@@ -79,7 +79,7 @@ EVENT_MARKERS: Final = (b'"auditID"', b'\\"auditID\\"', b'"protoPayload"', b'"re
 """By what the beginning of an event is known."""
 
 
-def audit_events(log: AuditLog) -> pd.DataFrame:
+def audit_events(audit_log: AuditLog) -> pd.DataFrame:
     """An audit log as a table; ``cluster.audit_log()`` is one as well.
 
     Returns
@@ -97,7 +97,7 @@ def audit_events(log: AuditLog) -> pd.DataFrame:
     SimkitError
         For a file that is not there.
     """
-    events = table((_row(event) for event in read_events(log)), COLUMNS)
+    events = table((_row(event) for event in read_events(audit_log)), COLUMNS)
     events["time"] = pd.to_datetime(events["time"], utc=True, format="ISO8601")
     events["code"] = events["code"].astype("Int64")
     return events
