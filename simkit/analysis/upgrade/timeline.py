@@ -24,7 +24,7 @@ _PHASES: Final = {Track.ALPHA: "alpha", Track.BETA: "beta", Track.GA: "stable"}
 
 
 def timeline(
-    groups: Iterable[str] | None = None,
+    api_groups: Iterable[str] | None = None,
     *,
     kinds: Iterable[str] = (),
     history: History | None = None,
@@ -35,7 +35,7 @@ def timeline(
 
     Parameters
     ----------
-    groups
+    api_groups
         Only these groups; None: all of them.
     kinds
         Only these kinds; none: all of them.
@@ -59,8 +59,8 @@ def timeline(
     >>> timeline(["batch"], kinds=["CronJob"])[["api_version", "phase", "first", "until"]].values.tolist()[:2]
     [['batch/v1beta1', 'beta', '1.8', '1.21'], ['batch/v1beta1', 'deprecated', '1.21', '1.25']]
     """
-    whole = history or of_releases(groups)
-    wanted, named = (None if groups is None else frozenset(groups)), frozenset(kinds)
+    whole = history or of_releases(api_groups)
+    wanted, named = (None if api_groups is None else frozenset(api_groups)), frozenset(kinds)
     objects = _objects(snapshot) if snapshot is not None else None
     callers = _callers(audit_log) if audit_log is not None else None
     rows: list[tuple[Any, ...]] = []
