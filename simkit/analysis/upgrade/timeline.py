@@ -132,13 +132,13 @@ def _callers(requests: AuditLog) -> dict[tuple[str, str], set[Any]]:
 
 
 def calendar(
-    groups: Iterable[str] | None = None, *, history: History | None = None, first: str = "", last: str = ""
+    api_groups: Iterable[str] | None = None, *, history: History | None = None, first: str = "", last: str = ""
 ) -> pd.DataFrame:
     """What each release introduces, deprecates and removes.
 
     Parameters
     ----------
-    groups, history
+    api_groups, history
         As for ``timeline``.
     first, last
         The releases to begin and end with.
@@ -149,9 +149,9 @@ def calendar(
         One row per event, by day: release, date, expected (whether the release is still to come), event (introduced,
         deprecated, removed), api_version, kind, replacement.
     """
-    whole = history or of_releases(groups)
+    whole = history or of_releases(api_groups)
     dates = whole.calendar
-    wanted = None if groups is None else frozenset(groups)
+    wanted = None if api_groups is None else frozenset(api_groups)
     low = dates.position(first) if first else 0
     high = dates.position(last) if last else len(dates.releases) + 100
     rows = [
